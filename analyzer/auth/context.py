@@ -1,0 +1,148 @@
+"""What the rooms above use of authentication: who somebody is, why a door stayed shut, and how a message is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Literal, Protocol
+
+Sender = Literal["initiator", "acceptor"]
+
+
+class AuthType(IntEnum):
+    """RPC security providers, [MS-RPCE] section 2.2.1.1.7."""
+
+    NONE = 0x00
+    GSS_NEGOTIATE = 0x09
+    WINNT = 0x0A
+    GSS_SCHANNEL = 0x0E
+    GSS_KERBEROS = 0x10
+    NETLOGON = 0x44
+    DEFAULT = 0xFF
+
+
+class AuthLevel(IntEnum):
+    """RPC authentication levels, [MS-RPCE] section 2.2.1.1.8."""
+
+    NONE = 1
+    CONNECT = 2
+    CALL = 3
+    PKT = 4
+    INTEGRITY = 5
+    PRIVACY = 6
+
+
+class Door(Enum):
+    """Whether something sealed could be opened, and if not why."""
+
+    OPEN = "opened"
+    NOT_SEALED = "not sealed"
+    NO_KEY = "no key given for this principal"
+    WRONG_KEY = "key given, wrong"
+    NO_HANDSHAKE = "handshake not in the capture"
+    BYTES_MISSING = "bytes missing"
+    UNSUPPORTED = "algorithm unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a handshake says in clear about the two ends. Every field is None where it was not said.
+
+    `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
+    `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
+    information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
+    of the Kerberos ticket; `client_principal` once the ticket was opened.
+    """
+
+    mechanism: str | None = None
+    user: str | None = None
+    domain: str | None = None
+    workstation: str | None = None
+    server_name: str | None = None
+    server_domain: str | None = None
+    server_dns_name: str | None = None
+    server_dns_domain: str | None = None
+    server_dns_tree: str | None = None
+    os_version: str | None = None
+    client_os_version: str | None = None
+    service: str | None = None
+    realm: str | None = None
+    etype: int | None = None
+    kvno: int | None = None
+    client_principal: str | None = None
+
+    @property
+    def account(self) -> str | None:
+        """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it."""
+        if self.client_principal is not None:
+            return self.client_principal
+        if self.user is None:
+            return None
+        return f"{self.domain}\\{self.user}" if self.domain else self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Unprotected:
+    """One message after its security was undone.
+
+    `body` has the length of the sealed body (padding still on); None where it could not be opened, with `door` and `reason`.
+    `verified`: the checksum was right (True), there is none at this level or no key for it (None). A wrong checksum never
+    gives a body: it is `door` WRONG_KEY or BYTES_MISSING. `header_signed`: the checksum covers the PDU header too.
+    """
+
+    body: bytes | None
+    verified: bool | None
+    door: Door
+    reason: str | None = None
+    header_signed: bool | None = None
+
+
+class SecurityContext(Protocol):
+    """An established context that opens RPC messages one after the other, in the order their sender protected them."""
+
+    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """Opens or checks one PDU.
+
+        `pdu` is the whole fragment; `pdu[body]` the stub data with its authentication padding; `pdu[verifier]` the
+        auth_value; what is signed besides the body lies before it (header) and between the two (sec_trailer), [MS-RPCE]
+        section 2.2.2.11 and 3.3.1.5.2. Levels below PKT return the body unverified.
+        """
+        ...
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        """Tells a stream cipher that about `length` bytes of this sender's PDUs (None: unknown) were not captured."""
+        ...
+
+
+class Handshake(Protocol):
+    """Follows one authentication exchange token by token. Made by `analyzer.auth.handshake.begin(keyring)`.
+
+    Tokens may be raw NTLM, raw Kerberos (with or without the GSS-API 0x60 header) or SPNEGO with either inside; the
+    handshake finds out. The last leg may be given twice. `identity` grows with the tokens.
+    """
+
+    def feed(self, sender: Sender, token: bytes) -> None: ...
+
+    def missed(self, sender: Sender) -> None:
+        """A token of this sender is known to exist and was not captured."""
+        ...
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def door(self) -> Door: ...
+
+    @property
+    def reason(self) -> str | None:
+        """A sentence on why `door` is shut, naming user or ticket (principal, realm, etype, kvno); None when open."""
+        ...
+
+    @property
+    def session_key(self) -> bytes | None:
+        """The exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1), full length."""
+        ...
+
+    def context(self) -> SecurityContext:
+        """A new security context in its initial state (keystreams at the start). Usable also when `door` is shut: it then says so for every message."""
+        ...

@@ -1,0 +1,88 @@
+"""A bounded cursor over bytes: one read per field, and every read knows its name and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.guid import guid_text
+
+ByteOrder = Literal["little", "big"]
+
+
+class Cursor:
+    """Reads fields from `data[start:stop]`, little-endian unless told. `pos` is an offset in `data`."""
+
+    __slots__ = ("data", "order", "pos", "stop")
+
+    def __init__(self, data: bytes, start: int = 0, stop: int | None = None, *, order: ByteOrder = "little") -> None:
+        self.data = data
+        self.pos = start
+        self.stop = len(data) if stop is None else stop
+        self.order: ByteOrder = order
+
+    @property
+    def left(self) -> int:
+        """Bytes not read yet."""
+        return self.stop - self.pos
+
+    def take(self, field: str, length: int) -> bytes:
+        if length < 0 or length > self.stop - self.pos:
+            raise TruncatedError(
+                f"{length} bytes wanted, {self.stop - self.pos} left", field=field, start=self.pos, stop=self.stop
+            )
+        self.pos += length
+        return self.data[self.pos - length : self.pos]
+
+    def _uint(self, field: str, length: int) -> int:
+        return int.from_bytes(self.take(field, length), self.order)
+
+    def u8(self, field: str) -> int:
+        return self._uint(field, 1)
+
+    def u16(self, field: str) -> int:
+        return self._uint(field, 2)
+
+    def u32(self, field: str) -> int:
+        return self._uint(field, 4)
+
+    def u64(self, field: str) -> int:
+        return self._uint(field, 8)
+
+    def guid(self, field: str) -> str:
+        return guid_text(self.take(field, 16), self.order)
+
+    def utf16(self, field: str, length: int | None = None) -> str:
+        """UTF-16 of `length` bytes (all that is left, when None), without what follows the first NUL."""
+        raw = self.take(field, self.left if length is None else length)
+        text = raw[: len(raw) & ~1].decode("utf-16-le" if self.order == "little" else "utf-16-be", "surrogatepass")
+        return text.partition("\0")[0]
+
+    def skip(self, field: str, length: int) -> None:
+        self.take(field, length)
+
+    def align(self, size: int, *, base: int = 0) -> None:
+        """Moves to the next multiple of `size`, counted from offset `base` of the data."""
+        self.take("padding", -(self.pos - base) % size)
+
+    def rest(self) -> bytes:
+        return self.take("rest", self.left)
+
+    @contextmanager
+    def window(self, field: str, length: int) -> Iterator[None]:
+        """Confines reads to the next `length` bytes; all of them have to be read before the window closes."""
+        if length < 0 or length > self.stop - self.pos:
+            raise TruncatedError(
+                f"{length} bytes wanted, {self.stop - self.pos} left", field=field, start=self.pos, stop=self.stop
+            )
+        outer, self.stop = self.stop, self.pos + length
+        try:
+            yield
+            if self.pos != self.stop:
+                raise MalformedError(
+                    f"{self.stop - self.pos} bytes left over", field=field, start=self.pos, stop=self.stop
+                )
+        finally:
+            self.stop = outer

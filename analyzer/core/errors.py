@@ -1,0 +1,40 @@
+"""The two kinds of trouble that are not bugs: unusable input, and bytes that disagree with their specification."""
+
+
+class InputError(Exception):
+    """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class DecodeError(Exception):
+    """Bytes that do not say what their specification allows, located.
+
+    `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes
+    (None where there is no such place).
+    """
+
+    def __init__(self, reason: str, *, field: str = "", start: int | None = None, stop: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.field = field
+        self.start = start
+        self.stop = stop
+
+    def __str__(self) -> str:
+        place = f" at byte {self.start}" if self.start is not None else ""
+        return f"{self.field}{place}: {self.reason}" if self.field else self.reason
+
+
+class MalformedError(DecodeError):
+    """A field holds something impossible."""
+
+
+class TruncatedError(DecodeError):
+    """The bytes end before the structure does."""
+
+
+class UnsupportedError(DecodeError):
+    """The bytes are within their specification, but this program does not read that part of it."""

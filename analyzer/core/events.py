@@ -1,0 +1,45 @@
+"""What travels upward. A layer hands on events it does not know; a `Problem` is the event that ends in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
+from analyzer.core.traced import TracedBytes
+
+ProblemKind = Literal["gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note"]
+
+
+class Event:
+    """Something a layer has to say."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem(Event):
+    """Something that could not be read, or was read with a reservation.
+
+    `layer` is the room that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,
+    `text` one sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key;
+    `truncated` cut short; `malformed` against its specification; `unsupported` not read by this program; `conflict` two
+    versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say).
+    """
+
+    kind: ProblemKind
+    layer: str
+    frames: tuple[int, ...]
+    text: str
+
+    @classmethod
+    def of(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
+        """The problem that a decode error amounts to, at the frames of `where`."""
+        kind: ProblemKind = "malformed"
+        if isinstance(error, TruncatedError):
+            kind = "truncated"
+        elif isinstance(error, UnsupportedError):
+            kind = "unsupported"
+        frames = where.frames if isinstance(where, TracedBytes) else tuple(where)
+        return cls(kind, layer, frames, str(error))

@@ -1,0 +1,22 @@
+"""Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
+
+from datetime import UTC, datetime, timedelta
+
+NS_PER_S = 1_000_000_000
+FILETIME_EPOCH_NS = -11_644_473_600 * NS_PER_S
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso_time(time_ns: int) -> str:
+    """ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
+    seconds, ns = divmod(time_ns, NS_PER_S)
+    try:
+        moment = _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        return f"{time_ns} ns after 1970"
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
+
+
+def filetime_ns(filetime: int) -> int:
+    """A FILETIME (100 ns since 1601) as nanoseconds since 1970."""
+    return filetime * 100 + FILETIME_EPOCH_NS

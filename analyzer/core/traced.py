@@ -1,0 +1,235 @@
+"""Bytes that remember which frames carried them.
+
+A `TracedBytes` is immutable. Slicing and joining keep the address; `replaced` (decryption, decompression) keeps it and
+notes the step. Where a byte came from is computed when somebody asks, and costs nothing when nobody does.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A run of captured bytes: frame id (see `core.frames`), first byte and length inside that frame's captured bytes."""
+
+    frame: int
+    start: int
+    length: int
+    time_ns: int = field(default=0, compare=False, repr=False)
+
+
+class Source(Protocol):
+    """Something that can say where the bytes `start` to `stop` of it were captured."""
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """All bytes lie in one frame, the first of them at `offset` of its captured bytes."""
+
+    frame: int
+    offset: int
+    time_ns: int
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        if stop > start:
+            yield Extent(self.frame, self.offset + start, stop - start, self.time_ns)
+
+
+class _JoinedSource:
+    """Bytes gathered from several places; `starts[i]` is where part `i` begins, with one more entry for the end."""
+
+    __slots__ = ("_parts", "_starts")
+
+    def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
+        self._parts = parts
+        starts = [0]
+        for part in parts:
+            starts.append(starts[-1] + len(part))
+        self._starts = starts
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        if stop <= start:
+            return
+        at = bisect_right(self._starts, start) - 1
+        while at < len(self._parts) and self._starts[at] < stop:
+            base = self._starts[at]
+            part = self._parts[at]
+            yield from part.source.extents(part.start + max(start - base, 0), part.start + min(stop - base, len(part)))
+            at += 1
+
+
+class _WholeSource:
+    """Bytes made from others without keeping positions (decompression): every slice leads back to all of them."""
+
+    __slots__ = ("_origin",)
+
+    def __init__(self, origin: TracedBytes) -> None:
+        self._origin = origin
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        if stop > start:
+            yield from self._origin.extents()
+
+
+class TracedBytes:
+    """Immutable bytes with an address. `data` is the bytes, `steps` what was done to them, outermost first."""
+
+    __slots__ = ("data", "source", "start", "steps")
+
+    def __init__(self, data: bytes, source: Source, start: int = 0, steps: tuple[str, ...] = ()) -> None:
+        self.data = data
+        self.source = source
+        self.start = start
+        self.steps = steps
+
+    @classmethod
+    def of_frame(cls, data: bytes, frame: int, offset: int = 0, time_ns: int = 0) -> TracedBytes:
+        """`data` as captured in one frame, its first byte at `offset` of the frame."""
+        return cls(data, FrameSource(frame, offset, time_ns))
+
+    @classmethod
+    def join(cls, parts: Iterable[TracedBytes]) -> TracedBytes:
+        """The parts one after the other. The joined bytes carry every step any part went through."""
+        whole = tuple(part for part in parts if len(part))
+        if len(whole) == 1:
+            return whole[0]
+        steps: dict[str, None] = {}
+        for part in whole:
+            steps.update(dict.fromkeys(part.steps))
+        return cls(b"".join(part.data for part in whole), _JoinedSource(whole), 0, tuple(steps))
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __bytes__(self) -> bytes:
+        return self.data
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TracedBytes):
+            return NotImplemented
+        return self.data == other.data and tuple(self.extents()) == tuple(other.extents())
+
+    def __hash__(self) -> int:
+        return hash(self.data)
+
+    def __repr__(self) -> str:
+        frames = ",".join(map(str, self.frames[:3])) + (",..." if len(self.frames) > 3 else "")
+        return f"TracedBytes({len(self)} bytes, frames={frames or '-'}, steps={list(self.steps)})"
+
+    def __getitem__(self, where: slice) -> TracedBytes:
+        start, stop, step = where.indices(len(self.data))
+        if step != 1:
+            raise ValueError("traced bytes are sliced in steps of 1")
+        return TracedBytes(self.data[start:stop], self.source, self.start + start, self.steps)
+
+    def replaced(self, data: bytes, step: str) -> TracedBytes:
+        """What `step` made of these bytes. Of equal length, byte i keeps the address of byte i; else all share all."""
+        steps = (*self.steps, step)
+        if len(data) == len(self.data):
+            return TracedBytes(data, self.source, self.start, steps)
+        return TracedBytes(data, _WholeSource(self), 0, steps)
+
+    def extents(self) -> Iterator[Extent]:
+        """Where the bytes were captured, in their own order."""
+        yield from self.source.extents(self.start, self.start + len(self.data))
+
+    def origin(self, start: int, stop: int) -> tuple[Extent, ...]:
+        """Where the bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
+        merged: list[Extent] = []
+        for extent in self[start:stop].extents():
+            last = merged[-1] if merged else None
+            if last is not None and last.frame == extent.frame and last.start + last.length == extent.start:
+                merged[-1] = Extent(last.frame, last.start, last.length + extent.length, last.time_ns)
+            else:
+                merged.append(extent)
+        return tuple(merged)
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried the bytes, ascending, each once."""
+        return tuple(sorted({extent.frame for extent in self.extents()}))
+
+    @property
+    def first_time_ns(self) -> int | None:
+        """Time of the earliest frame, None for no bytes."""
+        return min((extent.time_ns for extent in self.extents()), default=None)
+
+    @property
+    def last_time_ns(self) -> int | None:
+        """Time of the latest frame, None for no bytes."""
+        return max((extent.time_ns for extent in self.extents()), default=None)
+
+
+class TracedBuffer:
+    """A byte queue for layers that wait until a message is whole: append pieces, take whole messages."""
+
+    __slots__ = ("_length", "_parts")
+
+    def __init__(self) -> None:
+        self._parts: list[TracedBytes] = []
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def append(self, item: TracedBytes) -> None:
+        if len(item):
+            self._parts.append(item)
+            self._length += len(item)
+
+    def peek(self, length: int) -> bytes:
+        """The first `length` bytes, fewer where fewer are held."""
+        out, need = [], length
+        for part in self._parts:
+            if need <= 0:
+                break
+            out.append(part.data[:need])
+            need -= len(part)
+        return b"".join(out)
+
+    def take(self, length: int) -> TracedBytes:
+        """Removes and returns the first `length` bytes; asking for more than is held is a mistake of the caller."""
+        if length > self._length:
+            raise ValueError(f"{length} bytes asked for, {self._length} held")
+        taken: list[TracedBytes] = []
+        need, used = length, 0
+        for part in self._parts:
+            if need <= 0:
+                break
+            if len(part) <= need:
+                taken.append(part)
+                used += 1
+            else:
+                taken.append(part[:need])
+                self._parts[used] = part[need:]
+            need -= min(need, len(part))
+        del self._parts[:used]
+        self._length -= length
+        return TracedBytes.join(taken) if taken else EMPTY
+
+    def take_all(self) -> TracedBytes:
+        return self.take(self._length)
+
+
+class _NowhereSource:
+    """Bytes that were not captured: what a test or `decode` holds in its hand."""
+
+    __slots__ = ()
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        return iter(())
+
+
+NOWHERE: Source = _NowhereSource()
+EMPTY = TracedBytes(b"", NOWHERE)
+
+
+def untraced(data: bytes) -> TracedBytes:
+    """Bytes that come from no capture."""
+    return TracedBytes(data, NOWHERE)

@@ -1,0 +1,122 @@
+"""What leaves the RPC room: whole exchanges, each a request with its response, unsealed and joined as far as possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.auth.context import Door, Identity
+from analyzer.core.absence import Missing
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.smb.events import Channel, SmbInfo
+
+ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One PDU of a request or response: as it was captured, and where its stub lies in it. `plain` is the opened stub without padding."""
+
+    pdu: TracedBytes
+    stub_start: int
+    stub_stop: int
+    plain: TracedBytes | Missing
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A request or a response, whole.
+
+    `stub` is the unsealed, joined stub without authentication padding and verification trailer; Missing where it is not to
+    be had. `wire_length` counts its bytes as sent (sealed, padding excluded). `trailer`: the verification trailer
+    ([MS-RPCE] 2.2.2.13) was absent (None), right or wrong; where there is one, up to 3 bytes of alignment before it may
+    still end the stub.
+    """
+
+    fragments: tuple[Fragment, ...]
+    stub: TracedBytes | Missing
+    wire_length: int
+    trailer: Literal["ok", "bad"] | None
+    big_endian: bool
+    frames: tuple[int, ...]
+    first_time_ns: int
+    last_time_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuthInfo:
+    """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
+
+    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...
+    """
+
+    auth_type: int
+    level: int
+    mechanism: str
+    identity: Identity | None
+    door: Door
+    verified: bool | None
+    header_signed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Event):
+    """One remote call, paired by channel, context and call id.
+
+    `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
+    syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
+    every state but `complete`.
+    """
+
+    channel: Channel
+    smb: SmbInfo | None
+    auth: AuthInfo
+    interface: str | None
+    version: tuple[int, int] | None
+    syntax: Literal["ndr", "ndr64"]
+    opnum: int | None
+    call_id: int
+    context_id: int
+    object_uuid: str | None
+    request: Message | None
+    response: Message | None
+    fault: int | None
+    state: ExchangeState
+    reason: str | None
+    cancelled: bool
+    orphaned: bool
+
+    @property
+    def first_time_ns(self) -> int:
+        side = self.request or self.response
+        assert side is not None
+        return side.first_time_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Pdu(Event):
+    """One DCERPC PDU as seen, for counting and comparing with other dissectors."""
+
+    channel: Channel
+    from_client: bool
+    ptype: int
+    flags: int
+    call_id: int
+    frames: tuple[int, ...]
+    length: int
+    auth_type: int | None
+    auth_level: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Event):
+    """A presentation context was offered and answered (bind or alter_context)."""
+
+    channel: Channel
+    context_id: int
+    interface: str
+    version: tuple[int, int]
+    syntax: str
+    accepted: bool | None
+    frames: tuple[int, ...]

@@ -1,0 +1,63 @@
+"""What TCP reassembly says: per connection and direction, bytes in order, and what is missing between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.packet.segment import Endpoint
+
+# 0: sent by `Connection.a`; 1: sent by `Connection.b`.
+Direction = Literal[0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One TCP connection; `number` counts from 0 in the capture, so a reused port pair is another connection.
+
+    `a` sent the SYN where that was captured (`initiator_known`), else it is the end whose segment came first.
+    """
+
+    number: int
+    a: Endpoint
+    b: Endpoint
+    initiator_known: bool
+
+    def sender(self, direction: Direction) -> Endpoint:
+        return self.a if direction == 0 else self.b
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChunk(Event):
+    """Bytes in order. `offset` is the position of the first one in its direction's stream, gaps counted."""
+
+    connection: Connection
+    direction: Direction
+    offset: int
+    data: TracedBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Gap(Event):
+    """Bytes `offset` to `offset + length` of a stream were not captured (never zeros in their place).
+
+    `frames` are the last frame before and the first after the hole, as far as there are any. `length` is None where the
+    end of the hole is unknown (nothing of this direction was captured after it).
+    """
+
+    connection: Connection
+    direction: Direction
+    offset: int
+    length: int | None
+    frames: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamClosed(Event):
+    """No more events of this connection will come. `reason`: `fin`, `rst`, `reused`, `idle`, `limit` or `end` (of the capture)."""
+
+    connection: Connection
+    reason: Literal["fin", "rst", "reused", "idle", "limit", "end"]
