@@ -1,0 +1,57 @@
+"""Every capture that ships is listed, unchanged, and read as its recorded truth says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests import truth
+
+ALL = truth.captures()
+NOT_LISTED = {"README.md", "manifest.toml"}
+
+
+def _read(command: str, capture: truth.Capture) -> list[dict[str, Any]]:
+    """The records the command prints, run as a user runs it."""
+    argv = [sys.executable, "-m", "analyzer", command, str(capture.path)]
+    argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_manifest_lists_every_file_and_no_other() -> None:
+    manifest = truth.manifest()
+    listed = {entry["file"] for entry in manifest["capture"]} | set(manifest["sha256"])
+    assert listed == {path.name for path in truth.CAPTURES.iterdir()} - NOT_LISTED
+
+
+def test_no_file_has_changed() -> None:
+    manifest = truth.manifest()
+    hashes = {entry["file"]: entry["sha256"] for entry in manifest["capture"]} | manifest["sha256"]
+    assert hashes == {name: hashlib.sha256((truth.CAPTURES / name).read_bytes()).hexdigest() for name in hashes}
+
+
+def test_secrets_and_truths_are_all_used() -> None:
+    named = {name for capture in ALL for name in (capture.secrets, capture.truth)}
+    named |= {keytab for capture in ALL for keytab in json.loads(capture.secrets_path.read_bytes()).get("keytabs", ())}
+    assert named == set(truth.manifest()["sha256"])
+
+
+@pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
+def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
+    records = _read("timeline", capture)
+    calls = [record for record in records if record["record"] == "call"]
+    samples = [record for record in _read("samples", capture) if record["record"] == "sample"]
+    true = truth.load(capture)
+    if capture.damaged:
+        differences = truth.compare_damaged(true, calls, samples, capture.intact_calls)
+        assert [record for record in records if record["record"] == "problem"], "nothing is said about the damage"
+    else:
+        differences = truth.compare(true, calls, samples)
+    assert not differences, "\n".join(differences[:20])
