@@ -1,0 +1,56 @@
+# On a Debian 12 with Python 3.11 and make, as root or not, two commands do everything:
+#   make timeline   prints the decoded timeline of a capture that ships with the project
+#   make test       runs every check there is
+# `make help` lists the rest. Set PYTHON to use another interpreter, CAPTURE and SECRETS to read another capture.
+
+PYTHON ?= python3
+VENV ?= .venv
+CAPTURE ?= captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap
+SECRETS ?= $(basename $(CAPTURE)).secrets.json
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh scripts/setup.sh
+
+.DEFAULT_GOAL := help
+.PHONY: help timeline test setup-package setup-tests lint pytest buffers constraints clean
+
+help:
+	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
+	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, tests)'
+	@echo 'make lint        the checks that run no test'
+	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
+	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated'
+	@echo 'make constraints write the versions now installed to constraints.txt'
+	@echo 'make clean       remove what these targets made'
+
+timeline: setup-package
+	@$(BIN)/pcq-analyzer timeline '$(CAPTURE)' $(if $(wildcard $(SECRETS)),--secrets '$(SECRETS)')
+
+test: setup-tests lint pytest
+	@echo 'All checks passed.'
+
+setup-package:
+	@$(SETUP) package
+
+setup-tests:
+	@$(SETUP) tests
+
+lint: setup-tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@sh scripts/with-compiler.sh $(BIN)/python ksy/compile.py --check
+
+pytest: setup-tests
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+buffers: setup-tests
+	@sh scripts/with-compiler.sh $(BIN)/python ksy/compile.py
+
+constraints: setup-tests
+	@sh scripts/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt
+
+clean:
+	rm -rf '$(VENV)' ksy/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

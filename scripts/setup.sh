@@ -1,0 +1,89 @@
+#!/bin/sh
+# Sets up what a make target needs, says on standard error what it does, and in one sentence what it could not do.
+#   setup.sh package   a virtual environment with the package in it
+#   setup.sh tests     also the developers' tools, tshark, node and the compiler of ksy/
+# Debian packages are installed by root or where sudo asks for no password. With CI set, whatever is missing is an error.
+set -eu
+
+PYTHON=${PYTHON:-python3}
+VENV=${VENV:-.venv}
+CI=${CI:-}
+export DEBIAN_FRONTEND=noninteractive PIP_DISABLE_PIP_VERSION_CHECK=1
+
+say() { echo "setup: $*" >&2; }
+die() { say "$*"; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+    else return 1
+    fi
+}
+
+# Installs Debian packages. The package lists of a fresh machine are empty or old, so a failure is tried again with new ones.
+debian() {
+    command -v apt-get >/dev/null && as_root true || return 1
+    say "installing the Debian packages $*"
+    as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 </dev/null ||
+        { as_root apt-get update -qq >&2 && as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null </dev/null; }
+}
+
+lacking() {
+    [ -z "$CI" ] || die "$1"
+    say "$1"
+}
+
+# Debian keeps the part of venv that brings pip in a package of its own, python3-venv.
+make_venv() {
+    "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+        die "Python 3.11 or later is needed, and '$PYTHON' is not one: install it, or name one with 'make PYTHON=...'."
+    say "making a virtual environment in $VENV"
+    if "$PYTHON" -c 'import ensurepip, venv' 2>/dev/null || debian python3-venv; then
+        "$PYTHON" -m venv --clear "$VENV"
+    elif "$PYTHON" -m pip --version >/dev/null 2>&1; then
+        "$PYTHON" -m venv --clear --without-pip "$VENV"
+        "$PYTHON" -m pip --python "$VENV/bin/python" install --quiet pip
+    else
+        die "'$PYTHON -m venv' needs the Debian package python3-venv: as root, 'apt-get install python3-venv', then run this again."
+    fi
+}
+
+# Whether what $1 stands for was installed after pyproject.toml and the constraints were last changed.
+installed() {
+    [ "$VENV/.installed-$1" -nt pyproject.toml ] && [ "$VENV/.installed-$1" -nt constraints.txt ]
+}
+
+# `pip install` takes seconds even where nothing is to do, so it runs only where something is.
+install() {
+    stamp=$VENV/.installed-$1
+    ! installed "$1" || return 0
+    shift
+    say "installing into $VENV (some minutes the first time)"
+    # Groups of pyproject.toml need pip 25.1; Debian 12 has 23.0.
+    "$VENV/bin/python" -m pip install --quiet --upgrade 'pip>=25.1'
+    "$VENV/bin/python" -m pip install --quiet --constraint constraints.txt "$@" || die "pip could not install the packages; what it said is above."
+    touch "$stamp"
+}
+
+[ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c 'import pip' 2>/dev/null || make_venv
+
+case ${1:-} in
+package)
+    installed tests || install package --editable .
+    ;;
+tests)
+    install tests --editable '.[tshark,notebook]' --group dev
+    command -v tshark >/dev/null || debian tshark ||
+        lacking "tshark is missing and cannot be installed from here: the tests in tests/test_against_tshark.py will be skipped ('apt-get install tshark' as root)."
+    { command -v node >/dev/null && command -v npm >/dev/null; } || debian nodejs npm ||
+        lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
+    if command -v npm >/dev/null && [ ! ksy/node_modules/.package-lock.json -nt ksy/package-lock.json ]; then
+        say "installing the compiler of ksy/"
+        npm ci --prefix ksy --no-audit --no-fund --loglevel=error </dev/null >&2 ||
+            lacking "npm could not install the compiler of ksy/: the specifications are not compiled anew and compared."
+    fi
+    ;;
+*)
+    die "usage: scripts/setup.sh package|tests"
+    ;;
+esac

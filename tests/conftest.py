@@ -1,0 +1,77 @@
+"""No test is left out silently: what is deselected or skipped is counted and named, and CI fails on a skip nobody allowed.
+
+Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the summary says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+# Tests that CI may skip, each with its reason.
+ALLOWED_SKIPS: dict[str, str] = {}
+
+_DESELECTED = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_DESELECTED] = []
+    config.pluginmanager.register(_Workers(config), "left-out")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("PCQ_CORPUS"):
+        return
+    corpus = [item for item in items if item.get_closest_marker("corpus")]
+    items[:] = [item for item in items if not item.get_closest_marker("corpus")]
+    config.hook.pytest_deselected(items=corpus)
+    config.stash[_DESELECTED] = [item.nodeid for item in corpus]
+
+
+class _Workers:
+    """With pytest-xdist the workers collect, and the process that writes the summary does not: they tell it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        output = getattr(node, "workeroutput", {})
+        if output.get("deselected"):
+            self._config.stash[_DESELECTED] = output["deselected"]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["deselected"] = session.config.stash[_DESELECTED]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Turns a good result into a bad one where CI skipped a test that is not on the list."""
+    if session.exitstatus == pytest.ExitCode.OK and _forbidden_skips(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    deselected = config.stash[_DESELECTED]
+    if deselected:
+        terminalreporter.section("not run, because PCQ_CORPUS names no folder of public captures")
+        terminalreporter.line(f"{len(deselected)} tests:")
+        for nodeid in deselected:
+            terminalreporter.line(f"  {nodeid}")
+    forbidden = _forbidden_skips(config)
+    if forbidden:
+        terminalreporter.section("skipped, and CI allows no skip that tests/conftest.py does not name", red=True)
+        for nodeid in forbidden:
+            terminalreporter.line(f"  {nodeid}")
+
+
+def _forbidden_skips(config: pytest.Config) -> list[str]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if not os.environ.get("CI") or reporter is None or hasattr(config, "workeroutput"):
+        return []
+    return sorted({report.nodeid for report in reporter.stats.get("skipped", ())} - ALLOWED_SKIPS.keys())
