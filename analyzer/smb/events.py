@@ -9,6 +9,7 @@ from analyzer.auth.context import Door, Identity
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import Endpoint
+from analyzer.tcp.events import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +102,10 @@ class SmbSession(Event):
     trees: tuple[str, ...]
     pipes: tuple[str, ...]
     hosts: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotOurs(Event):
+    """A connection carries neither SMB nor DCERPC; said once, so that the rooms below may forget its bytes."""
+
+    connection: Connection

@@ -1,0 +1,83 @@
+"""One SMB connection: stream chunks and gaps in, channel events out. Framing, then the shells (encryption, compression),
+then the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIFS] section 2.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Event, Problem
+from analyzer.smb.events import ChannelGap
+from analyzer.smb.framing import SMB2_MAGIC, Framing, Lost, Message, NetbiosNames
+from analyzer.smb.smb2 import Shell, Smb2Reader
+from analyzer.smb.state import Link, World
+from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
+
+_SERVER_PORTS = (445, 139)
+
+
+class SmbConnection:
+    """Reads both directions of a connection that carries SMB."""
+
+    def __init__(self, world: World, connection: Connection) -> None:
+        client: Literal[0, 1] | None = None
+        if connection.a.port in _SERVER_PORTS and connection.b.port not in _SERVER_PORTS:
+            client = 1
+        elif connection.initiator_known or connection.b.port in _SERVER_PORTS:
+            client = 0
+        self._link = Link(world, connection, client)
+        self._framings: list[Framing | None] = [None, None]
+        self._smb2 = Smb2Reader(self._link)
+
+    def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
+        framing = self._framings[item.direction]
+        if framing is None:
+            begins = isinstance(item, StreamChunk) and item.offset == 0 and self._link.connection.initiator_known
+            sender = self._link.connection.sender(item.direction)
+            framing = self._framings[item.direction] = Framing(f"from {sender}", seeking=not begins)
+        if isinstance(item, Gap):
+            found = framing.gap(item.length, item.frames, item.reason)
+        else:
+            found = framing.feed(item.data)
+        for event in found:
+            yield from self._framed(item.direction, event)
+
+    def finish(self) -> Iterator[Event]:
+        for direction in (0, 1):
+            framing = self._framings[direction]
+            if framing is not None:
+                for event in framing.finish():
+                    yield from self._framed(1 if direction else 0, event)
+        yield from self._smb2.finish()
+        for session in list(self._link.sessions.values()):
+            yield from self._smb2.leave(session)
+
+    def _framed(self, direction: Direction, event: Message | NetbiosNames | Lost | Problem) -> Iterator[Event]:
+        if isinstance(event, Message):
+            try:
+                yield from self._message(direction, event)
+            except DecodeError as error:
+                yield Problem.of("smb", error, event.frames)
+        elif isinstance(event, Lost):
+            yield from self._smb2.flush()
+            yield from self._lost(direction, event)
+        elif isinstance(event, NetbiosNames):
+            self._link.name_host(self._link.connection.sender(direction).ip, event.calling, "NetBIOS session request")
+            other = self._link.connection.sender(0 if direction else 1)
+            if event.called != "*SMBSERVER":
+                self._link.name_host(other.ip, event.called, "NetBIOS session request")
+        else:
+            yield event
+
+    def _message(self, direction: Direction, message: Message) -> Iterator[Event]:
+        magic = message.head.data[:4]
+        if magic == SMB2_MAGIC:
+            yield from self._smb2.feed(direction, message, Shell())
+
+    def _lost(self, direction: Direction, lost: Lost) -> Iterator[Event]:
+        from_client = direction == (self._link.client_direction or 0)
+        for session in self._link.sessions.values():
+            for opened in session.pipes():
+                if opened.channel is not None:
+                    yield ChannelGap(opened.channel, from_client, None, lost.frames, lost.reason)

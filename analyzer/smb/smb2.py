@@ -1,0 +1,564 @@
+"""SMB2 and SMB3 messages in, channel events out ([MS-SMB2] sections 2.2 and 3.3).
+
+A request is remembered by its MessageId until its answer comes; what the answer means (whose data a READ returned, which
+FileId a CREATE got) is in the request. An interim answer (STATUS_PENDING) leaves the request waiting. An answer that comes
+before its request, as in a capture with disordered frames, is held until the next request. Sessions and trees that
+were set up before the capture began are made up as they are met, with what is known of them: their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+
+from analyzer.auth import handshake
+from analyzer.auth.context import Handshake
+from analyzer.core.cursor import Cursor
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+from analyzer.core.events import Event, Problem
+from analyzer.core.guid import guid_text
+from analyzer.core.traced import TracedBytes
+from analyzer.smb.events import ChannelGap, SmbInfo
+from analyzer.smb.framing import Message
+from analyzer.smb.state import Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
+from analyzer.tcp.events import Direction
+
+HEADER_LEN = 64
+NEGOTIATE, SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT, CREATE, CLOSE = range(7)
+READ, WRITE, IOCTL, CANCEL, OPLOCK_BREAK = 0x08, 0x09, 0x0B, 0x0C, 0x12
+
+FLAG_RESPONSE = 0x1
+FLAG_ASYNC = 0x2
+FLAG_RELATED = 0x4
+FLAG_SIGNED = 0x8
+
+STATUS_SUCCESS = 0
+STATUS_PENDING = 0x103
+STATUS_BUFFER_OVERFLOW = 0x80000005
+STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
+
+FSCTL_PIPE_TRANSCEIVE = 0x0011C017
+SESSION_FLAG_BINDING = 0x01
+SHARE_TYPE_PIPE = 0x02
+
+ANY_FILE = b"\xff" * 16
+_ANSWERS_AWAITED = frozenset((SESSION_SETUP, TREE_CONNECT, CREATE, READ, IOCTL))
+
+DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
+
+# Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
+MAX_PENDING = 8192
+# An answer that overtook its request in the capture did so by a frame or two.
+MAX_HELD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """What was around a message: an SMB3 transform (of a session), a compression transform."""
+
+    encrypted: bool = False
+    compressed: bool = False
+    session: Session | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    status: int
+    command: int
+    flags: int
+    next_command: int
+    message_id: int
+    async_id: int | None
+    tree_id: int | None
+    session_id: int
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flags & FLAG_RESPONSE)
+
+
+@dataclass(slots=True)
+class Setup:
+    """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none."""
+
+    handshake: Handshake
+    preauth_hash: bytes | None
+    binding: bool
+    first_time_ns: int
+    frames: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Chain:
+    """Related operations of a compound share the FileId that its CREATE will get; `waiting` is data sent before it is known."""
+
+    file_id: bytes | None = None
+    session_id: int = 0
+    tree_id: int | None = None
+    waiting: list[tuple[Message, tuple[int, int], SmbInfo]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Request:
+    command: int
+    session_id: int
+    tree_id: int | None
+    chain: Chain | None = None
+    file_id: bytes | None = None
+    path: str | None = None
+    setup: Setup | None = None
+
+
+def read_header(data: bytes) -> Header:
+    cur = Cursor(data)
+    cur.skip("header.protocol_id", 4)
+    size = cur.u16("header.structure_size")
+    if size != HEADER_LEN:
+        raise MalformedError(f"{size} is not {HEADER_LEN}", field="header.structure_size", start=4, stop=6)
+    cur.skip("header.credit_charge", 2)
+    status = cur.u32("header.status")
+    command = cur.u16("header.command")
+    cur.skip("header.credits", 2)
+    flags = cur.u32("header.flags")
+    next_command = cur.u32("header.next_command")
+    message_id = cur.u64("header.message_id")
+    async_id = tree_id = None
+    if flags & FLAG_ASYNC:
+        async_id = cur.u64("header.async_id")
+    else:
+        cur.skip("header.reserved", 4)
+        tree_id = cur.u32("header.tree_id")
+    session_id = cur.u64("header.session_id")
+    cur.skip("header.signature", 16)
+    return Header(status, command, flags, next_command, message_id, async_id, tree_id, session_id)
+
+
+class Smb2Reader:
+    """Follows the SMB2 messages of one connection."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._pending: dict[int, Request] = {}
+        self._setups: dict[int, Setup] = {}
+        self._held: list[tuple[Direction, Message, Shell]] = []
+        self._holding = True
+        self._forgot = False
+
+    def feed(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
+        """One message, perhaps a compound, out of its shells."""
+        head = message.head.data
+        if len(head) < HEADER_LEN:
+            yield from self._unreadable(direction, message, "its header is not in the capture")
+            return
+        header = read_header(head)
+        if header.is_response:
+            if self._link.client_direction is None:
+                self._link.client_direction = 0 if direction else 1
+            if self._held or (self._holding and self._is_early(header)):
+                self._held.append((direction, message, shell))
+                if len(self._held) > MAX_HELD:
+                    self._holding = False
+                    yield from self.flush()
+                return
+            yield from self._compound(direction, message, shell)
+            return
+        if self._link.client_direction is None:
+            self._link.client_direction = direction
+        yield from self._compound(direction, message, shell)
+        yield from self.flush()
+
+    def flush(self) -> Iterator[Event]:
+        """Reads held answers, whether their requests are known by now or not."""
+        held, self._held = self._held, []
+        for direction, message, shell in held:
+            yield from self._compound(direction, message, shell)
+
+    def finish(self) -> Iterator[Event]:
+        yield from self.flush()
+        for session_id, setup in self._setups.items():
+            self._establish(session_id, setup)
+        self._setups.clear()
+
+    def leave(self, session: Session) -> Iterator[Event]:
+        """This connection has no more of the session; without connections the session is over."""
+        self._link.sessions.pop(session.session_id, None)
+        session.connections.discard(self._link.connection.number)
+        if session.connections:
+            return
+        yield from session.close_all()
+        known = self._link.world.sessions.get(session.session_id, [])
+        if session in known:
+            known.remove(session)
+            if not known:
+                del self._link.world.sessions[session.session_id]
+        yield session.summary()
+
+    def expect_negotiate(self) -> None:
+        """An SMB1 negotiation offered SMB2; its answer may come as an SMB2 one with MessageId 0."""
+        self._pending[0] = Request(NEGOTIATE, 0, None)
+
+    def _is_early(self, header: Header) -> bool:
+        return header.command in _ANSWERS_AWAITED and header.message_id not in self._pending
+
+    def _compound(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
+        at, chain = 0, Chain()
+        while at < message.length:
+            part = message.part(at, message.length)
+            step = 0
+            try:
+                header = read_header(part.head.data)
+                step = header.next_command
+                if step:
+                    if step < HEADER_LEN or step >= part.length:
+                        raise MalformedError(
+                            f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
+                        )
+                    part = message.part(at, at + step)
+                elif at == 0:
+                    part = message
+                yield from self._single(direction, header, part, shell, chain)
+            except DecodeError as error:
+                if part.whole or not isinstance(error, TruncatedError):
+                    yield Problem.of("smb", error, part.frames or message.frames)
+                else:
+                    yield from self._unreadable(direction, part, str(error))
+            if not step or step < HEADER_LEN:
+                return
+            at += step
+
+    def _single(
+        self, direction: Direction, header: Header, part: Message, shell: Shell, chain: Chain
+    ) -> Iterator[Event]:
+        if header.is_response:
+            yield from self._response(header, part, shell)
+            return
+        session_id, tree_id = header.session_id, header.tree_id
+        if header.flags & FLAG_RELATED:
+            # [MS-SMB2] 3.3.5.2.7.2: related operations take session, tree and FileId from the one before.
+            session_id, tree_id = chain.session_id, chain.tree_id
+        else:
+            chain.file_id, chain.session_id, chain.tree_id = None, session_id, tree_id
+        if header.command == CANCEL:
+            return
+        request = Request(header.command, session_id, tree_id, chain)
+        if header.message_id not in self._pending and len(self._pending) >= MAX_PENDING:
+            del self._pending[next(iter(self._pending))]
+            if not self._forgot:
+                self._forgot = True
+                yield Problem("limit", "smb", part.frames, f"more than {MAX_PENDING} requests without an answer")
+        self._pending[header.message_id] = request
+        yield from self._request(header, request, part, shell)
+
+    # Requests
+
+    def _request(self, header: Header, request: Request, part: Message, shell: Shell) -> Iterator[Event]:
+        command, data = header.command, part.head.data
+        cur = Cursor(data, HEADER_LEN)
+        if command == NEGOTIATE:
+            self._negotiate_request(cur, part)
+        elif command == SESSION_SETUP:
+            self._setup_request(header, request, cur, part)
+        elif command == TREE_CONNECT:
+            cur.skip("tree_connect.header", 4)
+            request.path = _text(data, cur.u16("tree_connect.ofs_path"), cur.u16("tree_connect.len_path"))
+        elif command == CREATE:
+            cur.skip("create.fixed", 44)
+            request.path = _text(data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
+        elif command == CLOSE:
+            cur.skip("close.header", 8)
+            self._take_file_id(request, cur)
+        elif command == READ:
+            cur.skip("read.fixed", 16)
+            self._take_file_id(request, cur)
+        elif command == WRITE:
+            cur.skip("write.structure_size", 2)
+            start = cur.u16("write.ofs_data")
+            length = cur.u32("write.len_data")
+            cur.skip("write.offset", 8)
+            self._take_file_id(request, cur)
+            yield from self._from_client(header, request, part, (start, length), shell)
+        elif command == IOCTL:
+            cur.skip("ioctl.header", 4)
+            code = cur.u32("ioctl.ctl_code")
+            self._take_file_id(request, cur)
+            if code != FSCTL_PIPE_TRANSCEIVE:
+                request.command = -1
+                return
+            start, length = cur.u32("ioctl.ofs_input"), cur.u32("ioctl.len_input")
+            yield from self._from_client(header, request, part, (start, length), shell)
+
+    def _take_file_id(self, request: Request, cur: Cursor) -> None:
+        file_id = cur.take("file_id", 16)
+        chain = request.chain
+        if chain is not None and file_id == ANY_FILE:
+            request.file_id = chain.file_id
+        else:
+            request.file_id = file_id
+            if chain is not None:
+                chain.file_id = file_id
+
+    def _from_client(
+        self, header: Header, request: Request, part: Message, where: tuple[int, int], shell: Shell
+    ) -> Iterator[Event]:
+        span = _span(part, *where)
+        smb = self._info(header, request.session_id, part, shell)
+        if request.file_id is None and request.chain is not None:
+            request.chain.waiting.append((part, span, smb))
+            return
+        session = self._session(request.session_id, _time(part))
+        if session is not None and request.file_id is not None:
+            opened = yield from self._open(session, request.file_id)
+            yield from session.deliver(opened, True, part, span, smb)
+
+    # Responses
+
+    def _response(self, header: Header, part: Message, shell: Shell) -> Iterator[Event]:
+        if header.status == STATUS_PENDING and header.flags & FLAG_ASYNC:
+            return
+        request = self._pending.pop(header.message_id, None)
+        command, status, data = header.command, header.status, part.head.data
+        if request is not None and request.command != command:
+            # FSCTLs other than the transceive carry no channel data.
+            if request.command == -1:
+                return
+            request = None
+        failed = status >> 30 == 3
+        cur = Cursor(data, HEADER_LEN)
+        if command == NEGOTIATE:
+            if not failed:
+                self._negotiate_response(cur, part)
+            return
+        if command == SESSION_SETUP:
+            yield from self._setup_response(header, request, cur, part)
+            return
+        session_id = header.session_id
+        if request is not None and session_id in (0, 0xFFFFFFFFFFFFFFFF):
+            session_id = request.session_id
+        session = self._session(session_id, _time(part))
+        if session is None:
+            return
+        if command == LOGOFF and not failed:
+            yield from self._logoff(session)
+        elif command == TREE_CONNECT and not failed and header.tree_id is not None:
+            self._tree_connected(session, header.tree_id, request, cur)
+        elif command == TREE_DISCONNECT and not failed and header.tree_id is not None:
+            yield from session.close_tree(header.tree_id)
+        elif command == CREATE:
+            yield from self._created(session, request, cur, failed)
+        elif command == CLOSE and request is not None and request.file_id is not None:
+            yield from session.close(request.file_id)
+        elif command == READ and not failed:
+            size = cur.u16("read.structure_size")
+            if size == 17:
+                start = cur.u8("read.ofs_data")
+                cur.skip("read.reserved", 1)
+                span = _span(part, start, cur.u32("read.len_data"))
+                smb = self._info(header, session_id, part, shell)
+                yield from self._read_answered(session, request, part, span, smb)
+        elif command == IOCTL and cur.u16("ioctl.structure_size") == 49:
+            cur.skip("ioctl.reserved", 2)
+            code = cur.u32("ioctl.ctl_code")
+            file_id = cur.take("ioctl.file_id", 16)
+            cur.skip("ioctl.input", 8)
+            span = _span(part, cur.u32("ioctl.ofs_output"), cur.u32("ioctl.len_output"))
+            if code == FSCTL_PIPE_TRANSCEIVE and not failed:
+                opened = yield from self._open(session, file_id)
+                smb = self._info(header, session_id, part, shell)
+                yield from session.deliver(opened, False, part, span, smb)
+
+    def _read_answered(
+        self, session: Session, request: Request | None, part: Message, span: tuple[int, int], smb: SmbInfo
+    ) -> Iterator[Event]:
+        file_id = request.file_id if request is not None else None
+        if file_id is None and request is not None and request.chain is not None:
+            file_id = request.chain.file_id
+        if file_id is not None:
+            opened = yield from self._open(session, file_id)
+            yield from session.deliver(opened, False, part, span, smb)
+            return
+        pipes = session.pipes()
+        if len(pipes) == 1:
+            yield from session.deliver(pipes[0], False, part, span, smb)
+            return
+        first = part.part(*span).head.data
+        if not pipes and not looks_like_dcerpc(first):
+            return
+        reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
+        yield Problem("gap", "smb", part.frames, f"{reason} ({span[1] - span[0]} bytes)")
+        for opened in pipes:
+            if opened.channel is not None:
+                yield ChannelGap(opened.channel, False, None, part.frames, reason)
+
+    def _created(self, session: Session, request: Request | None, cur: Cursor, failed: bool) -> Iterator[Event]:
+        if failed or cur.u16("create.structure_size") != 89:
+            return
+        cur.skip("create.fixed", 62)
+        file_id = cur.take("create.file_id", 16)
+        if request is None:
+            yield from session.add_open(file_id, Open("unknown", None))
+            return
+        tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
+        kind: OpenKind = tree.kind if tree is not None else "unknown"
+        name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
+        opened = Open(kind, name, request.tree_id)
+        yield from session.add_open(file_id, opened)
+        chain = request.chain
+        if chain is not None and chain.file_id is None:
+            chain.file_id = file_id
+            for waiting, span, smb in chain.waiting:
+                yield from session.deliver(opened, True, waiting, span, smb)
+            chain.waiting.clear()
+
+    def _tree_connected(self, session: Session, tree_id: int, request: Request | None, cur: Cursor) -> None:
+        cur.skip("tree_connect.structure_size", 2)
+        share_type = cur.u8("tree_connect.share_type")
+        path = request.path if request is not None and request.path is not None else ""
+        is_pipe = share_type == SHARE_TYPE_PIPE or path.upper().endswith("\\IPC$")
+        session.add_tree(tree_id, path, "pipe" if is_pipe else "file")
+
+    def _logoff(self, session: Session) -> Iterator[Event]:
+        session.connections.clear()
+        yield from self.leave(session)
+
+    # Negotiation and session setup
+
+    def _negotiate_request(self, cur: Cursor, part: Message) -> None:
+        cur.skip("negotiate.fixed", 12)
+        guid = guid_text(cur.take("negotiate.client_guid", 16))
+        self._link.client_guid = guid
+
+    def _negotiate_response(self, cur: Cursor, part: Message) -> None:
+        cur.skip("negotiate.structure_size", 2)
+        cur.skip("negotiate.security_mode", 2)
+        dialect = cur.u16("negotiate.dialect")
+        cur.skip("negotiate.num_contexts", 2)
+        self._link.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
+        self._link.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
+
+    def _setup_request(self, header: Header, request: Request, cur: Cursor, part: Message) -> None:
+        cur.skip("session_setup.structure_size", 2)
+        binding = bool(cur.u8("session_setup.flags") & SESSION_FLAG_BINDING)
+        cur.skip("session_setup.fixed", 9)
+        token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
+        setup = self._setups.get(header.session_id) if header.session_id else None
+        if setup is None:
+            setup = self._new_setup(binding, part)
+        request.setup = setup
+        setup.frames += part.frames
+        if token is None:
+            setup.handshake.missed("initiator")
+        elif len(token):
+            setup.handshake.feed("initiator", token.data)
+
+    def _setup_response(self, header: Header, request: Request | None, cur: Cursor, part: Message) -> Iterator[Event]:
+        setup = request.setup if request is not None else self._setups.get(header.session_id)
+        if setup is None:
+            setup = self._new_setup(False, part)
+            setup.handshake.missed("initiator")
+        setup.frames += part.frames
+        more = header.status == STATUS_MORE_PROCESSING_REQUIRED
+        if header.status == STATUS_SUCCESS or more:
+            cur.skip("session_setup.fixed", 4)
+            token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
+            if token is None:
+                setup.handshake.missed("acceptor")
+            elif len(token):
+                setup.handshake.feed("acceptor", token.data)
+        if more:
+            self._setups[header.session_id] = setup
+            return
+        self._setups.pop(header.session_id, None)
+        session = self._establish(header.session_id, setup)
+        session.seen(_time(part))
+        if header.status != STATUS_SUCCESS:
+            session.refused = header.status
+            yield from self.leave(session)
+
+    def _new_setup(self, binding: bool, part: Message) -> Setup:
+        return Setup(handshake.begin(self._link.world.keyring), None, binding, _time(part))
+
+    def _establish(self, session_id: int, setup: Setup) -> Session:
+        session = Session(self._link, session_id, setup.first_time_ns)
+        session.handshake = setup.handshake
+        self._register(session)
+        session.note_frames(tuple(setup.frames))
+        return session
+
+    def _register(self, session: Session) -> None:
+        self._link.sessions[session.session_id] = session
+        known = self._link.world.sessions.setdefault(session.session_id, [])
+        if session not in known:
+            known.append(session)
+
+    def _session(self, session_id: int, time_ns: int) -> Session | None:
+        """The session a message names; one that was set up before the capture began is made up."""
+        if session_id == 0:
+            return None
+        session = self._link.sessions.get(session_id)
+        if session is None and session_id in self._setups:
+            # The answer that completed the setup was not captured; that the session is used says there was one.
+            session = self._establish(session_id, self._setups.pop(session_id))
+        if session is None:
+            for known in self._link.world.sessions.get(session_id, ()):
+                if known.server == self._link.server:
+                    session = known
+                    session.connections.add(self._link.connection.number)
+                    self._link.sessions[session_id] = session
+                    break
+        if session is None:
+            session = Session(self._link, session_id, time_ns)
+            self._register(session)
+        if time_ns:
+            session.seen(time_ns)
+        return session
+
+    # Small things
+
+    def _open(self, session: Session, file_id: bytes) -> Generator[Event, None, Open]:
+        opened = session.opens.get(file_id)
+        if opened is None:
+            opened = Open("unknown", None)
+            yield from session.add_open(file_id, opened)
+        return opened
+
+    def _info(self, header: Header, session_id: int, part: Message, shell: Shell) -> SmbInfo:
+        return SmbInfo(
+            dialect=self._link.dialect,
+            session_id=session_id,
+            encrypted=shell.encrypted,
+            signed=bool(header.flags & FLAG_SIGNED),
+            compressed=shell.compressed,
+        )
+
+    def _unreadable(self, direction: Direction, message: Message, why: str) -> Iterator[Event]:
+        """A message of which too little was captured to tell what it was about."""
+        reason = message.reason or why
+        yield Problem("truncated", "smb", message.frames, f"an SMB2 message of {message.length} bytes is cut: {reason}")
+        from_client = direction == (self._link.client_direction or 0)
+        for session in self._link.sessions.values():
+            for opened in session.pipes():
+                if opened.channel is not None:
+                    yield ChannelGap(opened.channel, from_client, None, message.frames, reason)
+
+
+def _time(message: Message) -> int:
+    return message.head[:1].first_time_ns or 0
+
+
+def _span(part: Message, start: int, length: int) -> tuple[int, int]:
+    """Start and stop of a buffer that a header describes, checked against the message's own length."""
+    if length and (start < HEADER_LEN or start + length > part.length):
+        raise MalformedError(f"{length} bytes at {start} lie outside of the {part.length}-byte message", field="buffer")
+    return start, start + length
+
+
+def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:
+    """The bytes of a buffer, None where some of them were not captured."""
+    start, stop = _span(part, start, length)
+    head = part.head
+    return head[start:stop] if len(head) >= stop else None
+
+
+def _text(data: bytes, start: int, length: int) -> str:
+    cur = Cursor(data, min(start, len(data)))
+    return cur.utf16("name", length)

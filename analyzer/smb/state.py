@@ -1,0 +1,244 @@
+"""What SMB remembers: sessions, trees and opens, and the channels that opens of pipes become.
+
+Sessions outlive messages and may span connections (multichannel); a `World` holds what all connections of a capture share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+
+from analyzer.auth.context import Door, Handshake, Identity
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event
+from analyzer.packet.segment import Endpoint
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
+from analyzer.smb.framing import Hole, Message
+from analyzer.tcp.events import Connection
+
+# A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
+MAX_OPENS = 16384
+MAX_TREES = 1024
+MAX_FRAMES = 64
+MAX_NAMES = 1024
+
+OpenKind = Literal["pipe", "file", "unknown"]
+
+
+def looks_like_dcerpc(data: bytes) -> bool:
+    """Whether bytes begin like a connection-oriented PDU (C706 section 12.6.3.1)."""
+    if len(data) < 10 or data[0] != 5 or data[1] > 1 or data[2] > 19 or data[4] & 0xEF or data[5] > 3:
+        return False
+    return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
+
+
+def pipe_name(path: str) -> str:
+    """`\\\\PIPE\\\\WinReg` as `winreg`."""
+    name = path.replace("/", "\\").lstrip("\\").lower()
+    return name.removeprefix("pipe\\").lstrip("\\")
+
+
+@dataclass(slots=True)
+class Tree:
+    path: str
+    kind: OpenKind
+
+
+@dataclass(slots=True)
+class Open:
+    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data."""
+
+    kind: OpenKind
+    name: str | None
+    tree_id: int | None = None
+    channel: Channel | None = None
+
+
+@dataclass(slots=True)
+class World:
+    """Numbers and sessions that the connections of a capture share."""
+
+    keyring: Keyring
+    channel_numbers: Iterator[int] = field(default_factory=count)
+    session_numbers: Iterator[int] = field(default_factory=count)
+    sessions: dict[int, list[Session]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Link:
+    """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
+
+    world: World
+    connection: Connection
+    client_direction: Literal[0, 1] | None
+    dialect: str | None = None
+    client_guid: str | None = None
+    server_guid: str | None = None
+    hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
+
+    @property
+    def client(self) -> Endpoint:
+        return self.connection.sender(self.client_direction or 0)
+
+    @property
+    def server(self) -> Endpoint:
+        return self.connection.sender(0 if self.client_direction == 1 else 1)
+
+    def name_host(self, ip: str, name: str, said_in: str) -> None:
+        if name and len(self.hosts) < MAX_NAMES:
+            self.hosts[ip, name, said_in] = None
+
+
+class Session:
+    """One SMB session: who, which trees, which opens, and what its protection came to."""
+
+    def __init__(self, link: Link, session_id: int, time_ns: int) -> None:
+        self.number = next(link.world.session_numbers)
+        self.session_id = session_id
+        self.link = link
+        self.client = link.client
+        self.server = link.server
+        self.connections = {link.connection.number}
+        self.handshake: Handshake | None = None
+        self.refused: int | None = None
+        self.trees: dict[int, Tree] = {}
+        self.opens: dict[bytes, Open] = {}
+        self.tree_names: dict[str, None] = {}
+        self.pipe_names: dict[str, None] = {}
+        self.cipher: str | None = None
+        self.signing: str | None = None
+        self.encrypted = 0
+        self.opened = 0
+        self.signed = 0
+        self.verified = 0
+        self.first_time_ns = self.last_time_ns = time_ns
+        self.frames: list[int] = []
+
+    @property
+    def identity(self) -> Identity:
+        return self.handshake.identity if self.handshake is not None else Identity()
+
+    def seen(self, time_ns: int) -> None:
+        self.first_time_ns = min(self.first_time_ns, time_ns)
+        self.last_time_ns = max(self.last_time_ns, time_ns)
+
+    def note_frames(self, frames: tuple[int, ...]) -> None:
+        if len(self.frames) < MAX_FRAMES:
+            self.frames += frames[: MAX_FRAMES - len(self.frames)]
+
+    def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
+        if len(self.trees) >= MAX_TREES:
+            del self.trees[next(iter(self.trees))]
+        self.trees[tree_id] = Tree(path, kind)
+        if path and len(self.tree_names) < MAX_NAMES:
+            self.tree_names[path] = None
+
+    def add_open(self, file_id: bytes, opened: Open) -> Iterator[Event]:
+        """Remembers an open; the same id still open means that its close was missed."""
+        yield from self.close(file_id)
+        if len(self.opens) >= MAX_OPENS:
+            yield from self.close(next(iter(self.opens)))
+        self.opens[file_id] = opened
+        if opened.kind == "pipe":
+            self._make_channel(opened)
+
+    def close(self, file_id: bytes) -> Iterator[Event]:
+        opened = self.opens.pop(file_id, None)
+        if opened is not None and opened.channel is not None:
+            yield ChannelClosed(opened.channel)
+
+    def close_tree(self, tree_id: int) -> Iterator[Event]:
+        self.trees.pop(tree_id, None)
+        for file_id in [file_id for file_id, opened in self.opens.items() if opened.tree_id == tree_id]:
+            yield from self.close(file_id)
+
+    def close_all(self) -> Iterator[Event]:
+        for file_id in list(self.opens):
+            yield from self.close(file_id)
+
+    def pipes(self) -> list[Open]:
+        return [opened for opened in self.opens.values() if opened.channel is not None]
+
+    def _make_channel(self, opened: Open) -> Channel:
+        opened.kind = "pipe"
+        opened.channel = Channel(
+            next(self.link.world.channel_numbers),
+            "ncacn_np",
+            self.client,
+            self.server,
+            opened.name,
+            self.number,
+            self.identity,
+        )
+        if opened.name and len(self.pipe_names) < MAX_NAMES:
+            self.pipe_names[opened.name] = None
+        return opened.channel
+
+    def deliver(
+        self,
+        opened: Open,
+        from_client: bool,
+        message: Message,
+        span: tuple[int, int],
+        smb: SmbInfo,
+        *,
+        fresh: bool = True,
+    ) -> Iterator[Event]:
+        """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
+        parts = list(message.spans(*span))
+        if not parts or opened.kind == "file":
+            return
+        channel = opened.channel
+        if channel is None:
+            if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
+                return
+            channel = self._make_channel(opened)
+        for part in parts:
+            if isinstance(part, Hole):
+                yield ChannelGap(channel, from_client, part.length, part.frames, message.reason)
+            else:
+                yield ChannelData(channel, from_client, part, smb, fresh)
+            fresh = False
+
+    def summary(self) -> SmbSession:
+        link, identity = self.link, self.identity
+        hosts = dict(link.hosts)
+        for path in self.tree_names:
+            host = path.lstrip("\\").partition("\\")[0]
+            if host and host != self.server.ip:
+                hosts[self.server.ip, host, "tree path"] = None
+        door, reason = self.door()
+        return SmbSession(
+            number=self.number,
+            session_id=self.session_id,
+            client=self.client,
+            server=self.server,
+            dialect=link.dialect,
+            client_guid=link.client_guid,
+            server_guid=link.server_guid,
+            cipher=self.cipher,
+            signing=self.signing,
+            identity=identity,
+            door=door,
+            reason=reason,
+            first_time_ns=self.first_time_ns,
+            last_time_ns=self.last_time_ns,
+            frames=tuple(sorted(set(self.frames))),
+            encrypted_messages=self.encrypted,
+            opened_messages=self.opened,
+            signed_messages=self.signed,
+            verified_messages=self.verified,
+            trees=tuple(self.tree_names),
+            pipes=tuple(self.pipe_names),
+            hosts=tuple(hosts),
+        )
+
+    def door(self) -> tuple[Door, str | None]:
+        if self.refused is not None:
+            return Door.NOT_SEALED, f"the server refused the session with status {self.refused:#010x}"
+        if self.handshake is None:
+            return Door.NO_HANDSHAKE, "the session setup is not in the capture"
+        return self.handshake.door, self.handshake.reason

@@ -1,0 +1,174 @@
+"""The transport room's door: TCP bytes in, byte channels that carry DCERPC out.
+
+Each connection is classified by its first bytes, on any port: NetBIOS session service or direct TCP with SMB inside
+([MS-SMB2] section 2.1), DCERPC straight on TCP (C706 section 12.6), or neither. A connection goes from undecided to one of
+the three and stays there; what it said while undecided is replayed to the reader that was chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event
+from analyzer.smb.connection import SmbConnection
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs
+from analyzer.smb.framing import HEADER_LEN, KEEPALIVE, MAGICS, POSITIVE_RESPONSE, SESSION_REQUEST, find_header
+from analyzer.smb.state import World, looks_like_dcerpc
+from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
+
+SMB_PORTS = frozenset((445, 139))
+RPC_PORT = 135
+# A DCERPC header says its length in the tenth byte, and an SMB2 header its size in the sixth behind the framing.
+_ENOUGH = 10
+# A stream taken up in its middle shows a header within one message or two; a longer search would only find chance.
+_MAX_SEARCHED = 256 * 1024
+_MAX_CHUNKS = 64
+# PDU types that only a client sends: request, bind, alter_context, auth3, cancel, orphaned (C706 section 12.6.4).
+_CLIENT_PTYPES = frozenset((0, 11, 14, 16, 18, 19))
+
+
+class _Undecided:
+    """A connection whose kind is not known yet, with what it has said so far."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.items: list[StreamChunk | Gap] = []
+        self.patient = not connection.initiator_known or bool(
+            {connection.a.port, connection.b.port} & (SMB_PORTS | {RPC_PORT})
+        )
+        self._size = 0
+        self._run: list[bytes] = [b"", b""]
+        self._starts: list[list[int]] = [[], []]
+        self._sender_ptype: tuple[Direction, int] | None = None
+
+    def feed(self, item: StreamChunk | Gap) -> str | None:
+        """`smb`, `rpc`, `other`, or None while that is open."""
+        self.items.append(item)
+        if isinstance(item, Gap):
+            self.patient = True
+            self._run[item.direction], self._starts[item.direction] = b"", []
+            return "other" if len(self.items) > _MAX_CHUNKS else None
+        way = item.direction
+        run = self._run[way]
+        self._starts[way].append(len(run))
+        run = self._run[way] = run + item.data.data
+        self._size += len(item.data)
+        if _is_smb(run) or (self.patient and find_header(run) >= 0):
+            return "smb"
+        for start in self._starts[way]:
+            if looks_like_dcerpc(run[start : start + _ENOUGH]):
+                self._sender_ptype = way, run[start + 2]
+                return "rpc"
+        if len(run) < _ENOUGH and _may_begin(run):
+            return None
+        if self.patient and self._size < _MAX_SEARCHED and len(self.items) < _MAX_CHUNKS:
+            return None
+        return "other"
+
+    def client_direction(self) -> Direction:
+        if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:
+            return self._sender_ptype[0] if self._sender_ptype else 0
+        return 1 if self._sender_ptype[0] == 0 else 0
+
+
+class _RpcConnection:
+    """DCERPC straight on TCP: every byte belongs to the one channel."""
+
+    def __init__(self, world: World, connection: Connection, client_direction: Direction) -> None:
+        client, server = connection.a, connection.b
+        if client_direction == 1:
+            client, server = server, client
+        self._client_direction = client_direction
+        self._channel = Channel(next(world.channel_numbers), "ncacn_ip_tcp", client, server, None, None, None)
+        self._fresh = [True, True]
+
+    def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
+        from_client = item.direction == self._client_direction
+        if isinstance(item, Gap):
+            self._fresh[item.direction] = True
+            yield ChannelGap(self._channel, from_client, item.length, item.frames, item.reason)
+            return
+        if len(item.data):
+            yield ChannelData(self._channel, from_client, item.data, None, self._fresh[item.direction])
+            self._fresh[item.direction] = False
+
+    def finish(self) -> Iterator[Event]:
+        yield ChannelClosed(self._channel)
+
+
+class _Ignored:
+    """A connection that is none of ours."""
+
+    def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
+        return iter(())
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+
+_IGNORED = _Ignored()
+
+
+class Transport:
+    """Finds out what each connection carries, and reads it: `feed` takes events, `finish` ends the capture."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._world = World(keyring)
+        self._connections: dict[int, _Undecided | SmbConnection | _RpcConnection | _Ignored] = {}
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, StreamChunk | Gap):
+            yield from self._item(event)
+        elif isinstance(event, StreamClosed):
+            reader = self._connections.pop(event.connection.number, None)
+            if isinstance(reader, _Undecided):
+                yield NotOurs(event.connection)
+            elif reader is not None:
+                yield from reader.finish()
+        else:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        for reader in self._connections.values():
+            if not isinstance(reader, _Undecided):
+                yield from reader.finish()
+        self._connections.clear()
+
+    def _item(self, item: StreamChunk | Gap) -> Iterator[Event]:
+        number = item.connection.number
+        reader = self._connections.get(number)
+        if reader is None:
+            reader = self._connections[number] = _Undecided(item.connection)
+        if not isinstance(reader, _Undecided):
+            yield from reader.feed(item)
+            return
+        kind = reader.feed(item)
+        if kind is None:
+            return
+        chosen: SmbConnection | _RpcConnection
+        if kind == "other":
+            self._connections[number] = _IGNORED
+            yield NotOurs(item.connection)
+            return
+        if kind == "smb":
+            chosen = SmbConnection(self._world, item.connection)
+        else:
+            chosen = _RpcConnection(self._world, item.connection, reader.client_direction())
+        self._connections[number] = chosen
+        for held in reader.items:
+            yield from chosen.feed(held)
+
+
+def _is_smb(run: bytes) -> bool:
+    """Whether a stream begins like a NetBIOS session or a direct-TCP SMB message."""
+    if run[:1] == b"\0":
+        return run[HEADER_LEN : HEADER_LEN + 4] in MAGICS
+    if run[:1] == bytes((SESSION_REQUEST,)):
+        return len(run) >= 5 and run[1] == 0 and run[4] == 32
+    return run[:4] in (bytes((POSITIVE_RESPONSE, 0, 0, 0)), bytes((KEEPALIVE, 0, 0, 0)))
+
+
+def _may_begin(run: bytes) -> bool:
+    """Whether more bytes could still make it one of ours."""
+    return not run or run[0] in (0, 5, SESSION_REQUEST, POSITIVE_RESPONSE, KEEPALIVE)
