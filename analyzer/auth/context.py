@@ -86,8 +86,10 @@ class Unprotected:
     """One message after its security was undone.
 
     `body` has the length of the sealed body (padding still on); None where it could not be opened, with `door` and `reason`.
-    `verified`: the checksum was right (True), there is none at this level or no key for it (None). A wrong checksum never
-    gives a body: it is `door` WRONG_KEY or BYTES_MISSING. `header_signed`: the checksum covers the PDU header too.
+    `verified`: the checksum was right (True), wrong (False), there is none at this level or no key for it (None). At
+    PRIVACY a wrong checksum never gives a body: it is `door` WRONG_KEY or BYTES_MISSING. Below PRIVACY the body was never
+    hidden and is always given, with `door` NOT_SEALED, and `reason` where it could not be verified. `header_signed`: the
+    checksum covers the PDU header too.
     """
 
     body: bytes | None
@@ -139,10 +141,23 @@ class Handshake(Protocol):
         ...
 
     @property
+    def opened_by(self) -> str | None:
+        """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while shut."""
+        ...
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the initiator gave no name and no proof (a null session)."""
+        ...
+
+    @property
     def session_key(self) -> bytes | None:
         """The exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1), full length."""
         ...
 
     def context(self) -> SecurityContext:
-        """A new security context in its initial state (keystreams at the start). Usable also when `door` is shut: it then says so for every message."""
+        """A new security context in its initial state (keystreams at the start).
+
+        Usable also when `door` is shut: it then says so for every message.
+        """
         ...

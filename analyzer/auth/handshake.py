@@ -1,0 +1,170 @@
+"""Authentication tokens in, an identity, a session key and security contexts out ([MS-SPNG], [MS-NLMP], [MS-KILE]).
+
+A handshake looks at each token and finds out what it is: raw NTLM, SPNEGO with something inside, Kerberos with or without
+its GSS-API framing. It collects; what opens is decided by the exchange of the mechanism that was chosen. Nothing that a
+token holds makes `feed` raise: a token that cannot be read shuts the door and says why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SecurityContext, Sender, Unprotected
+from analyzer.auth.der import unwrap_gss
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.ntlm import SIGNATURE as NTLM_SIGNATURE
+from analyzer.auth.ntlm_exchange import NtlmExchange
+from analyzer.auth.spnego import is_spnego, parse_spnego
+from analyzer.core.errors import DecodeError, MalformedError
+from analyzer.core.labels import label
+
+_READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
+
+
+def begin(keyring: Keyring, auth_type: int | None = None) -> Handshake:
+    """Follows a new exchange. `auth_type` is the RPC security provider where it is known: it names those not read here."""
+    return TokenHandshake(keyring, auth_type)
+
+
+class TokenHandshake:
+    """See `Handshake`."""
+
+    def __init__(self, keyring: Keyring, auth_type: int | None = None) -> None:
+        self._keyring = keyring
+        self._ntlm = NtlmExchange(keyring)
+        self._spnego = False
+        self._offered: tuple[str, ...] = ()
+        self._chosen: str | None = None
+        self._missed: list[Sender] = []
+        self._trouble: tuple[Door, str] | None = None
+        self._foreign: str | None = None
+        if auth_type is not None and auth_type not in _READABLE:
+            self._foreign = label(AuthType, auth_type).removeprefix("GSS_").lower()
+
+    def __repr__(self) -> str:
+        return f"TokenHandshake({self.identity.mechanism}, {self.door.name})"
+
+    def feed(self, sender: Sender, token: bytes) -> None:
+        """See `Handshake.feed`."""
+        if self._foreign is not None or not token:
+            return
+        try:
+            self._take(sender, bytes(token))
+        except DecodeError as error:
+            self._trouble = (Door.NO_HANDSHAKE, f"a token of the {sender} cannot be read: {error}")
+        else:
+            self._trouble = None
+
+    def missed(self, sender: Sender) -> None:
+        """See `Handshake.missed`."""
+        self._missed.append(sender)
+
+    def _take(self, sender: Sender, token: bytes) -> None:
+        if token.startswith(NTLM_SIGNATURE):
+            self._chosen = "ntlm"
+            self._ntlm.feed(token)
+            return
+        if is_spnego(token):
+            self._take_spnego(sender, token)
+            return
+        if (framed := unwrap_gss(token)) is not None:
+            raise MalformedError(f"a token of mechanism {framed[0]}", field="gss.thisMech")
+        if token[:2] == b"\x16\x03":
+            self._foreign = "schannel"
+            return
+        raise MalformedError("neither NTLM, SPNEGO nor Kerberos", field="token", start=0)
+
+    def _take_spnego(self, sender: Sender, token: bytes) -> None:
+        self._spnego = True
+        spnego = parse_spnego(token)
+        if spnego.is_init:
+            if sender == "initiator":
+                self._offered = spnego.mechanisms
+        elif spnego.mechanisms:
+            self._chosen = spnego.mechanisms[0]
+        if spnego.token:
+            self._take(sender, spnego.token)
+
+    @property
+    def _mechanism(self) -> str | None:
+        if self._foreign is not None:
+            return self._foreign
+        inner = self._chosen
+        if inner is None and len(self._offered) == 1:
+            inner = self._offered[0]
+        if self._spnego:
+            return f"spnego-{inner}" if inner else "spnego"
+        return inner
+
+    @property
+    def identity(self) -> Identity:
+        """See `Handshake.identity`."""
+        found = self._ntlm.identity if self._chosen == "ntlm" else Identity()
+        return replace(found, mechanism=self._mechanism)
+
+    @property
+    def door(self) -> Door:
+        """See `Handshake.door`."""
+        return self._verdict()[0]
+
+    @property
+    def reason(self) -> str | None:
+        """See `Handshake.reason`."""
+        return self._verdict()[1]
+
+    def _verdict(self) -> tuple[Door, str | None]:
+        if self._foreign is not None:
+            return Door.UNSUPPORTED, f"security provider {self._foreign} is not supported"
+        if self._trouble is not None and not self._ntlm.complete:
+            return self._trouble
+        if self._chosen == "ntlm":
+            return self._ntlm.door, self._ntlm.reason
+        if self._chosen is not None:
+            return Door.UNSUPPORTED, f"security mechanism {self._chosen} is not supported"
+        if self._missed:
+            return Door.NO_HANDSHAKE, "the authentication tokens are not in the capture"
+        return Door.NO_HANDSHAKE, "no authentication token is in the capture"
+
+    @property
+    def session_key(self) -> bytes | None:
+        """See `Handshake.session_key`."""
+        return self._ntlm.session_key if self._chosen == "ntlm" else None
+
+    @property
+    def opened_by(self) -> str | None:
+        """What of the keyring opened it, in words; None while shut."""
+        return self._ntlm.opened_by if self._chosen == "ntlm" else None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the initiator gave no name and no proof (a null session)."""
+        return self._chosen == "ntlm" and self._ntlm.is_anonymous
+
+    def context(self) -> SecurityContext:
+        """See `Handshake.context`."""
+        made = self._ntlm.context() if self._chosen == "ntlm" else None
+        if made is not None:
+            return made
+        door, reason = self._verdict()
+        return ShutContext(door, reason)
+
+
+class ShutContext:
+    """A context without keys: says for every sealed message why, and hands on what was never sealed."""
+
+    def __init__(self, door: Door, reason: str | None) -> None:
+        self._door = door
+        self._reason = reason
+
+    def __repr__(self) -> str:
+        return f"ShutContext({self._door.name})"
+
+    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """See `SecurityContext.unprotect`."""
+        if level >= AuthLevel.PRIVACY:
+            return Unprotected(None, None, self._door, self._reason)
+        reason = self._reason if level >= AuthLevel.PKT else None
+        return Unprotected(pdu[body], None, Door.NOT_SEALED, reason)
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        """See `SecurityContext.lost`."""

@@ -1,0 +1,145 @@
+"""MIT keytab files in, Kerberos keys out, and back (file format 0x0502, and the older 0x0501 in native byte order).
+
+The format is described in MIT Kerberos, doc/formats/keytab_file_format.rst: a version, then entries with a signed 32-bit
+size, of which negative ones are holes left by deleted entries.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.core.errors import MalformedError, TruncatedError
+
+_NT_PRINCIPAL = 1
+
+ETYPE_NAMES = {
+    1: "des-cbc-crc",
+    3: "des-cbc-md5",
+    16: "des3-cbc-sha1-kd",
+    17: "aes128-cts-hmac-sha1-96",
+    18: "aes256-cts-hmac-sha1-96",
+    19: "aes128-cts-hmac-sha256-128",
+    20: "aes256-cts-hmac-sha384-192",
+    23: "rc4-hmac",
+    24: "rc4-hmac-exp",
+    25: "camellia128-cts-cmac",
+    26: "camellia256-cts-cmac",
+}
+
+
+def etype_name(etype: int) -> str:
+    """The name of an encryption type as in the IANA registry, or its number."""
+    return ETYPE_NAMES.get(etype, f"etype {etype}")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KerberosKey:
+    """One long-term key. `principal` is `service/host` without the realm; empty where the key was given without one."""
+
+    principal: str
+    realm: str
+    etype: int
+    kvno: int | None
+    key: bytes
+
+    @property
+    def name(self) -> str:
+        """`principal@REALM (etype, kvno)`, for people."""
+        who = f"{self.principal}@{self.realm}" if self.realm else self.principal
+        version = f", kvno {self.kvno}" if self.kvno is not None else ""
+        return f"{who} ({etype_name(self.etype)}{version})"
+
+    def __repr__(self) -> str:
+        return f"KerberosKey({self.name})"
+
+
+def is_keytab(data: bytes) -> bool:
+    return data[:2] in (b"\x05\x02", b"\x05\x01")
+
+
+def parse_keytab(data: bytes) -> tuple[KerberosKey, ...]:
+    """All keys of a keytab. Raises `DecodeError`."""
+    if not is_keytab(data):
+        raise MalformedError("does not begin with 0x0501 or 0x0502", field="keytab.version", start=0, stop=2)
+    if data[1] == 2:
+        return tuple(_read_entries(data, "big", old=False))
+    # Version 1 is in the byte order of the machine that wrote it; the first entry's size tells which that was.
+    size = int.from_bytes(data[2:6], sys.byteorder, signed=True)
+    other: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
+    return tuple(_read_entries(data, sys.byteorder if abs(size) <= len(data) else other, old=True))
+
+
+def _read_entries(data: bytes, order: Literal["little", "big"], *, old: bool) -> Iterable[KerberosKey]:
+    at = 2
+    while at + 4 <= len(data):
+        size = int.from_bytes(data[at : at + 4], order, signed=True)
+        at += 4
+        if size == 0:
+            return
+        stop = at + abs(size)
+        if stop > len(data):
+            raise TruncatedError("an entry runs past the end of the file", field="keytab.entry", start=at - 4, stop=at)
+        if size > 0:
+            yield _EntryReader(data[at:stop], order, at).read(old=old)
+        at = stop
+
+
+class _EntryReader:
+    """Reads one entry; `base` is where it lies in the file."""
+
+    def __init__(self, data: bytes, order: Literal["little", "big"], base: int) -> None:
+        self._data = data
+        self._order: Literal["little", "big"] = order
+        self._base = base
+        self._at = 0
+
+    def _take(self, length: int, name: str) -> bytes:
+        if self._at + length > len(self._data):
+            start = self._base + self._at
+            raise TruncatedError("runs past its entry", field=f"keytab.{name}", start=start, stop=start + length)
+        self._at += length
+        return self._data[self._at - length : self._at]
+
+    def _number(self, length: int, name: str) -> int:
+        return int.from_bytes(self._take(length, name), self._order)
+
+    def _counted(self, name: str) -> bytes:
+        return self._take(self._number(2, name), name)
+
+    def read(self, *, old: bool) -> KerberosKey:
+        # Version 1 counts the realm among the components and has no name type.
+        components = self._number(2, "num_components") - (1 if old else 0)
+        realm = self._counted("realm").decode("utf-8", "replace")
+        if components < 0:
+            raise MalformedError("negative number of components", field="keytab.num_components", start=self._base)
+        names = [self._counted("component").decode("utf-8", "replace") for _ in range(components)]
+        if not old:
+            self._number(4, "name_type")
+        self._number(4, "timestamp")
+        kvno = self._number(1, "vno8")
+        etype = self._number(2, "keytype")
+        key = self._counted("key")
+        if len(self._data) - self._at >= 4 and (wide := self._number(4, "vno")):
+            kvno = wide
+        return KerberosKey("/".join(names), realm, etype, kvno, key)
+
+
+def write_keytab(keys: Iterable[KerberosKey]) -> bytes:
+    """A keytab (0x0502) with these keys, timestamps zero."""
+    out = bytearray(b"\x05\x02")
+    for key in keys:
+        names = key.principal.split("/")
+        entry = len(names).to_bytes(2, "big") + _counted(key.realm.encode())
+        entry += b"".join(_counted(name.encode()) for name in names)
+        kvno = key.kvno or 0
+        entry += _NT_PRINCIPAL.to_bytes(4, "big") + bytes(4) + (kvno & 0xFF).to_bytes(1, "big")
+        entry += key.etype.to_bytes(2, "big") + _counted(key.key) + kvno.to_bytes(4, "big")
+        out += len(entry).to_bytes(4, "big") + entry
+    return bytes(out)
+
+
+def _counted(data: bytes) -> bytes:
+    return len(data).to_bytes(2, "big") + data

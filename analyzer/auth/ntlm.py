@@ -1,0 +1,386 @@
+"""NTLM messages in, names and session keys out ([MS-NLMP] sections 2.2, 3.3 and 3.4.5).
+
+Reading a message needs no secret and gives the names in it. Proving a password needs the challenge and the authenticate
+message: the response computed from the key is compared with the captured one, so a key that fits is known to be right.
+"""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+from enum import IntFlag
+from functools import lru_cache
+from hashlib import md5
+
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4, TripleDES
+from cryptography.hazmat.primitives.ciphers import Cipher, modes
+
+from analyzer.core.errors import MalformedError, TruncatedError
+
+SIGNATURE = b"NTLMSSP\x00"
+NEGOTIATE, CHALLENGE, AUTHENTICATE = 1, 2, 3
+
+_CLIENT_SIGN = b"session key to client-to-server signing key magic constant\x00"
+_SERVER_SIGN = b"session key to server-to-client signing key magic constant\x00"
+_CLIENT_SEAL = b"session key to client-to-server sealing key magic constant\x00"
+_SERVER_SEAL = b"session key to server-to-client sealing key magic constant\x00"
+
+
+class Flag(IntFlag):
+    """The negotiated options that change what the bytes mean, [MS-NLMP] section 2.2.2.5."""
+
+    UNICODE = 0x00000001
+    SIGN = 0x00000010
+    SEAL = 0x00000020
+    LM_KEY = 0x00000080
+    ANONYMOUS = 0x00000800
+    EXTENDED_SESSIONSECURITY = 0x00080000
+    NON_NT_SESSION_KEY = 0x00400000
+    TARGET_INFO = 0x00800000
+    VERSION = 0x02000000
+    KEY_128 = 0x20000000
+    KEY_EXCH = 0x40000000
+    KEY_56 = 0x80000000
+
+
+@dataclass(frozen=True, slots=True)
+class TargetInfo:
+    """What AV pairs say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
+
+    computer: str | None = None
+    domain: str | None = None
+    dns_computer: str | None = None
+    dns_domain: str | None = None
+    dns_tree: str | None = None
+    flags: int = 0
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiate:
+    """NEGOTIATE_MESSAGE, [MS-NLMP] section 2.2.1.1."""
+
+    raw: bytes = field(repr=False)
+    flags: int
+    domain: str
+    workstation: str
+    os_version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """CHALLENGE_MESSAGE, [MS-NLMP] section 2.2.1.2."""
+
+    raw: bytes = field(repr=False)
+    flags: int
+    challenge: bytes
+    target: str
+    info: TargetInfo
+    os_version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Authenticate:
+    """AUTHENTICATE_MESSAGE, [MS-NLMP] section 2.2.1.3. `ofs_mic` is None where the message has no MIC field."""
+
+    raw: bytes = field(repr=False)
+    flags: int
+    lm_response: bytes = field(repr=False)
+    nt_response: bytes = field(repr=False)
+    domain: str
+    user: str
+    workstation: str
+    encrypted_session_key: bytes = field(repr=False)
+    info: TargetInfo
+    os_version: str | None
+    ofs_mic: int | None
+
+    @property
+    def is_anonymous(self) -> bool:
+        """No name and no response: a null session ([MS-NLMP] section 3.2.5.1.2)."""
+        return not self.user and not self.nt_response and self.lm_response in (b"", b"\x00")
+
+    @property
+    def is_v2(self) -> bool:
+        return len(self.nt_response) > 24
+
+
+Message = Negotiate | Challenge | Authenticate
+
+
+def parse_message(raw: bytes) -> Message:
+    """One NTLM message. Raises `DecodeError` where it is not one."""
+    if raw[:8] != SIGNATURE:
+        raise MalformedError("no NTLMSSP signature", field="ntlm.Signature", start=0, stop=8)
+    kind = _u32(raw, 8, "ntlm.MessageType")
+    if kind == NEGOTIATE:
+        return _read_negotiate(raw)
+    if kind == CHALLENGE:
+        return _read_challenge(raw)
+    if kind == AUTHENTICATE:
+        return _read_authenticate(raw)
+    raise MalformedError(f"message type {kind} is not 1, 2 or 3", field="ntlm.MessageType", start=8, stop=12)
+
+
+def _read_negotiate(raw: bytes) -> Negotiate:
+    flags = _u32(raw, 12, "ntlm.NegotiateFlags")
+    # Old clients end here; names in this message are always in the OEM code page ([MS-NLMP] section 2.2).
+    domain = _field(raw, 16, "ntlm.DomainName") if len(raw) >= 24 else b""
+    workstation = _field(raw, 24, "ntlm.Workstation") if len(raw) >= 32 else b""
+    return Negotiate(raw, flags, _text(domain, 0), _text(workstation, 0), _version(raw, 32, flags))
+
+
+def _read_challenge(raw: bytes) -> Challenge:
+    flags = _u32(raw, 20, "ntlm.NegotiateFlags")
+    if len(raw) < 32:
+        raise TruncatedError("ends before the server challenge", field="ntlm.ServerChallenge", start=24, stop=32)
+    info = TargetInfo()
+    if flags & Flag.TARGET_INFO and len(raw) >= 48:
+        info = _read_target_info(_field(raw, 40, "ntlm.TargetInfo"))
+    target = _text(_field(raw, 12, "ntlm.TargetName"), flags)
+    return Challenge(raw, flags, raw[24:32], target, info, _version(raw, 48, flags))
+
+
+def _read_authenticate(raw: bytes) -> Authenticate:
+    lm_response = _field(raw, 12, "ntlm.LmChallengeResponse")
+    nt_response = _field(raw, 20, "ntlm.NtChallengeResponse")
+    domain = _field(raw, 28, "ntlm.DomainName")
+    user = _field(raw, 36, "ntlm.UserName")
+    workstation = _field(raw, 44, "ntlm.Workstation")
+    # Windows NT 4 ended the fixed part before the session key and the flags.
+    payload = min(
+        (_u32(raw, at + 4, "ntlm.BufferOffset") for at in (12, 20, 28, 36, 44) if raw[at : at + 2] != b"\0\0"),
+        default=88,
+    )
+    key = _field(raw, 52, "ntlm.EncryptedRandomSessionKey") if payload >= 60 and len(raw) >= 60 else b""
+    flags = _u32(raw, 60, "ntlm.NegotiateFlags") if payload >= 64 and len(raw) >= 64 else 0
+    info = TargetInfo()
+    ofs_mic = None
+    if len(nt_response) > 44:
+        try:
+            info = _read_target_info(nt_response[44:])
+        except MalformedError:
+            info = TargetInfo()
+        if info.flags & 2 and payload >= 88:
+            ofs_mic = 72
+    return Authenticate(
+        raw=raw,
+        flags=flags,
+        lm_response=lm_response,
+        nt_response=nt_response,
+        domain=_text(domain, flags),
+        user=_text(user, flags),
+        workstation=_text(workstation, flags),
+        encrypted_session_key=key,
+        info=info,
+        os_version=_version(raw, 64, flags) if payload >= 72 else None,
+        ofs_mic=ofs_mic,
+    )
+
+
+def _read_target_info(data: bytes) -> TargetInfo:
+    names: dict[int, str] = {}
+    flags = 0
+    at = 0
+    while at + 4 <= len(data):
+        av_id = int.from_bytes(data[at : at + 2], "little")
+        stop = at + 4 + int.from_bytes(data[at + 2 : at + 4], "little")
+        if av_id == 0:
+            break
+        if stop > len(data):
+            raise MalformedError(
+                "AV pair runs past the target information", field="ntlm.AvLen", start=at + 2, stop=at + 4
+            )
+        value = data[at + 4 : stop]
+        if av_id == 6 and len(value) == 4:
+            flags = int.from_bytes(value, "little")
+        elif av_id in (1, 2, 3, 4, 5, 9):
+            names[av_id] = value.decode("utf-16-le", "replace")
+        at = stop
+    return TargetInfo(names.get(1), names.get(2), names.get(3), names.get(4), names.get(5), flags, names.get(9))
+
+
+def _u32(raw: bytes, at: int, name: str) -> int:
+    if len(raw) < at + 4:
+        raise TruncatedError(f"message ends at byte {len(raw)}", field=name, start=at, stop=at + 4)
+    return int.from_bytes(raw[at : at + 4], "little")
+
+
+def _field(raw: bytes, at: int, name: str) -> bytes:
+    offset = _u32(raw, at + 4, name)
+    length = int.from_bytes(raw[at : at + 2], "little")
+    if not length:
+        return b""
+    if offset + length > len(raw):
+        raise MalformedError(f"{length} bytes at {offset} run past the message", field=name, start=at, stop=at + 8)
+    return raw[offset : offset + length]
+
+
+def _text(data: bytes, flags: int) -> str:
+    # Which OEM code page a client has is not said anywhere; 437 maps every byte to something.
+    return data.decode("utf-16-le", "replace") if flags & Flag.UNICODE else data.decode("cp437")
+
+
+def _version(raw: bytes, at: int, flags: int) -> str | None:
+    if not flags & Flag.VERSION or len(raw) < at + 8:
+        return None
+    major, minor, build = raw[at], raw[at + 1], int.from_bytes(raw[at + 2 : at + 4], "little")
+    return f"{major}.{minor}.{build}" if major or build else None
+
+
+def nt_hash(password: str) -> bytes:
+    """NTOWFv1, MD4 of the UTF-16 password ([MS-NLMP] section 3.3.1)."""
+    return md4(password.encode("utf-16-le", "surrogatepass"))
+
+
+def md4(data: bytes) -> bytes:
+    """MD4, which OpenSSL 3 no longer offers by default."""
+    from scapy.layers.tls.crypto.hash import Hash_MD4
+
+    return bytes(Hash_MD4().digest(data))
+
+
+def lm_hash(password: str) -> bytes:
+    """LMOWFv1 ([MS-NLMP] section 3.3.1)."""
+    short = password.upper().encode("cp437", "replace")[:14].ljust(14, b"\0")
+    return _des(short[:7], b"KGS!@#$%") + _des(short[7:], b"KGS!@#$%")
+
+
+def upper(text: str) -> str:
+    """Upper case as Windows makes it, one code unit for one: no `SS` for a sharp s."""
+    return "".join(big if len(big := char.upper()) == 1 else char for char in text)
+
+
+def ntowf_v2(hash_of_password: bytes, user: str, domain: str) -> bytes:
+    """NTOWFv2 ([MS-NLMP] section 3.3.2)."""
+    return _hmac_md5(hash_of_password, (upper(user) + domain).encode("utf-16-le", "surrogatepass"))
+
+
+def rc4(key: bytes, data: bytes) -> bytes:
+    return Cipher(ARC4(key), mode=None).encryptor().update(data)
+
+
+def _hmac_md5(key: bytes, data: bytes) -> bytes:
+    return hmac.digest(key, data, "md5")
+
+
+def _des(key7: bytes, block: bytes) -> bytes:
+    bits = int.from_bytes(key7, "big")
+    key = bytes(((bits >> (49 - 7 * at)) & 0x7F) << 1 for at in range(8))
+    # ECB of one block is what the LM and NTLMv1 responses are made of; single DES is triple DES with one key.
+    return Cipher(TripleDES(key * 3), modes.ECB()).encryptor().update(block)
+
+
+def _desl(key16: bytes, block: bytes) -> bytes:
+    key = key16.ljust(21, b"\0")
+    return _des(key[:7], block) + _des(key[7:14], block) + _des(key[14:], block)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Proof:
+    """A key that reproduces the captured response. `session_key` is the ExportedSessionKey."""
+
+    session_key: bytes
+    domain: str
+
+    def __repr__(self) -> str:
+        return "Proof()"
+
+
+def prove(
+    challenge: Challenge,
+    answer: Authenticate,
+    key: bytes,
+    password: str | None = None,
+    domains: tuple[str, ...] = (),
+) -> Proof | None:
+    """The session key, if `key` (an NT hash) made the response; None if it did not.
+
+    `domains` are further spellings to try: the name a client hashes is not always the one it sends.
+    """
+    flags = answer.flags or challenge.flags
+    if answer.is_v2:
+        for domain in dict.fromkeys((answer.domain, *domains, "", upper(answer.domain), challenge.info.domain or "")):
+            response_key = ntowf_v2(key, answer.user, domain)
+            proof = _hmac_md5(response_key, challenge.challenge + answer.nt_response[16:])
+            if hmac.compare_digest(proof, answer.nt_response[:16]):
+                return Proof(_exported(answer, flags, _hmac_md5(response_key, proof)), domain)
+        return None
+    if len(answer.nt_response) == 24:
+        base = challenge.challenge
+        extended = bool(flags & Flag.EXTENDED_SESSIONSECURITY)
+        if extended:
+            base = md5(base + answer.lm_response[:8]).digest()[:8]
+        if hmac.compare_digest(_desl(key, base), answer.nt_response):
+            return Proof(_exported(answer, flags, _kxkey_v1(challenge, answer, flags, key, password)), answer.domain)
+        return None
+    if len(answer.lm_response) == 24 and password is not None:
+        # Windows 9x and clients told to: only the LM response is there.
+        hashed = lm_hash(password)
+        if hmac.compare_digest(_desl(hashed, challenge.challenge), answer.lm_response):
+            return Proof(_exported(answer, flags, _lm_kxkey(answer, flags, hashed)), answer.domain)
+    return None
+
+
+def anonymous(answer: Authenticate) -> Proof:
+    """The keys of a null session: the key exchange key is sixteen zeros ([MS-NLMP] section 3.2.5.1.2)."""
+    return Proof(_exported(answer, answer.flags, bytes(16)), answer.domain)
+
+
+def _kxkey_v1(challenge: Challenge, answer: Authenticate, flags: int, key: bytes, password: str | None) -> bytes:
+    """KXKEY, [MS-NLMP] section 3.4.5.1."""
+    base = md4(key)
+    if flags & Flag.EXTENDED_SESSIONSECURITY:
+        return _hmac_md5(base, challenge.challenge + answer.lm_response[:8])
+    if flags & (Flag.LM_KEY | Flag.NON_NT_SESSION_KEY) and password is not None:
+        return _lm_kxkey(answer, flags, lm_hash(password))
+    return base
+
+
+def _lm_kxkey(answer: Authenticate, flags: int, hashed: bytes) -> bytes:
+    if flags & Flag.LM_KEY:
+        block = answer.lm_response[:8].ljust(8, b"\0")
+        return _des(hashed[:7], block) + _des(hashed[7:8] + b"\xbd" * 6, block)
+    return hashed[:8] + bytes(8)
+
+
+def _exported(answer: Authenticate, flags: int, key_exchange_key: bytes) -> bytes:
+    if flags & Flag.KEY_EXCH and len(answer.encrypted_session_key) == 16:
+        return rc4(key_exchange_key, answer.encrypted_session_key)
+    return key_exchange_key
+
+
+def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge, answer: Authenticate) -> bool | None:
+    """Whether the MIC over the three messages fits ([MS-NLMP] section 3.1.5.1.2); None where there is none."""
+    at = answer.ofs_mic
+    if at is None:
+        return None
+    blanked = answer.raw[:at] + bytes(16) + answer.raw[at + 16 :]
+    expected = _hmac_md5(session_key, negotiate.raw + challenge.raw + blanked)
+    return hmac.compare_digest(expected, answer.raw[at : at + 16])
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DirectionKeys:
+    """Signing and sealing key of one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
+
+    sign: bytes
+    seal: bytes
+
+    def __repr__(self) -> str:
+        return "DirectionKeys()"
+
+
+@lru_cache(maxsize=64)
+def direction_keys(session_key: bytes, flags: int, *, initiator: bool) -> DirectionKeys:
+    """The keys of one direction under the negotiated flags."""
+    if flags & Flag.EXTENDED_SESSIONSECURITY:
+        weak = session_key
+        if not flags & Flag.KEY_128:
+            weak = session_key[:7] if flags & Flag.KEY_56 else session_key[:5]
+        sign = md5(session_key + (_CLIENT_SIGN if initiator else _SERVER_SIGN)).digest()
+        return DirectionKeys(sign, md5(weak + (_CLIENT_SEAL if initiator else _SERVER_SEAL)).digest())
+    if flags & Flag.LM_KEY:
+        seal = session_key[:7] + b"\xa0" if flags & Flag.KEY_56 else session_key[:5] + b"\xe5\x38\xb0"
+        return DirectionKeys(b"", seal)
+    return DirectionKeys(b"", session_key)

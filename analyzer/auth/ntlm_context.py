@@ -1,0 +1,313 @@
+"""Messages under NTLM session security in, checked plaintext out ([MS-NLMP] section 3.4, [MS-RPCE] section 3.3.1.5.2).
+
+Sealing and signing draw on one RC4 keystream per sender, which starts with the context and is never announced on the wire.
+This module therefore keeps, per sender, a *proven position*: the first keystream byte after the last message whose
+checksum was right. A message is tried at the position that follows from what was seen since; if its checksum does not
+fit there, at a few others that are known to occur (SPNEGO's mechListMIC spends eight bytes and a sequence number, or the
+stream is begun again after it); and if messages are known or seen (by the clear sequence number) to be missing, forward
+through the keystream within bounds. Only a right checksum moves the position, so a damaged message costs only itself,
+and no plaintext is handed out that was not proven.
+
+Without extended session security the two senders share one keystream and one sequence, the signature's checksum is a
+CRC32, and its number is encrypted too ([MS-NLMP] section 3.4.4.1).
+"""
+
+from __future__ import annotations
+
+import hmac
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
+from cryptography.hazmat.primitives.ciphers import Cipher
+
+from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
+from analyzer.auth.ntlm import Flag, direction_keys
+
+SIGNATURE_LEN = 16
+
+# How far behind the proven position keystream is kept, for messages delivered twice or late.
+_KEEP_BEHIND = 256 * 1024
+# How far forward a search may look when it is not known how much was lost.
+_SEARCH_AHEAD = 1024 * 1024
+# The longest run of keystream that will be generated to look behind a loss of known size.
+_MAX_AHEAD = 64 * 1024 * 1024
+# Work that searches of one context may cost between two successes, in checksums over 256 bytes: a few seconds.
+_SEARCH_BUDGET = 1_000_000
+_REMEMBERED = 512
+_HEADER_LEN, _TRAILER_LEN = 24, 8
+
+
+class _Keystream:
+    """RC4 output by position. Going back further than what is kept starts over from the key."""
+
+    __slots__ = ("_base", "_buffer", "_cipher", "_key")
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._restart()
+
+    def _restart(self) -> None:
+        self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
+        self._buffer = bytearray()
+        self._base = 0
+
+    def at(self, position: int, length: int) -> bytes:
+        if position < self._base:
+            self._restart()
+        missing = position + length - self._base - len(self._buffer)
+        if missing > 0:
+            self._buffer += self._cipher.update(bytes(missing + 4096))
+        start = position - self._base
+        return bytes(self._buffer[start : start + length])
+
+    def forget(self, before: int) -> None:
+        if (surplus := before - self._base) > _KEEP_BEHIND:
+            del self._buffer[:surplus]
+            self._base += surplus
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """One message, taken apart."""
+
+    header: bytes
+    body: bytes
+    trailer: bytes
+    signature: bytes
+    sealed: bool
+
+
+class _Stream:
+    """Where one keystream stands. `position` and `number` are what follows the last proven message."""
+
+    def __init__(self, keys: bytes) -> None:
+        self.keystream = _Keystream(keys)
+        self.position = 0
+        self.number = 0
+        self.proven = False
+        # Since the last proven message: keystream bytes spent by messages that did not verify, how many those were,
+        # bytes of messages that were not captured, and whether anything is missing at all.
+        self.failed_length = 0
+        self.failed_count = 0
+        self.lost_length = 0
+        self.lost_unknown = False
+        self.has_lost = False
+        self.places: OrderedDict[int, int] = OrderedDict()
+        self.budget = _SEARCH_BUDGET
+
+    def adopt(self, position: int, number: int, spent: int) -> None:
+        self.places[number] = position
+        if len(self.places) > _REMEMBERED:
+            self.places.popitem(last=False)
+        if number + 1 < self.number and self.proven:
+            return
+        self.position = position + spent
+        self.number = number + 1
+        self.proven = True
+        self.failed_length = self.failed_count = self.lost_length = 0
+        self.lost_unknown = self.has_lost = False
+        self.budget = _SEARCH_BUDGET
+        self.keystream.forget(self.position)
+
+
+class NtlmContext:
+    """Opens the messages of one NTLM security context, each sender's in the order it protected them."""
+
+    def __init__(self, session_key: bytes, flags: int) -> None:
+        self._extended = bool(flags & Flag.EXTENDED_SESSIONSECURITY)
+        self._key_exchange = bool(flags & Flag.KEY_EXCH)
+        client = direction_keys(session_key, flags, initiator=True)
+        server = direction_keys(session_key, flags, initiator=False)
+        first = _Stream(client.seal)
+        # [MS-NLMP] 3.4.5.3 gives both sides one key without extended session security; implementations also share
+        # the handle and the sequence number.
+        second = _Stream(server.seal) if self._extended else first
+        self._streams: dict[Sender, _Stream] = {"initiator": first, "acceptor": second}
+        self._sign: dict[Sender, bytes] = {"initiator": client.sign, "acceptor": server.sign}
+        self._header_signed = True
+
+    def __repr__(self) -> str:
+        return "NtlmContext()"
+
+    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """See `SecurityContext.unprotect`."""
+        start, stop, _ = body.indices(len(pdu))
+        at, end, _ = verifier.indices(len(pdu))
+        plain = pdu[start:stop]
+        if level < AuthLevel.PKT:
+            return Unprotected(plain, None, Door.NOT_SEALED)
+        sealed = level >= AuthLevel.PRIVACY
+        piece = _Piece(pdu[:start], plain, pdu[stop:at], pdu[at:end], sealed)
+        stream = self._streams[sender]
+        if len(piece.signature) != SIGNATURE_LEN or piece.signature[:4] != b"\x01\0\0\0":
+            return self._refused(piece, stream, "the verifier is no NTLM signature")
+        if self._extended:
+            return self._open_extended(sender, stream, piece)
+        return self._open_plain(stream, piece)
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        """See `SecurityContext.lost`."""
+        stream = self._streams[sender]
+        stream.has_lost = True
+        if length is None:
+            stream.lost_unknown = True
+        else:
+            stream.lost_length += max(length, 0)
+
+    def _spent(self, piece: _Piece) -> int:
+        """Keystream bytes one message uses."""
+        own = len(piece.body) if piece.sealed else 0
+        if not self._extended:
+            return own + 12
+        return own + (8 if self._key_exchange else 0)
+
+    def _open_extended(self, sender: Sender, stream: _Stream, piece: _Piece) -> Unprotected:
+        number = int.from_bytes(piece.signature[12:16], "little")
+        for position in self._likely(stream, piece, number):
+            found = self._try_extended(
+                sender, stream, piece, number, position, (self._header_signed, not self._header_signed)
+            )
+            if found is not None:
+                return self._accepted(stream, piece, number, position, found)
+        missing = number - stream.number - stream.failed_count
+        if missing > 0 or stream.has_lost:
+            for position in self._search(stream, piece, max(missing, 0)):
+                ways = (self._header_signed,) if stream.proven else (self._header_signed, not self._header_signed)
+                found = self._try_extended(sender, stream, piece, number, position, ways)
+                if found is not None:
+                    return self._accepted(stream, piece, number, position, found)
+            return self._not_found(stream, piece, number)
+        return self._not_found(stream, piece, number)
+
+    def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
+        """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
+        seen: set[int] = set()
+        candidates = [stream.position + stream.failed_length, stream.position]
+        if number in stream.places:
+            candidates.insert(0, stream.places[number])
+        if not stream.proven:
+            # After a mechListMIC the stream has moved by a checksum, or was begun again.
+            candidates += [0, 8, 16, 12, 24]
+        skipped = max(number - stream.number, 0)
+        if skipped and not piece.sealed:
+            candidates.append(stream.position + skipped * self._spent(piece))
+        for position in candidates:
+            if position not in seen:
+                seen.add(position)
+                yield position
+
+    def _search(self, stream: _Stream, piece: _Piece, missing: int) -> Iterator[int]:
+        """Positions after a loss, the likeliest first, within the budget."""
+        cost = 1 + len(piece.body) // 256
+        low = stream.position
+        # What was lost had a header, a sec_trailer and a signature in each PDU, of which only a checksum spends keystream.
+        guess = low + stream.failed_length
+        if stream.lost_length:
+            overhead = (_HEADER_LEN + _TRAILER_LEN + SIGNATURE_LEN) - self._tail()
+            guess += max(stream.lost_length - max(missing, 1) * overhead, 0)
+        reach = stream.failed_length + stream.lost_length + _SEARCH_AHEAD
+        high = low + min(reach, _MAX_AHEAD)
+        guess = min(guess, high)
+        for step in (4, 1):
+            # Stub data is padded to 4 at least, and the checksum takes 8 (or 12), so positions are multiples of 4
+            # unless somebody pads otherwise.
+            up = guess - (guess - low) % step
+            down = up - step
+            while up <= high or down >= low:
+                for position in (up, down):
+                    if not low <= position <= high or (step == 1 and (position - low) % 4 == 0):
+                        continue
+                    if stream.budget < cost:
+                        return
+                    stream.budget -= cost
+                    yield position
+                up += step
+                down -= step
+
+    def _tail(self) -> int:
+        if not self._extended:
+            return 12
+        return 8 if self._key_exchange else 0
+
+    def _try_extended(
+        self, sender: Sender, stream: _Stream, piece: _Piece, number: int, position: int, ways: tuple[bool, ...]
+    ) -> tuple[bytes, bool] | None:
+        body = piece.body
+        own = len(body) if piece.sealed else 0
+        stretch = stream.keystream.at(position, own + 8)
+        if own:
+            body = _xor(body, stretch[:own])
+        tag = piece.signature[4:12]
+        if self._key_exchange:
+            tag = _xor(tag, stretch[own:])
+        key = self._sign[sender]
+        for header_signed in ways:
+            covered = piece.header + body + piece.trailer if header_signed else body
+            if hmac.digest(key, piece.signature[12:16] + covered, "md5")[:8] == tag:
+                return body, header_signed
+        return None
+
+    def _open_plain(self, stream: _Stream, piece: _Piece) -> Unprotected:
+        positions = list(self._likely(stream, piece, stream.number))
+        for position in positions:
+            result = self._try_plain(stream, piece, position)
+            if result is not None:
+                body, number, header_signed = result
+                return self._accepted(stream, piece, number, position, (body, header_signed))
+        if stream.has_lost or stream.failed_count:
+            for position in self._search(stream, piece, 1):
+                result = self._try_plain(stream, piece, position)
+                if result is not None:
+                    body, number, header_signed = result
+                    return self._accepted(stream, piece, number, position, (body, header_signed))
+        return self._not_found(stream, piece, stream.number)
+
+    def _try_plain(self, stream: _Stream, piece: _Piece, position: int) -> tuple[bytes, int, bool] | None:
+        body = piece.body
+        own = len(body) if piece.sealed else 0
+        stretch = stream.keystream.at(position, own + 12)
+        if own:
+            body = _xor(body, stretch[:own])
+        checksum = int.from_bytes(_xor(piece.signature[8:12], stretch[own + 4 : own + 8]), "little")
+        number = int.from_bytes(_xor(piece.signature[12:16], stretch[own + 8 : own + 12]), "little")
+        # A CRC32 alone would let one wrong position in four billion through; the number has to make sense as well.
+        if not stream.number - _REMEMBERED <= number <= stream.number + 65536:
+            return None
+        for header_signed in (self._header_signed, not self._header_signed):
+            covered = piece.header + body + piece.trailer if header_signed else body
+            if zlib.crc32(covered) == checksum:
+                return body, number, header_signed
+        return None
+
+    def _accepted(
+        self, stream: _Stream, piece: _Piece, number: int, position: int, found: tuple[bytes, bool]
+    ) -> Unprotected:
+        body, header_signed = found
+        self._header_signed = header_signed
+        stream.adopt(position, number, self._spent(piece))
+        return Unprotected(body, True, Door.OPEN if piece.sealed else Door.NOT_SEALED, None, header_signed)
+
+    def _not_found(self, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
+        missing = number - stream.number - stream.failed_count
+        if stream.has_lost or missing > 0:
+            count = f"{missing} " if missing > 0 else ""
+            reason = f"{count}messages before it were not captured and its place in the keystream was not found"
+            return self._refused(piece, stream, reason, Door.BYTES_MISSING)
+        return self._refused(piece, stream, f"the checksum of message {number} is wrong")
+
+    def _refused(self, piece: _Piece, stream: _Stream, reason: str, door: Door = Door.WRONG_KEY) -> Unprotected:
+        stream.failed_length += self._spent(piece)
+        stream.failed_count += 1
+        if piece.sealed:
+            return Unprotected(None, False, door, reason)
+        return Unprotected(piece.body, False, Door.NOT_SEALED, reason)
+
+
+def _xor(left: bytes, right: bytes) -> bytes:
+    if len(left) < 64:
+        return (int.from_bytes(left, "big") ^ int.from_bytes(right, "big")).to_bytes(len(left), "big")
+    return (np.frombuffer(left, np.uint8) ^ np.frombuffer(right, np.uint8)).tobytes()
