@@ -1,6 +1,7 @@
 """No test is left out silently: what is deselected or skipped is counted and named, and CI fails on a skip nobody allowed.
 
-Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the summary says so.
+Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
+summary says so.
 """
 
 from __future__ import annotations

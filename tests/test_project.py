@@ -1,0 +1,121 @@
+"""What the project says about itself is true: commands, versions, dependencies, start-up; no file holds paths of one machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+VERSION = PYPROJECT["project"]["version"]
+# Loading any of these takes longer than answering --help.
+HEAVY = {"altair", "cryptography", "kaitaistruct", "numpy", "polars", "pyshark", "scapy"}
+
+
+def _requirements() -> set[str]:
+    project = PYPROJECT["project"]
+    groups = [
+        project["dependencies"],
+        *project["optional-dependencies"].values(),
+        *PYPROJECT["dependency-groups"].values(),
+    ]
+    return {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for group in groups for requirement in group}
+
+
+def _tracked() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        return [
+            path
+            for path in ROOT.rglob("*")
+            if path.is_file() and ".venv" not in path.parts and "node_modules" not in path.parts
+        ]
+    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=True).stdout
+    return [ROOT / name.decode() for name in listed.split(b"\0") if name and (ROOT / name.decode()).is_file()]
+
+
+def _texts() -> list[tuple[str, str]]:
+    """Tracked text files outside captures/, which is checked by hash, with their content."""
+    found = []
+    for path in _tracked():
+        name = path.relative_to(ROOT).as_posix()
+        data = path.read_bytes()
+        if not name.startswith("captures/") and b"\0" not in data:
+            found.append((name, data.decode("utf-8")))
+    return found
+
+
+def test_the_readme_names_only_make_targets_that_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z-]+)", README))
+    assert {"timeline", "test"} <= named <= targets
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert {"make timeline", "make test"} <= set(re.findall(r"^make [a-z]+", run, re.MULTILINE))
+
+
+def test_the_readme_points_only_at_files_that_exist() -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README)
+    assert links
+    assert not [link for link in links if not (ROOT / link).exists()]
+
+
+def test_the_version_is_said_once_and_in_the_changelog() -> None:
+    assert metadata.version("pcq-analyzer") == VERSION
+    assert re.search(
+        rf"^## \[{re.escape(VERSION)}\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+
+def test_every_dependency_has_a_line_that_says_why() -> None:
+    lines = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8").splitlines()
+    rows = {name.strip() for line in lines if line.startswith("| ") for name in line.split("|")[1].split(",")}
+    assert _requirements() <= rows
+
+
+def test_every_room_is_in_the_architecture() -> None:
+    described = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = {path.parent.name for path in (ROOT / "analyzer").glob("*/__init__.py")}
+    assert not {room for room in rooms if f"`{room}`" not in described}
+
+
+# Built from pieces, or this file would be the first to hold them.
+_MACHINE_PATH = re.compile(r"(?<![\w.~])/" + r"(?:work|root|home|farm|Users)" + r"/[\w.-]")
+_SECRET = re.compile(r"BEGIN [A-Z ]*PRIVATE KEY|\b(?:gh[pousr]_|AKIA|xox[abp]-)[A-Za-z0-9_-]{8,}")
+
+
+@pytest.mark.parametrize("pattern", [_MACHINE_PATH, _SECRET], ids=["paths of one machine", "secrets"])
+def test_no_file_holds(pattern: re.Pattern[str]) -> None:
+    assert not [(name, match.group()) for name, text in _texts() if (match := pattern.search(text))]
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(argument: str) -> None:
+    code = (
+        "import sys, runpy\n"
+        f"sys.argv = ['pcq-analyzer', {argument!r}]\n"
+        "try:\n    runpy.run_module('analyzer', run_name='__main__')\n"
+        "except SystemExit as stop:\n    assert not stop.code, stop.code\n"
+        "print('loaded', *{name.partition('.')[0] for name in sys.modules})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.splitlines()[-1].split()[1:])
+    assert "analyzer" in loaded
+    assert not loaded & HEAVY
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, analyzer\nprint(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True, timeout=60
+    )
+    assert not set(loaded.stdout.split()) & HEAVY
