@@ -16,7 +16,10 @@ ExchangeState = Literal["complete", "request-only", "response-only", "partial", 
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """One PDU of a request or response: as it was captured, and where its stub lies in it. `plain` is the opened stub without padding."""
+    """One PDU of a request or response: as it was captured, and where its stub lies in it.
+
+    `plain` is the opened stub without padding.
+    """
 
     pdu: TracedBytes
     stub_start: int
@@ -111,7 +114,10 @@ class Pdu(Event):
 
 @dataclass(frozen=True, slots=True)
 class Bound(Event):
-    """A presentation context was offered and answered (bind or alter_context)."""
+    """A presentation context was offered and answered (bind or alter_context).
+
+    `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
+    """
 
     channel: Channel
     context_id: int
@@ -120,3 +126,5 @@ class Bound(Event):
     syntax: str
     accepted: bool | None
     frames: tuple[int, ...]
+    reason: str | None = None
+    assoc_group_id: int | None = None

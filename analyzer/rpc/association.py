@@ -1,0 +1,722 @@
+"""One DCERPC association: its PDUs in, calls paired and opened out (C706 chapters 9 and 12; [MS-RPCE] 3.3).
+
+The story of a call: its request gathers fragments until the last flag, its answer (response or fault) likewise; then it is
+told as an `Exchange`. Calls of one association may overlap and their fragments interleave, so each is kept by its call id until
+it is told; an id may be used again afterwards. A gap marks every call it may have touched: requests half sent (client side),
+answers half sent or still awaited (server side). What a gap took stays missing, and the call says so.
+
+The story of a presentation context: offered in bind or alter_context, kept under the offer's call id until the answer tells,
+position by position, what became of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, Sender
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError, MalformedError
+from analyzer.core.events import Event, Problem
+from analyzer.core.frames import number_of
+from analyzer.core.traced import EMPTY, TracedBytes
+from analyzer.rpc import trailer as verification
+from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, Fragment, Message, Pdu
+from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
+from analyzer.rpc.pdu import (
+    CLIENT_PTYPES,
+    HEADER_LEN,
+    MAYBE,
+    SERVER_PTYPES,
+    SUPPORT_HEADER_SIGN,
+    Bind,
+    BindAck,
+    CallHead,
+    Header,
+    Offer,
+    Ptype,
+    SecTrailer,
+    Syntax,
+    find_sec_trailer,
+    parse_bind,
+    parse_bind_ack,
+    parse_bind_nak,
+    parse_call_head,
+)
+from analyzer.rpc.security import Opened, Security, SecurityTable
+from analyzer.rpc.status import bind_nak_reason, bind_result_reason
+from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
+from analyzer.smb.events import Channel, ChannelData, ChannelGap, SmbInfo
+
+# Calls whose answers a gap took are kept until the channel closes; a channel that loses this many has the oldest told early.
+_MAX_PENDING = 1024
+# Answers seen before their question (frames swapped by the capture) wait for it; more than a handful is no swap.
+_MAX_EARLY = 16
+_MAX_OFFERS = 16
+
+
+class _Side:
+    """The request or the answer of a call while it is gathered."""
+
+    def __init__(self) -> None:
+        self.fragments: list[Fragment] = []
+        self.wire_length = 0
+        self.hint = 0
+        self.began = False
+        self.done = False
+        self.damage: str | None = None
+        self.malformed: str | None = None
+        self.over_limit = False
+        self.order_big = False
+        self.frames: set[int] = set()
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
+        self.security: Security | None = None
+        self.trailer: SecTrailer | None = None
+        self.opened: list[Opened] = []
+        self.smb: SmbInfo | None = None
+
+    def saw(self, data: TracedBytes) -> None:
+        for extent in data.extents():
+            self.frames.add(extent.frame)
+            if self.first_ns is None or extent.time_ns < self.first_ns:
+                self.first_ns = extent.time_ns
+            if self.last_ns is None or extent.time_ns > self.last_ns:
+                self.last_ns = extent.time_ns
+
+    @property
+    def whole(self) -> bool:
+        """All fragments are there. A gap between first and last is no loss where the length says that nothing is missing."""
+        if not (self.began and self.done) or self.over_limit:
+            return False
+        return self.damage is None or (bool(self.hint) and self.wire_length == self.hint)
+
+    @property
+    def shut(self) -> Opened | None:
+        """The first PDU that stayed closed."""
+        return next((opened for opened in self.opened if opened.plain is None), None)
+
+
+class _Call:
+    """One remote call on its way."""
+
+    def __init__(self, call_id: int, context_id: int) -> None:
+        self.call_id = call_id
+        self.context_id = context_id
+        self.opnum: int | None = None
+        self.object_uuid: str | None = None
+        self.drep = b""
+        self.maybe = False
+        self.request = _Side()
+        self.response = _Side()
+        self.has_request = False
+        self.fault: int | None = None
+        self.cancelled = False
+        self.orphaned = False
+        self.answer_gap: tuple[int, ...] | None = None
+        self.presentation: _Presentation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Presentation:
+    """A presentation context as far as the capture tells. `transfer` is None where the answer was not captured."""
+
+    abstract: Syntax
+    transfer: Syntax | None
+
+    @property
+    def is_ndr64(self) -> bool:
+        return self.transfer is not None and self.transfer.uuid == NDR64
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    offers: tuple[Offer, ...]
+    frames: tuple[int, ...]
+
+
+class Association:
+    """Everything known of one channel."""
+
+    def __init__(self, channel: Channel, begin: Callable[[int], Handshake], max_stub: int) -> None:
+        self._channel = channel
+        self._max_stub = max_stub
+        self._framers = {True: Framer(), False: Framer()}
+        self._swapped = False
+        self._security = SecurityTable(begin)
+        self._header_signing: bool | None = None
+        self._presentations: dict[int, _Presentation] = {}
+        self._offers: dict[int, _Offered] = {}
+        self._early_acks: dict[int, RawPdu] = {}
+        self._calls: dict[int, _Call] = {}
+        self._early: dict[int, _Call] = {}
+        self._last_call_id: int | None = None
+        self._ids_step_by_one = True
+        self._gap_since_request = False
+
+    # What happens on the channel
+
+    def data(self, event: ChannelData) -> Iterator[Event]:
+        """Bytes of one direction."""
+        for item in self._framers[event.from_client].feed(event.data, event.smb, event.fresh):
+            yield from self._item(event.from_client, item)
+
+    def gap(self, event: ChannelGap) -> Iterator[Event]:
+        """Bytes of one direction that were not captured."""
+        for item in self._framers[event.from_client].gap(event.length, event.frames, event.reason):
+            yield from self._derailed(event.from_client, item, event.frames)
+
+    def close(self, why: str) -> Iterator[Event]:
+        """No more bytes will come; `why` explains calls without an answer."""
+        for from_client in (True, False):
+            for item in self._framers[from_client].finish():
+                yield from self._item(from_client, item)
+        for call in sorted((*self._early.values(), *self._calls.values()), key=_first_frame):
+            yield from self._tell(call, why)
+        self._early.clear()
+        self._calls.clear()
+        for offered in self._offers.values():
+            for offer in offered.offers:
+                if not _is_features(offer):
+                    yield self._bound(offer, offer.transfer[0] if offer.transfer else None, None, offered.frames, None)
+        self._offers.clear()
+
+    def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
+        if isinstance(item, RawPdu):
+            yield from self._pdu(from_client, item)
+        elif isinstance(item, CutPdu):
+            yield from self._derailed(from_client, item, item.data.frames)
+        else:
+            yield self._found(from_client, item)
+
+    def _sender(self, from_client: bool) -> Sender:
+        """Who sends in this direction: the initiator is the client of the bind."""
+        return "initiator" if from_client != self._swapped else "acceptor"
+
+    def _derailed(self, from_client: bool, cut: CutPdu, frames: tuple[int, ...]) -> Iterator[Event]:
+        """One direction is out of step: marks the calls that may have lost something."""
+        where = (
+            f"bytes missing around frame{'s' if len(frames) > 1 else ''} {_numbers(frames)}"
+            if frames
+            else "bytes missing"
+        )
+        initiator = self._sender(from_client) == "initiator"
+        if initiator:
+            self._gap_since_request = True
+        for call in self._calls.values():
+            side = call.request if initiator else call.response
+            if side.began and not side.done and side.damage is None:
+                side.damage = where
+            if not initiator and call.request.done and not call.response.began:
+                call.answer_gap = call.answer_gap or frames
+        header = cut.header
+        if header is None:
+            return
+        if header.ptype in (Ptype.REQUEST, Ptype.RESPONSE, Ptype.FAULT) and len(cut.data) >= 24:
+            try:
+                head = parse_call_head(header, cut.data.data)
+            except DecodeError:
+                return
+            fragment = Fragment(cut.data, min(head.stub, len(cut.data)), len(cut.data), Missing.NOT_CAPTURED)
+            if header.ptype == Ptype.REQUEST:
+                yield from self._request(header, head, cut.data, cut.smb, fragment, None, None, where)
+            else:
+                yield from self._response(header, head, cut.data, cut.smb, fragment, None, None, where)
+
+    def _found(self, from_client: bool, lost: Lost) -> Problem:
+        sender = self._sender(from_client)
+        self._security.lost(sender, lost.length)
+        amount = "an unknown number of bytes" if lost.length is None else f"{lost.length} bytes"
+        who = "client" if sender == "initiator" else "server"
+        if lost.captured:
+            return Problem("malformed", "rpc", lost.frames, f"{amount} from the {who} are no DCERPC PDU: {lost.reason}")
+        return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
+
+    # PDUs
+
+    def _pdu(self, from_client: bool, raw: RawPdu) -> Iterator[Event]:
+        header, data = raw.header, raw.data
+        if header.ptype in CLIENT_PTYPES or header.ptype in SERVER_PTYPES:
+            swapped = (header.ptype in CLIENT_PTYPES) != from_client
+            if swapped != self._swapped and header.ptype in (Ptype.BIND, Ptype.BIND_ACK):
+                # Only who binds is the client; a connection captured from its middle may have it the wrong way round.
+                self._swapped = swapped
+                self._channel = replace(self._channel, client=self._channel.server, server=self._channel.client)
+        frames = data.frames
+        try:
+            trailer = find_sec_trailer(header, data.data, HEADER_LEN)
+        except DecodeError as error:
+            yield self._pdu_event(from_client, raw, frames, None)
+            yield from self._bad(from_client, raw, error)
+            return
+        yield self._pdu_event(from_client, raw, frames, trailer)
+        try:
+            yield from self._by_type(from_client, raw, trailer)
+        except DecodeError as error:
+            yield from self._bad(from_client, raw, error)
+
+    def _pdu_event(self, from_client: bool, raw: RawPdu, frames: tuple[int, ...], trailer: SecTrailer | None) -> Pdu:
+        return Pdu(
+            self._channel,
+            from_client != self._swapped,
+            raw.header.ptype,
+            raw.header.flags,
+            raw.header.call_id,
+            frames,
+            len(raw.data),
+            trailer.auth_type if trailer else None,
+            trailer.level if trailer else None,
+        )
+
+    def _bad(self, from_client: bool, raw: RawPdu, error: DecodeError) -> Iterator[Event]:
+        """A PDU against its specification costs itself and the call it belongs to, no more."""
+        yield Problem.of("rpc", error, raw.data)
+        self._security.lost(self._sender(from_client), len(raw.data))
+        call = self._calls.get(raw.header.call_id)
+        if call is None:
+            return
+        side = call.request if raw.header.ptype == Ptype.REQUEST else call.response
+        side.malformed = side.malformed or str(error)
+        side.saw(raw.data)
+        if raw.header.ptype in (Ptype.RESPONSE, Ptype.FAULT):
+            side.began = True
+            if raw.header.last:
+                side.done = True
+                yield from self._conclude(call)
+
+    def _by_type(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Iterator[Event]:
+        header, data = raw.header, raw.data
+        stop = trailer.start if trailer else len(data)
+        match header.ptype:
+            case Ptype.REQUEST | Ptype.RESPONSE | Ptype.FAULT:
+                yield from self._call_pdu(from_client, raw, trailer)
+            case Ptype.BIND | Ptype.ALTER_CONTEXT:
+                bind = parse_bind(header, data.data, stop)
+                yield from self._on_bind(raw, bind, trailer)
+            case Ptype.BIND_ACK | Ptype.ALTER_CONTEXT_RESP:
+                ack = parse_bind_ack(header, data.data, stop)
+                yield from self._on_ack(raw, ack, trailer)
+            case Ptype.BIND_NAK:
+                yield from self._on_nak(raw, parse_bind_nak(header, data.data))
+            case Ptype.AUTH3:
+                self._token("initiator", trailer, data)
+            case Ptype.CO_CANCEL | Ptype.ORPHANED:
+                if trailer is not None:
+                    # Their verifier counts in the sequence of the security context like any other.
+                    self._security.used(trailer).open(
+                        self._sender(from_client), trailer, data.data, slice(HEADER_LEN, trailer.start)
+                    )
+                if (call := self._calls.get(header.call_id)) is not None:
+                    call.cancelled |= header.ptype == Ptype.CO_CANCEL
+                    call.orphaned |= header.ptype == Ptype.ORPHANED
+            case Ptype.SHUTDOWN | Ptype.RTS:
+                pass
+            case _:
+                yield Problem(
+                    "unsupported",
+                    "rpc",
+                    data.frames,
+                    f"PDU type {header.ptype} is not of the connection-oriented protocol",
+                )
+
+    def _token(self, sender: Sender, trailer: SecTrailer | None, data: TracedBytes) -> None:
+        if trailer is not None:
+            self._security.offered(sender, trailer, data.data[trailer.value])
+
+    # Presentation contexts
+
+    def _on_bind(self, raw: RawPdu, bind: Bind, trailer: SecTrailer | None) -> Iterator[Event]:
+        if raw.header.ptype == Ptype.BIND:
+            self._header_signing = bool(raw.header.flags & SUPPORT_HEADER_SIGN)
+        self._token("initiator", trailer, raw.data)
+        for offer in bind.offers:
+            if not _is_features(offer):
+                only = offer.transfer[0] if len(offer.transfer) == 1 else None
+                self._presentations.setdefault(offer.context_id, _Presentation(offer.abstract, only))
+        if len(self._offers) >= _MAX_OFFERS:
+            self._offers.pop(next(iter(self._offers)))
+        self._offers[raw.header.call_id] = _Offered(bind.offers, raw.data.frames)
+        early = self._early_acks.pop(raw.header.call_id, None)
+        if early is not None:
+            ack_trailer = find_sec_trailer(early.header, early.data.data, HEADER_LEN)
+            ack = parse_bind_ack(early.header, early.data.data, ack_trailer.start if ack_trailer else len(early.data))
+            yield from self._on_ack(early, ack, ack_trailer)
+
+    def _on_ack(self, raw: RawPdu, ack: BindAck, trailer: SecTrailer | None) -> Iterator[Event]:
+        offered = self._offers.pop(raw.header.call_id, None)
+        if offered is None:
+            if self._last_call_id is None and len(self._early_acks) < _MAX_OFFERS:
+                self._early_acks[raw.header.call_id] = raw
+            self._token("acceptor", trailer, raw.data)
+            return
+        self._token("acceptor", trailer, raw.data)
+        frames = tuple(sorted({*offered.frames, *raw.data.frames}))
+        if len(ack.results) != len(offered.offers):
+            error = MalformedError(f"{len(ack.results)} results for {len(offered.offers)} offers", field="n_results")
+            yield Problem.of("rpc", error, raw.data)
+        for offer, result in zip(offered.offers, ack.results, strict=False):
+            if _is_features(offer):
+                continue
+            accepted = result.result == 0
+            if accepted:
+                self._presentations[offer.context_id] = _Presentation(offer.abstract, result.transfer)
+            transfer = result.transfer if accepted else (offer.transfer[0] if offer.transfer else None)
+            why = None if accepted else bind_result_reason(result.result, result.reason)
+            yield self._bound(offer, transfer, accepted, frames, why, ack.assoc_group_id)
+
+    def _on_nak(self, raw: RawPdu, reason: int) -> Iterator[Event]:
+        why = bind_nak_reason(reason)
+        offered = self._offers.pop(raw.header.call_id, None)
+        for offer in offered.offers if offered else ():
+            if not _is_features(offer):
+                frames = tuple(sorted({*offered.frames, *raw.data.frames})) if offered else raw.data.frames
+                yield self._bound(offer, offer.transfer[0] if offer.transfer else None, False, frames, why)
+        yield Problem("note", "rpc", raw.data.frames, f"the server refused the bind: {why}")
+
+    def _bound(
+        self,
+        offer: Offer,
+        transfer: Syntax | None,
+        accepted: bool | None,
+        frames: tuple[int, ...],
+        reason: str | None,
+        group: int | None = None,
+    ) -> Bound:
+        return Bound(
+            self._channel,
+            offer.context_id,
+            offer.abstract.uuid,
+            offer.abstract.version,
+            syntax_name(transfer.uuid) if transfer else "",
+            accepted,
+            frames,
+            reason,
+            group,
+        )
+
+    # Calls
+
+    def _call_pdu(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Iterator[Event]:
+        header, data = raw.header, raw.data
+        head = parse_call_head(header, data.data)
+        stop = len(data)
+        security: Security | None = None
+        opened: Opened | None = None
+        if trailer is not None:
+            if trailer.start < head.stub:
+                raise MalformedError("the trailer begins before the stub", field="auth_length", start=10, stop=12)
+            stop = trailer.start
+            security = self._security.used(trailer)
+            opened = security.open(self._sender(from_client), trailer, data.data, slice(head.stub, stop))
+        pad = trailer.pad_length if trailer else 0
+        bad = None
+        if pad > stop - head.stub:
+            bad = f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
+            yield Problem("malformed", "rpc", data.frames, bad)
+            pad = 0
+        body = data[head.stub : stop]
+        plain: TracedBytes | Missing
+        if opened is None or not opened.sealed:
+            plain = body[: len(body) - pad]
+        elif opened.plain is None:
+            plain = Missing.SEALED
+        else:
+            assert security is not None
+            plain = body.replaced(opened.plain, f"rpc-{security.mechanism}-seal")[: len(body) - pad]
+        fragment = Fragment(data, head.stub, stop - pad, plain)
+        if header.ptype == Ptype.REQUEST:
+            yield from self._request(header, head, data, raw.smb, fragment, (security, trailer), opened, None, bad)
+        else:
+            yield from self._response(header, head, data, raw.smb, fragment, (security, trailer), opened, None, bad)
+
+    def _request(
+        self,
+        header: Header,
+        head: CallHead,
+        data: TracedBytes,
+        smb: SmbInfo | None,
+        fragment: Fragment,
+        security: tuple[Security | None, SecTrailer | None] | None,
+        opened: Opened | None,
+        cut: str | None,
+        bad: str | None = None,
+    ) -> Iterator[Event]:
+        call = self._calls.get(header.call_id)
+        if call is not None and (header.first or call.request.done or not call.has_request):
+            del self._calls[header.call_id]
+            yield from self._tell(call, "its call id was used again before an answer came")
+            call = None
+        if call is None:
+            yield from self._note_skipped_ids(header, data)
+            call = _Call(header.call_id, head.context_id)
+            call.has_request = True
+            call.drep = header.drep
+            call.opnum = head.opnum
+            call.object_uuid = head.object_uuid
+            call.presentation = self._presentations.get(head.context_id)
+            call.request.hint = head.alloc_hint
+            if not header.first:
+                call.request.damage = "the first fragment of the request was not captured"
+            if len(self._calls) >= _MAX_PENDING:
+                oldest = self._calls.pop(next(iter(self._calls)))
+                yield from self._tell(oldest, f"no answer among the {_MAX_PENDING} calls after it")
+            self._calls[header.call_id] = call
+        call.maybe |= bool(header.flags & MAYBE)
+        yield from self._gather(call.request, header, data, smb, fragment, security, opened, cut, bad)
+        if not call.request.done:
+            return
+        early = self._early.get(header.call_id)
+        if call.maybe:
+            del self._calls[header.call_id]
+            yield from self._tell(call, "")
+        elif call.response.done:
+            yield from self._conclude(call)
+        elif early is not None and _asked_before(call, early):
+            del self._early[header.call_id]
+            call.response, call.fault = early.response, early.fault
+            yield from self._conclude(call)
+
+    def _response(
+        self,
+        header: Header,
+        head: CallHead,
+        data: TracedBytes,
+        smb: SmbInfo | None,
+        fragment: Fragment,
+        security: tuple[Security | None, SecTrailer | None] | None,
+        opened: Opened | None,
+        cut: str | None,
+        bad: str | None = None,
+    ) -> Iterator[Event]:
+        call = self._calls.get(header.call_id)
+        if call is None or call.response.done:
+            call = self._early.get(header.call_id)
+            if call is not None and (call.response.done or header.first):
+                del self._early[header.call_id]
+                yield from self._tell(call, "")
+                call = None
+            if call is None:
+                call = _Call(header.call_id, head.context_id)
+                call.presentation = self._presentations.get(head.context_id)
+                if len(self._early) >= _MAX_EARLY:
+                    yield from self._tell(self._early.pop(next(iter(self._early))), "")
+                self._early[header.call_id] = call
+        side = call.response
+        if not side.began:
+            side.hint = head.alloc_hint
+            if not header.first:
+                side.damage = "the first fragment of the answer was not captured"
+        elif header.first:
+            side.malformed = "a first fragment comes in the middle of an answer"
+        if head.status is not None:
+            call.fault = head.status
+        yield from self._gather(side, header, data, smb, fragment, security, opened, cut, bad)
+        if side.done and call.has_request:
+            yield from self._conclude(call)
+
+    def _gather(
+        self,
+        side: _Side,
+        header: Header,
+        data: TracedBytes,
+        smb: SmbInfo | None,
+        fragment: Fragment,
+        security: tuple[Security | None, SecTrailer | None] | None,
+        opened: Opened | None,
+        cut: str | None,
+        bad: str | None,
+    ) -> Iterator[Event]:
+        """Adds one fragment to its side of the call."""
+        if not side.began:
+            side.began = True
+            side.smb = smb
+            side.order_big = header.order == "big"
+        side.saw(data)
+        side.damage = side.damage or cut
+        side.malformed = side.malformed or bad
+        if security is not None and security[0] is not None and side.security is None:
+            side.security, side.trailer = security
+        if opened is not None:
+            side.opened.append(opened)
+        side.wire_length += fragment.stub_stop - fragment.stub_start
+        if side.wire_length > self._max_stub:
+            if not side.over_limit:
+                side.over_limit = True
+                side.fragments.clear()
+                yield Problem(
+                    "limit",
+                    "rpc",
+                    data.frames,
+                    f"the stub of call {header.call_id} is larger than {self._max_stub} bytes",
+                )
+        else:
+            side.fragments.append(fragment)
+        side.done |= header.last
+
+    def _conclude(self, call: _Call) -> Iterator[Event]:
+        """Tells a call whose answer is there, unless more of its request may still come."""
+        if call.request.done or call.request.damage is not None:
+            if self._calls.get(call.call_id) is call:
+                del self._calls[call.call_id]
+            yield from self._tell(call, "")
+
+    def _note_skipped_ids(self, header: Header, data: TracedBytes) -> Iterator[Event]:
+        """Clients count their calls; after a gap the count tells which ones are not there."""
+        last, self._last_call_id = self._last_call_id, header.call_id
+        if last is None:
+            return
+        skipped = header.call_id - last - 1
+        if self._gap_since_request and self._ids_step_by_one and 0 < skipped < _MAX_PENDING:
+            calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"
+            yield Problem("gap", "rpc", data.frames, f"the requests of {calls} were not captured")
+        elif not self._gap_since_request and skipped:
+            self._ids_step_by_one = False
+        self._gap_since_request = False
+
+    def _tell(self, call: _Call, why: str) -> Iterator[Event]:
+        """The exchange as far as it got; `why` it has no answer."""
+        request, response = call.request, call.response
+        presentation = call.presentation
+        state: ExchangeState = "complete"
+        reasons: list[str] = []
+        shut = request.shut or response.shut
+        malformed = request.malformed or response.malformed
+        if shut is not None:
+            state = "sealed"
+            reasons.append(shut.reason or shut.door.value)
+        if not call.has_request:
+            state = "response-only"
+            reasons.insert(0, "the request was not captured")
+        elif not response.began and not call.maybe:
+            state = "request-only"
+            reasons.insert(0, self._unanswered(call, why))
+        if (call.has_request and not request.whole) or (response.began and not response.whole):
+            if state in ("complete", "sealed"):
+                state = "partial"
+            lacking = request if call.has_request and not request.whole else response
+            name = "request" if lacking is request else "answer"
+            if lacking.over_limit:
+                reasons.insert(0, f"the stub of the {name} is larger than the limit of {self._max_stub} bytes")
+            else:
+                reasons.insert(0, f"the {name} is not whole: {lacking.damage or 'its last fragment was not captured'}")
+            if state == "request-only":
+                state = "partial"
+        if malformed is not None:
+            state = "malformed"
+            reasons.insert(0, malformed)
+        yield Exchange(
+            self._channel,
+            request.smb if call.has_request else response.smb,
+            self._auth(call),
+            presentation.abstract.uuid if presentation else None,
+            presentation.abstract.version if presentation else None,
+            "ndr64" if presentation and presentation.is_ndr64 else "ndr",
+            call.opnum,
+            call.call_id,
+            call.context_id,
+            call.object_uuid,
+            self._message(call, request, is_request=True) if call.has_request else None,
+            self._message(call, response, is_request=False) if response.began else None,
+            call.fault,
+            state,
+            "; ".join(reasons) or None,
+            call.cancelled,
+            call.orphaned,
+        )
+
+    def _unanswered(self, call: _Call, why: str) -> str:
+        if call.answer_gap is not None:
+            around = f" around frames {_numbers(call.answer_gap)}" if call.answer_gap else ""
+            return f"the answer was not captured: bytes missing{around}"
+        if call.orphaned:
+            return "the client gave up waiting (orphaned)"
+        return why
+
+    def _message(self, call: _Call, side: _Side, *, is_request: bool) -> Message:
+        stub: TracedBytes | Missing = EMPTY
+        judged = None
+        if side.shut is not None:
+            stub = Missing.SEALED
+        elif not side.whole:
+            stub = Missing.NOT_CAPTURED
+        elif side.malformed is not None:
+            stub = Missing.UNDECODABLE
+        else:
+            stub = TracedBytes.join(part.plain for part in side.fragments if isinstance(part.plain, TracedBytes))
+            if is_request and (found := self._verification(call, stub.data)):
+                at, judged = found
+                stub = stub[:at]
+        first, last = side.first_ns or 0, side.last_ns or 0
+        return Message(
+            tuple(side.fragments),
+            stub,
+            side.wire_length,
+            judged,
+            side.order_big,
+            tuple(sorted(side.frames)),
+            first,
+            last,
+        )
+
+    def _verification(self, call: _Call, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:
+        presentation = call.presentation
+        assert call.opnum is not None
+        expected = verification.Expected(
+            call.drep,
+            "big" if call.request.order_big else "little",
+            call.call_id,
+            call.context_id,
+            call.opnum,
+            self._header_signing,
+            presentation.abstract if presentation else None,
+            presentation.transfer if presentation else None,
+        )
+        return verification.find_trailer(stub, expected)
+
+    def _auth(self, call: _Call) -> AuthInfo:
+        for side in (call.request, call.response):
+            if side.security is not None and side.trailer is not None:
+                security, level = side.security, side.trailer.level
+                break
+        else:
+            connect = self._security.connect_level()
+            if connect is None:
+                return AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+            security, level = connect, AuthLevel.CONNECT
+        opened = [*call.request.opened, *call.response.opened]
+        shut = next((one for one in opened if one.plain is None), None)
+        door = shut.door if shut else Door.OPEN if any(one.sealed for one in opened) else Door.NOT_SEALED
+        verdicts = {one.verified for one in opened}
+        verified = False if False in verdicts else True if verdicts == {True} else None
+        signed = {one.header_signed for one in opened if one.header_signed is not None}
+        identity: Identity | None = security.identity
+        return AuthInfo(
+            security.auth_type,
+            level,
+            security.mechanism,
+            identity,
+            door,
+            verified,
+            signed.pop() if len(signed) == 1 else None,
+        )
+
+
+def _is_features(offer: Offer) -> bool:
+    """Bind-time feature negotiation ([MS-RPCE] 3.3.1.5.3) looks like a presentation context and is none."""
+    return any(is_feature_negotiation(syntax.uuid) for syntax in offer.transfer)
+
+
+def _asked_before(call: _Call, early: _Call) -> bool:
+    """Whether a request that was read later was sent earlier, by the capture's clock."""
+    asked, answered = call.request.last_ns, early.response.first_ns
+    return asked is not None and answered is not None and asked <= answered
+
+
+def _first_frame(call: _Call) -> int:
+    return min(call.request.frames or call.response.frames or {0})
+
+
+def _numbers(frames: tuple[int, ...]) -> str:
+    shown = ", ".join(str(number_of(frame)) for frame in frames[:4])
+    return shown + (", ..." if len(frames) > 4 else "")

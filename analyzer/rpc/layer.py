@@ -1,0 +1,57 @@
+"""The RPC room: channel bytes in, paired and opened calls out (C706; [MS-RPCE])."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from analyzer.auth import handshake
+from analyzer.auth.context import Handshake
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event
+from analyzer.rpc.association import Association
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap
+
+# [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
+# call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is told without its stub; --max-stub raises it.
+DEFAULT_MAX_STUB_BYTES = 64 * 1024 * 1024
+
+
+class RpcLayer:
+    """Follows every channel; events it does not know pass unchanged."""
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        *,
+        max_stub: int = DEFAULT_MAX_STUB_BYTES,
+        begin: Callable[[Keyring, int | None], Handshake] = handshake.begin,
+    ) -> None:
+        self._begin = lambda auth_type: begin(keyring, auth_type)
+        self._max_stub = max_stub
+        self._associations: dict[int, Association] = {}
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        """Takes one event; yields what it completed."""
+        match event:
+            case ChannelData(channel=channel):
+                yield from self._association(channel).data(event)
+            case ChannelGap(channel=channel):
+                yield from self._association(channel).gap(event)
+            case ChannelClosed(channel=channel):
+                association = self._associations.pop(channel.number, None)
+                if association is not None:
+                    yield from association.close("the connection was closed before an answer came")
+            case _:
+                yield event
+
+    def finish(self) -> Iterator[Event]:
+        """The capture ends: calls on their way are told as far as they got."""
+        for association in self._associations.values():
+            yield from association.close("the capture ends before the answer")
+        self._associations.clear()
+
+    def _association(self, channel: Channel) -> Association:
+        association = self._associations.get(channel.number)
+        if association is None:
+            association = self._associations[channel.number] = Association(channel, self._begin, self._max_stub)
+        return association

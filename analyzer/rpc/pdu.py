@@ -1,0 +1,282 @@
+"""Connection-oriented DCERPC PDUs: bytes of one PDU in, its header and body fields out (C706 chapter 12; [MS-RPCE] 2.2.2)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from analyzer.core.cursor import ByteOrder, Cursor
+from analyzer.core.errors import MalformedError, TruncatedError
+
+HEADER_LEN = 16
+SEC_TRAILER_LEN = 8
+RESPONSE_LEN = 24
+FAULT_LEN = 32
+# frag_length is 16 bits wide (C706 12.6.3.1), so no PDU is longer.
+MAX_PDU_LEN = 0xFFFF
+
+FIRST_FRAG = 0x01
+LAST_FRAG = 0x02
+SUPPORT_HEADER_SIGN = 0x04  # in bind and alter_context; the same bit means PENDING_CANCEL in a request
+CONC_MPX = 0x10
+DID_NOT_EXECUTE = 0x20
+MAYBE = 0x40
+OBJECT_UUID = 0x80
+
+
+class Ptype(IntEnum):
+    """PDU types of the connection-oriented protocol, C706 12.6.4 and [MS-RPCE] 2.2.2."""
+
+    REQUEST = 0
+    RESPONSE = 2
+    FAULT = 3
+    BIND = 11
+    BIND_ACK = 12
+    BIND_NAK = 13
+    ALTER_CONTEXT = 14
+    ALTER_CONTEXT_RESP = 15
+    SHUTDOWN = 17
+    AUTH3 = 16
+    CO_CANCEL = 18
+    ORPHANED = 19
+    # RPC over HTTP connection control, [MS-RPCH] 2.2.3.5.
+    RTS = 20
+
+
+CLIENT_PTYPES = frozenset(
+    {Ptype.REQUEST, Ptype.BIND, Ptype.ALTER_CONTEXT, Ptype.AUTH3, Ptype.CO_CANCEL, Ptype.ORPHANED}
+)
+SERVER_PTYPES = frozenset(
+    {Ptype.RESPONSE, Ptype.FAULT, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT_RESP, Ptype.SHUTDOWN}
+)
+_KNOWN_PTYPES = frozenset(int(ptype) for ptype in Ptype)
+_SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The 16 bytes every PDU begins with. `order` is what drep says of integers."""
+
+    minor: int
+    ptype: int
+    flags: int
+    drep: bytes
+    order: ByteOrder
+    frag_length: int
+    auth_length: int
+    call_id: int
+
+    @property
+    def first(self) -> bool:
+        return bool(self.flags & FIRST_FRAG)
+
+    @property
+    def last(self) -> bool:
+        return bool(self.flags & LAST_FRAG)
+
+
+_LITTLE = struct.Struct("<BBBB4sHHI")
+_BIG = struct.Struct(">BBBB4sHHI")
+
+
+def read_header(data: bytes, start: int = 0) -> Header:
+    """The header at `start`, of which 16 bytes are there."""
+    # The first nibble of drep is the byte order of integers: 0 big, 1 little endian (C706 14.1).
+    drep = data[start + 4]
+    little = drep & 0xF0 == 0x10
+    version, minor, ptype, flags, label, frag_length, auth_length, call_id = (_LITTLE if little else _BIG).unpack_from(
+        data, start
+    )
+    if version != 5 or minor > 1:
+        raise MalformedError(f"version {version}.{minor} is not 5.0 or 5.1", field="rpc_vers", start=0, stop=2)
+    if drep & 0xF0 not in (0x00, 0x10):
+        raise MalformedError(f"data representation {drep:#04x} has no byte order", field="drep", start=4, stop=8)
+    if frag_length < HEADER_LEN:
+        raise MalformedError(
+            f"{frag_length} is below the {HEADER_LEN}-byte header", field="frag_length", start=8, stop=10
+        )
+    return Header(minor, ptype, flags, label, "little" if little else "big", frag_length, auth_length, call_id)
+
+
+def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
+    """Whether a PDU may begin at `start`, of which 16 bytes are there.
+
+    In the middle of other bytes (`strict`) every redundancy of the header counts: random bytes pass once in about 10^13.
+    """
+    if data[start] != 5 or data[start + 1] > 1 or data[start + 2] not in _KNOWN_PTYPES:
+        return False
+    try:
+        header = read_header(data, start)
+    except MalformedError:
+        return False
+    if header.frag_length < _SHORTEST.get(Ptype(header.ptype), HEADER_LEN):
+        return False
+    if header.auth_length and HEADER_LEN + SEC_TRAILER_LEN + header.auth_length > header.frag_length:
+        return False
+    if not strict:
+        return True
+    return header.drep[0] in (0x00, 0x10) and header.drep[1] <= 3 and header.drep[2:] == b"\0\0"
+
+
+@dataclass(frozen=True, slots=True)
+class SecTrailer:
+    """The sec_trailer, [MS-RPCE] 2.2.2.11, and where it and the auth_value after it lie in the PDU."""
+
+    auth_type: int
+    level: int
+    pad_length: int
+    context_id: int
+    start: int
+    stop: int
+
+    @property
+    def value(self) -> slice:
+        return slice(self.start + SEC_TRAILER_LEN, self.stop)
+
+
+def find_sec_trailer(header: Header, data: bytes, body_start: int) -> SecTrailer | None:
+    """The security trailer of a whole PDU, None where it has none; it may not reach back before `body_start`."""
+    if not header.auth_length:
+        return None
+    start = len(data) - header.auth_length - SEC_TRAILER_LEN
+    if start < body_start:
+        raise MalformedError(
+            f"{header.auth_length} bytes and their trailer do not fit behind byte {body_start} of {len(data)}",
+            field="auth_length",
+            start=10,
+            stop=12,
+        )
+    cur = Cursor(data, start, order=header.order)
+    auth_type, level, pad = cur.u8("auth_type"), cur.u8("auth_level"), cur.u8("auth_pad_length")
+    cur.skip("auth_reserved", 1)
+    return SecTrailer(auth_type, level, pad, cur.u32("auth_context_id"), start, len(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """An interface or transfer syntax: UUID as text, version as (major, minor)."""
+
+    uuid: str
+    version: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One presentation context element of a bind or alter_context."""
+
+    context_id: int
+    abstract: Syntax
+    transfer: tuple[Syntax, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Body of bind and alter_context, C706 12.6.4.3."""
+
+    max_xmit_frag: int
+    max_recv_frag: int
+    assoc_group_id: int
+    offers: tuple[Offer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One answer of a bind_ack: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
+
+    result: int
+    reason: int
+    transfer: Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class BindAck:
+    """Body of bind_ack and alter_context_resp, C706 12.6.4.4."""
+
+    max_xmit_frag: int
+    max_recv_frag: int
+    assoc_group_id: int
+    secondary_address: str
+    results: tuple[Result, ...]
+
+
+def _read_syntax(cur: Cursor, field: str) -> Syntax:
+    uuid = cur.guid(field)
+    version = cur.u32(field + "_version")
+    # The u32 holds the major version in its low half (C706 12.6.3.1, p_syntax_id_t).
+    return Syntax(uuid, (version & 0xFFFF, version >> 16))
+
+
+def parse_bind(header: Header, data: bytes, stop: int) -> Bind:
+    """The body of a bind or alter_context; `stop` is where its security trailer begins."""
+    cur = Cursor(data, HEADER_LEN, stop, order=header.order)
+    max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
+    group = cur.u32("assoc_group_id")
+    count = cur.u8("n_context_elem")
+    cur.skip("reserved", 3)
+    offers = []
+    for _ in range(count):
+        context_id = cur.u16("p_cont_id")
+        num_transfer = cur.u8("n_transfer_syn")
+        cur.skip("reserved", 1)
+        abstract = _read_syntax(cur, "abstract_syntax")
+        transfer = tuple(_read_syntax(cur, "transfer_syntax") for _ in range(num_transfer))
+        offers.append(Offer(context_id, abstract, transfer))
+    return Bind(max_xmit, max_recv, group, tuple(offers))
+
+
+def parse_bind_ack(header: Header, data: bytes, stop: int) -> BindAck:
+    """The body of a bind_ack or alter_context_resp; `stop` is where its security trailer begins."""
+    cur = Cursor(data, HEADER_LEN, stop, order=header.order)
+    max_xmit, max_recv = cur.u16("max_xmit_frag"), cur.u16("max_recv_frag")
+    group = cur.u32("assoc_group_id")
+    address = cur.take("sec_addr", cur.u16("sec_addr_length")).rstrip(b"\0").decode("latin-1")
+    cur.align(4)
+    count = cur.u8("n_results")
+    cur.skip("reserved", 3)
+    results = []
+    for _ in range(count):
+        result, reason = cur.u16("result"), cur.u16("reason")
+        results.append(Result(result, reason, _read_syntax(cur, "transfer_syntax")))
+    return BindAck(max_xmit, max_recv, group, address, tuple(results))
+
+
+def parse_bind_nak(header: Header, data: bytes) -> int:
+    """The reason for which a bind was refused, C706 12.6.4.5."""
+    return Cursor(data, HEADER_LEN, order=header.order).u16("provider_reject_reason")
+
+
+@dataclass(frozen=True, slots=True)
+class CallHead:
+    """The fields between the header and the stub of a request, response or fault.
+
+    `stub` is where the stub begins. `opnum` and `object_uuid` are a request's, `status` a fault's.
+    """
+
+    alloc_hint: int
+    context_id: int
+    stub: int
+    opnum: int | None = None
+    object_uuid: str | None = None
+    status: int | None = None
+
+
+def parse_call_head(header: Header, data: bytes) -> CallHead:
+    """What a request, response or fault says before its stub (C706 12.6.4.7, 12.6.4.9, 12.6.4.10)."""
+    if len(data) < RESPONSE_LEN:
+        raise TruncatedError(f"{len(data)} bytes, {RESPONSE_LEN} wanted", field="alloc_hint", start=16, stop=len(data))
+    hint = int.from_bytes(data[16:20], header.order)
+    context_id = int.from_bytes(data[20:22], header.order)
+    if header.ptype == Ptype.REQUEST:
+        opnum = int.from_bytes(data[22:24], header.order)
+        if not header.flags & OBJECT_UUID:
+            return CallHead(hint, context_id, RESPONSE_LEN, opnum)
+        cur = Cursor(data, RESPONSE_LEN, order=header.order)
+        object_uuid = cur.guid("object")
+        return CallHead(hint, context_id, cur.pos, opnum, object_uuid)
+    if header.ptype == Ptype.FAULT:
+        cur = Cursor(data, RESPONSE_LEN, order=header.order)
+        status = cur.u32("status")
+        # Four reserved bytes align the stub; some servers leave them out where no stub follows.
+        return CallHead(hint, context_id, min(FAULT_LEN, len(data)), status=status)
+    return CallHead(hint, context_id, RESPONSE_LEN)
