@@ -8,8 +8,7 @@ from typing import Literal
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Problem
-from analyzer.smb.events import ChannelGap
-from analyzer.smb.framing import SMB2_MAGIC, Framing, Lost, Message, NetbiosNames
+from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Framing, Lost, Message, NetbiosNames
 from analyzer.smb.smb2 import Shell, Smb2Reader
 from analyzer.smb.state import Link, World
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
@@ -61,7 +60,7 @@ class SmbConnection:
                 yield Problem.of("smb", error, event.frames)
         elif isinstance(event, Lost):
             yield from self._smb2.flush()
-            yield from self._lost(direction, event)
+            yield from self._smb2.lost_data(direction, event.frames, event.reason)
         elif isinstance(event, NetbiosNames):
             self._link.name_host(self._link.connection.sender(direction).ip, event.calling, "NetBIOS session request")
             other = self._link.connection.sender(0 if direction else 1)
@@ -71,13 +70,13 @@ class SmbConnection:
             yield event
 
     def _message(self, direction: Direction, message: Message) -> Iterator[Event]:
+        shell = Shell()
         magic = message.head.data[:4]
+        if magic == TRANSFORM_MAGIC:
+            opened = yield from self._smb2.open_transform(direction, message)
+            if opened is None:
+                return
+            message, shell = opened
+            magic = message.head.data[:4]
         if magic == SMB2_MAGIC:
-            yield from self._smb2.feed(direction, message, Shell())
-
-    def _lost(self, direction: Direction, lost: Lost) -> Iterator[Event]:
-        from_client = direction == (self._link.client_direction or 0)
-        for session in self._link.sessions.values():
-            for opened in session.pipes():
-                if opened.channel is not None:
-                    yield ChannelGap(opened.channel, from_client, None, lost.frames, lost.reason)
+            yield from self._smb2.feed(direction, message, shell)

@@ -18,8 +18,20 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
+from analyzer.smb.crypto import (
+    AES_128_CCM,
+    AES_CMAC,
+    DIALECT_300,
+    DIALECT_311,
+    HMAC_SHA256,
+    TRANSFORM_LEN,
+    check_signature,
+    derive_keys,
+    preauth_update,
+)
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
+from analyzer.smb.seals import open_message, report
 from analyzer.smb.state import Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
@@ -45,6 +57,12 @@ ANY_FILE = b"\xff" * 16
 _ANSWERS_AWAITED = frozenset((SESSION_SETUP, TREE_CONNECT, CREATE, READ, IOCTL))
 
 DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
+
+CONTEXT_ENCRYPTION, CONTEXT_COMPRESSION, CONTEXT_SIGNING = 2, 3, 8
+CAPABILITY_ENCRYPTION = 0x40
+# Checking what large transfers of files were signed with would take longer than reading everything else.
+MAX_CHECKED = 128 * 1024
+_MAX_CONTEXTS = 64
 
 # Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
 MAX_PENDING = 8192
@@ -84,6 +102,7 @@ class Setup:
     handshake: Handshake
     preauth_hash: bytes | None
     binding: bool
+    fresh: bool
     first_time_ns: int
     frames: list[int] = field(default_factory=list)
 
@@ -143,6 +162,7 @@ class Smb2Reader:
         self._held: list[tuple[Direction, Message, Shell]] = []
         self._holding = True
         self._forgot = False
+        self._signature_ok: bool | None = None
 
     def feed(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         """One message, perhaps a compound, out of its shells."""
@@ -167,6 +187,27 @@ class Smb2Reader:
         yield from self._compound(direction, message, shell)
         yield from self.flush()
 
+    def open_transform(
+        self, direction: Direction, message: Message
+    ) -> Generator[Event, None, tuple[Message, Shell] | None]:
+        """What an encrypted message holds, None where it stays shut."""
+        head = message.head.data
+        if len(head) < TRANSFORM_LEN:
+            yield from self._unreadable(direction, message, "its header is not in the capture")
+            return None
+        session_id = int.from_bytes(head[TRANSFORM_LEN - 8 : TRANSFORM_LEN], "little")
+        session = self._session(session_id, _time(message))
+        if session is None:
+            raise MalformedError(
+                "an encrypted message without a session", field="transform.session_id", start=44, stop=52
+            )
+        way = self._link.client_direction
+        opened = open_message(self._link, session, message, None if way is None else direction == way)
+        if opened is None:
+            yield from self.lost_data(direction, message.frames, session.seal.reason)
+            return None
+        return opened, Shell(encrypted=True, session=session)
+
     def flush(self) -> Iterator[Event]:
         """Reads held answers, whether their requests are known by now or not."""
         held, self._held = self._held, []
@@ -186,6 +227,10 @@ class Smb2Reader:
         if session.connections:
             return
         yield from session.close_all()
+        yield from report(session)
+        if session.wrong_signatures:
+            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} messages with a wrong signature"
+            yield Problem("note", "smb", session.wrong_signature_frames, text)
         known = self._link.world.sessions.get(session.session_id, [])
         if session in known:
             known.remove(session)
@@ -229,6 +274,10 @@ class Smb2Reader:
     def _single(
         self, direction: Direction, header: Header, part: Message, shell: Shell, chain: Chain
     ) -> Iterator[Event]:
+        self._signature_ok = None
+        if header.flags & FLAG_SIGNED and header.command != SESSION_SETUP and not shell.encrypted:
+            session = self._session(header.session_id, _time(part))
+            self._signature_ok = self._check_signature(header, part, session)
         if header.is_response:
             yield from self._response(header, part, shell)
             return
@@ -423,17 +472,46 @@ class Smb2Reader:
     # Negotiation and session setup
 
     def _negotiate_request(self, cur: Cursor, part: Message) -> None:
+        link = self._link
+        link.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
         cur.skip("negotiate.fixed", 12)
-        guid = guid_text(cur.take("negotiate.client_guid", 16))
-        self._link.client_guid = guid
+        link.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
 
     def _negotiate_response(self, cur: Cursor, part: Message) -> None:
+        link = self._link
         cur.skip("negotiate.structure_size", 2)
         cur.skip("negotiate.security_mode", 2)
         dialect = cur.u16("negotiate.dialect")
-        cur.skip("negotiate.num_contexts", 2)
-        self._link.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
-        self._link.dialect = DIALECTS.get(dialect, f"{dialect:#06x}")
+        num_contexts = cur.u16("negotiate.num_contexts")
+        link.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
+        link.dialect, link.dialect_number = DIALECTS.get(dialect, f"{dialect:#06x}"), dialect
+        if link.preauth_hash is not None:
+            whole = part.whole and dialect == DIALECT_311
+            link.preauth_hash = preauth_update(link.preauth_hash, part.head.data) if whole else None
+        link.signing = AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
+        capabilities = cur.u32("negotiate.capabilities")
+        if DIALECT_300 <= dialect < DIALECT_311 and capabilities & CAPABILITY_ENCRYPTION:
+            link.cipher = AES_128_CCM
+        if dialect == DIALECT_311:
+            cur.skip("negotiate.fixed", 32)
+            self._negotiate_contexts(part, cur.u32("negotiate.ofs_contexts"), num_contexts)
+
+    def _negotiate_contexts(self, part: Message, start: int, number: int) -> None:
+        link, cur = self._link, Cursor(part.head.data, min(start, len(part.head)))
+        for _ in range(min(number, _MAX_CONTEXTS)):
+            cur.align(8)
+            kind = cur.u16("context.type")
+            length = cur.u16("context.len_data")
+            cur.skip("context.reserved", 4)
+            data = Cursor(cur.take("context.data", length))
+            if kind == CONTEXT_ENCRYPTION and data.u16("context.num_ciphers") == 1:
+                link.cipher = data.u16("context.cipher") or None
+            elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
+                link.signing = data.u16("context.algorithm")
+            elif kind == CONTEXT_COMPRESSION:
+                count = data.u16("context.num_algorithms")
+                data.skip("context.flags", 6)
+                link.compression = tuple(data.u16("context.algorithm") for _ in range(min(count, 16)))
 
     def _setup_request(self, header: Header, request: Request, cur: Cursor, part: Message) -> None:
         cur.skip("session_setup.structure_size", 2)
@@ -442,7 +520,8 @@ class Smb2Reader:
         token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
         setup = self._setups.get(header.session_id) if header.session_id else None
         if setup is None:
-            setup = self._new_setup(binding, part)
+            setup = self._new_setup(binding, header.session_id == 0, part)
+        self._hash(setup, part)
         request.setup = setup
         setup.frames += part.frames
         if token is None:
@@ -453,7 +532,8 @@ class Smb2Reader:
     def _setup_response(self, header: Header, request: Request | None, cur: Cursor, part: Message) -> Iterator[Event]:
         setup = request.setup if request is not None else self._setups.get(header.session_id)
         if setup is None:
-            setup = self._new_setup(False, part)
+            setup = self._new_setup(False, False, part)
+            setup.preauth_hash = None
             setup.handshake.missed("initiator")
         setup.frames += part.frames
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
@@ -465,24 +545,85 @@ class Smb2Reader:
             elif len(token):
                 setup.handshake.feed("acceptor", token.data)
         if more:
+            self._hash(setup, part)
             self._setups[header.session_id] = setup
             return
         self._setups.pop(header.session_id, None)
+        if header.status != STATUS_SUCCESS:
+            # A channel or a renewal that failed leaves the session as it is.
+            if not setup.binding and header.session_id not in self._link.sessions:
+                session = self._establish(header.session_id, setup)
+                session.seen(_time(part))
+                session.refused = header.status
+                yield from self.leave(session)
+            return
+        former = self._link.sessions.get(header.session_id)
+        if former is not None and setup.fresh and not setup.binding:
+            yield from self.leave(former)
         session = self._establish(header.session_id, setup)
         session.seen(_time(part))
-        if header.status != STATUS_SUCCESS:
-            session.refused = header.status
-            yield from self.leave(session)
+        self._check_signature(header, part, session)
 
-    def _new_setup(self, binding: bool, part: Message) -> Setup:
-        return Setup(handshake.begin(self._link.world.keyring), None, binding, _time(part))
+    def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
+        begun = handshake.begin(self._link.world.keyring)
+        return Setup(begun, self._link.preauth_hash, binding, fresh, _time(part))
+
+    def _hash(self, setup: Setup, part: Message) -> None:
+        if setup.preauth_hash is not None:
+            setup.preauth_hash = preauth_update(setup.preauth_hash, part.head.data) if part.whole else None
 
     def _establish(self, session_id: int, setup: Setup) -> Session:
-        session = Session(self._link, session_id, setup.first_time_ns)
-        session.handshake = setup.handshake
-        self._register(session)
+        """The session that a setup has made, bound to this connection or renewed."""
+        link = self._link
+        session = self._bound_session(session_id) if setup.binding else link.sessions.get(session_id)
+        renewed = session is not None
+        if session is None:
+            session = Session(link, session_id, setup.first_time_ns)
         session.note_frames(tuple(setup.frames))
+        session.connections.add(link.connection.number)
+        self._register(session)
+        if session.handshake is None:
+            session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
+        key = setup.handshake.session_key
+        keys = None
+        if key is not None:
+            dialect = link.dialect_number if link.dialect_number is not None else DIALECT_300
+            keys = derive_keys(dialect, key, setup.preauth_hash, link.cipher)
+        if setup.binding:
+            # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
+            if keys is not None and keys.signing_key is not None:
+                session.channel_keys[link.connection.number] = keys.signing_key
+        elif not renewed or session.keys is None:
+            # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
+            session.keys = keys
         return session
+
+    def _bound_session(self, session_id: int) -> Session | None:
+        link = self._link
+        for known in self._link.world.sessions.get(session_id, ()):
+            same_ends = known.link.server_guid == link.server_guid and known.link.client_guid == link.client_guid
+            if same_ends or known.server == link.server:
+                return known
+        return None
+
+    def _check_signature(self, header: Header, part: Message, session: Session | None) -> bool | None:
+        """Whether the signature is right; None where there is none, or no key to tell."""
+        if not header.flags & FLAG_SIGNED or session is None:
+            return None
+        session.signed += 1
+        keys = session.opener or session.keys
+        key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
+        algorithm = self._link.signing
+        if key is None or algorithm is None or not part.whole or part.length > MAX_CHECKED:
+            return None
+        cancel = header.command == CANCEL
+        right = check_signature(algorithm, key, part.head.data, from_server=header.is_response, cancel=cancel)
+        if right:
+            session.verified += 1
+        else:
+            session.wrong_signatures += 1
+            session.wrong_signature_frames = session.wrong_signature_frames or part.frames
+        return right
 
     def _register(self, session: Session) -> None:
         self._link.sessions[session.session_id] = session
@@ -528,17 +669,22 @@ class Smb2Reader:
             encrypted=shell.encrypted,
             signed=bool(header.flags & FLAG_SIGNED),
             compressed=shell.compressed,
+            signature_ok=self._signature_ok,
         )
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> Iterator[Event]:
         """A message of which too little was captured to tell what it was about."""
         reason = message.reason or why
         yield Problem("truncated", "smb", message.frames, f"an SMB2 message of {message.length} bytes is cut: {reason}")
+        yield from self.lost_data(direction, message.frames, reason)
+
+    def lost_data(self, direction: Direction, frames: tuple[int, ...], reason: str) -> Iterator[Event]:
+        """Any pipe of the connection may have lost data of this direction."""
         from_client = direction == (self._link.client_direction or 0)
         for session in self._link.sessions.values():
             for opened in session.pipes():
                 if opened.channel is not None:
-                    yield ChannelGap(opened.channel, from_client, None, message.frames, reason)
+                    yield ChannelGap(opened.channel, from_client, None, frames, reason)
 
 
 def _time(message: Message) -> int:

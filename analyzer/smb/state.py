@@ -14,6 +14,7 @@ from analyzer.auth.context import Door, Handshake, Identity
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.packet.segment import Endpoint
+from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
 from analyzer.smb.framing import Hole, Message
 from analyzer.tcp.events import Connection
@@ -57,6 +58,17 @@ class Open:
 
 
 @dataclass(slots=True)
+class Seal:
+    """Encrypted messages of a session that stayed shut, and why."""
+
+    count: int = 0
+    bytes: int = 0
+    frames: list[int] = field(default_factory=list)
+    door: Door = Door.OPEN
+    reason: str = ""
+
+
+@dataclass(slots=True)
 class World:
     """Numbers and sessions that the connections of a capture share."""
 
@@ -74,6 +86,11 @@ class Link:
     connection: Connection
     client_direction: Literal[0, 1] | None
     dialect: str | None = None
+    dialect_number: int | None = None
+    cipher: int | None = None
+    signing: int | None = None
+    compression: tuple[int, ...] = ()
+    preauth_hash: bytes | None = None
     client_guid: str | None = None
     server_guid: str | None = None
     hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
@@ -108,8 +125,15 @@ class Session:
         self.opens: dict[bytes, Open] = {}
         self.tree_names: dict[str, None] = {}
         self.pipe_names: dict[str, None] = {}
-        self.cipher: str | None = None
-        self.signing: str | None = None
+        self.keys: SessionKeys | None = None
+        self.opener: SessionKeys | None = None
+        self.channel_keys: dict[int, bytes] = {}
+        self.preauth_hash: bytes | None = None
+        self.seal = Seal()
+        self.cipher: str | None = CIPHERS.get(link.cipher) if link.cipher is not None else None
+        self.signing: str | None = SIGNINGS.get(link.signing) if link.signing is not None else None
+        self.wrong_signatures = 0
+        self.wrong_signature_frames: tuple[int, ...] = ()
         self.encrypted = 0
         self.opened = 0
         self.signed = 0
@@ -239,6 +263,10 @@ class Session:
     def door(self) -> tuple[Door, str | None]:
         if self.refused is not None:
             return Door.NOT_SEALED, f"the server refused the session with status {self.refused:#010x}"
+        if self.seal.count and not self.opened:
+            return self.seal.door, self.seal.reason
+        if self.opened:
+            return Door.OPEN, None
         if self.handshake is None:
             return Door.NO_HANDSHAKE, "the session setup is not in the capture"
         return self.handshake.door, self.handshake.reason

@@ -1,0 +1,118 @@
+"""SMB 3 cryptography: key derivation, opening of encrypted messages, signatures ([MS-SMB2] 3.1.4.1 to 3.1.4.3).
+
+Keys stay inside `SessionKeys`, which shows nothing of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.cmac import CMAC
+
+AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM = 1, 2, 3, 4
+CIPHERS = {
+    AES_128_CCM: "AES-128-CCM",
+    AES_128_GCM: "AES-128-GCM",
+    AES_256_CCM: "AES-256-CCM",
+    AES_256_GCM: "AES-256-GCM",
+}
+HMAC_SHA256, AES_CMAC, AES_GMAC = 0, 1, 2
+SIGNINGS = {HMAC_SHA256: "HMAC-SHA256", AES_CMAC: "AES-CMAC", AES_GMAC: "AES-GMAC"}
+
+DIALECT_300, DIALECT_302, DIALECT_311 = 0x0300, 0x0302, 0x0311
+
+TRANSFORM_LEN = 52
+_NONCE_AT = 20
+_SIGNATURE_AT = slice(48, 64)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SessionKeys:
+    """The keys of a session: to check signatures, and to open what each side encrypted with `cipher`."""
+
+    cipher: int | None
+    signing_key: bytes | None
+    client_to_server: bytes | None
+    server_to_client: bytes | None
+
+    def __repr__(self) -> str:
+        return f"SessionKeys(cipher={CIPHERS.get(self.cipher or 0)})"
+
+
+def preauth_update(so_far: bytes, message: bytes) -> bytes:
+    """The next preauthentication integrity hash value; SHA-512 is the only algorithm ([MS-SMB2] section 2.2.3.1.1)."""
+    return hashlib.sha512(so_far + message).digest()
+
+
+def kdf(key: bytes, label: bytes, context: bytes, length: int) -> bytes:
+    """SP 800-108 in counter mode with HMAC-SHA256, as [MS-SMB2] section 3.1.4.2 sets its parameters."""
+    out = b""
+    counter = 0
+    while len(out) < length:
+        counter += 1
+        block = counter.to_bytes(4, "big") + label + b"\0" + context + (8 * length).to_bytes(4, "big")
+        out += hmac.digest(key, block, "sha256")
+    return out[:length]
+
+
+def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, cipher: int | None) -> SessionKeys | None:
+    """The keys of a session by dialect; None where 3.1.1 lacks the hash of its negotiation."""
+    # [MS-SMB2] 3.2.5.3.1: the first 16 bytes, padded with zeros where the mechanism gave fewer.
+    key = session_key[:16].ljust(16, b"\0")
+    if dialect < DIALECT_300:
+        return SessionKeys(None, key, None, None)
+    size, secret = 16, key
+    if cipher in (AES_256_CCM, AES_256_GCM):
+        size, secret = 32, session_key
+    if dialect == DIALECT_311:
+        if preauth_hash is None:
+            return None
+        return SessionKeys(
+            cipher,
+            kdf(key, b"SMBSigningKey\0", preauth_hash, 16),
+            kdf(secret, b"SMBC2SCipherKey\0", preauth_hash, size),
+            kdf(secret, b"SMBS2CCipherKey\0", preauth_hash, size),
+        )
+    return SessionKeys(
+        cipher,
+        kdf(key, b"SMB2AESCMAC\0", b"SmbSign\0", 16),
+        kdf(secret, b"SMB2AESCCM\0", b"ServerIn \0", size),
+        kdf(secret, b"SMB2AESCCM\0", b"ServerOut\0", size),
+    )
+
+
+def open_transform(cipher: int, key: bytes, header: bytes, sealed: bytes) -> bytes | None:
+    """What an encrypted message holds; None where key and message do not fit ([MS-SMB2] 2.2.41 and 3.1.4.3)."""
+    if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):
+        return None
+    tag, aad = header[4:_NONCE_AT], header[_NONCE_AT:TRANSFORM_LEN]
+    try:
+        if cipher in (AES_128_CCM, AES_256_CCM):
+            return AESCCM(key, tag_length=16).decrypt(aad[:11], sealed + tag, aad)
+        return AESGCM(key).decrypt(aad[:12], sealed + tag, aad)
+    except (InvalidTag, ValueError, OverflowError):
+        return None
+
+
+def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: bool, cancel: bool) -> bool:
+    """Whether the signature in an SMB2 header is right ([MS-SMB2] section 3.1.4.1)."""
+    signature = message[_SIGNATURE_AT]
+    body = message[:48] + bytes(16) + message[64:]
+    if algorithm == HMAC_SHA256:
+        return hmac.compare_digest(hmac.digest(key, body, "sha256")[:16], signature)
+    if algorithm == AES_CMAC:
+        mac = CMAC(AES(key))
+        mac.update(body)
+        try:
+            mac.verify(signature)
+        except InvalidSignature:
+            return False
+        return True
+    # AES-GMAC: the nonce is the MessageId, then one bit for the sender and one for CANCEL.
+    nonce = message[24:32] + (from_server | cancel << 1).to_bytes(4, "little")
+    return hmac.compare_digest(AESGCM(key).encrypt(nonce, b"", body), signature)

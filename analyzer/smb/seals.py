@@ -1,0 +1,126 @@
+"""SMB3 encryption: transform messages in, what they hold out ([MS-SMB2] sections 2.2.41 and 3.3.5.2.1.1).
+
+A session's keys come from its own setup, or from the keyring by session id; the first that opens a message is kept.
+What stays shut is counted, and said once per session with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.auth.context import Door
+from analyzer.core.events import Event, Problem
+from analyzer.smb.crypto import (
+    AES_128_CCM,
+    AES_128_GCM,
+    AES_256_CCM,
+    AES_256_GCM,
+    CIPHERS,
+    DIALECT_300,
+    TRANSFORM_LEN,
+    SessionKeys,
+    derive_keys,
+    open_transform,
+)
+from analyzer.smb.framing import Message
+from analyzer.smb.state import Link, Session
+
+STEP = "smb3-decrypt"
+_MAX_FRAMES_NAMED = 32
+
+
+def open_message(link: Link, session: Session, message: Message, from_client: bool | None) -> Message | None:
+    """The message inside a transform, None where it stays shut; the session notes either."""
+    session.encrypted += 1
+    data = message.head
+    if not message.whole:
+        _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
+        return None
+    header, sealed = data.data[:TRANSFORM_LEN], data[TRANSFORM_LEN:]
+    ways = (True, False) if from_client is None else (from_client,)
+    candidates = [session.opener] if session.opener is not None else list(_candidates(link, session))
+    for keys in candidates:
+        for way in ways:
+            key = keys.client_to_server if way else keys.server_to_client
+            if key is None or keys.cipher is None:
+                continue
+            plain = open_transform(keys.cipher, key, header, sealed.data)
+            if plain is not None:
+                session.opener = keys
+                session.cipher = CIPHERS[keys.cipher]
+                session.opened += 1
+                return Message.of(sealed.replaced(plain, STEP))
+    _shut(session, message, *_why(link, session, candidates))
+    return None
+
+
+def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
+    if session.keys is not None:
+        yield session.keys
+    dialect = link.dialect_number or DIALECT_300
+    for given in link.world.keyring.smb_keys_for(session.session_id):
+        for cipher in _ciphers(link):
+            derived = None
+            if given.session_key is not None:
+                derived = derive_keys(dialect, given.session_key, session.preauth_hash, cipher)
+            yield SessionKeys(
+                cipher,
+                derived.signing_key if derived else None,
+                given.client_to_server_key or (derived.client_to_server if derived else None),
+                given.server_to_client_key or (derived.server_to_client if derived else None),
+            )
+
+
+def _ciphers(link: Link) -> tuple[int, ...]:
+    if link.cipher is not None:
+        return (link.cipher,)
+    # The negotiation was not captured: the tag of the first message tells which of them it was.
+    return AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM
+
+
+def _why(link: Link, session: Session, tried: list[SessionKeys]) -> tuple[Door, str]:
+    if session.opener is not None:
+        return Door.BYTES_MISSING, "its authentication tag is wrong, though the session's key opened others"
+    handshake = session.handshake
+    given = link.world.keyring.smb_keys_for(session.session_id)
+    usable = any(keys.cipher is not None and (keys.client_to_server or keys.server_to_client) for keys in tried)
+    if usable and (given or (handshake is not None and handshake.session_key is not None)):
+        return Door.WRONG_KEY, "the key given for this session does not open it"
+    if (given and session.preauth_hash is None) or (handshake is not None and handshake.session_key is not None):
+        # A session key alone does not lead to the keys of 3.1.1; the hash over its setup is part of them.
+        return Door.BYTES_MISSING, "the negotiation or the session setup is not whole in the capture"
+    if handshake is None:
+        return Door.NO_HANDSHAKE, "the session setup is not in the capture"
+    return handshake.door, handshake.reason or "no key"
+
+
+def _shut(session: Session, message: Message, door: Door, reason: str) -> None:
+    seal = session.seal
+    if seal.count == 0 or door is not Door.BYTES_MISSING:
+        seal.door, seal.reason = door, reason
+    seal.count += 1
+    seal.bytes += message.length
+    if len(seal.frames) < _MAX_FRAMES_NAMED:
+        seal.frames += message.frames[: _MAX_FRAMES_NAMED - len(seal.frames)]
+
+
+def report(session: Session) -> Iterator[Event]:
+    """One problem for all messages of the session that stayed shut, naming what would open them."""
+    seal = session.seal
+    if not seal.count:
+        return
+    account = session.identity.account
+    whose = f" of {account}" if account else ""
+    many = "message" if seal.count == 1 else "messages"
+    cipher = f", {session.cipher}" if session.cipher else ""
+    text = (
+        f"SMB session {session.session_id:#x}{whose}: {seal.count} of {session.encrypted} encrypted {many} not opened "
+        f"({seal.bytes} bytes{cipher}): {seal.reason}"
+    )
+    if seal.door in (Door.NO_KEY, Door.WRONG_KEY):
+        mechanism = session.identity.mechanism or ""
+        what = "its service's keytab" if "krb5" in mechanism else "the user's password or NT hash"
+        text += f"; {what}, or the SMB session key, would open them"
+    elif seal.door is Door.NO_HANDSHAKE:
+        text += "; only the session's encryption keys would open them"
+    yield Problem("sealed", "smb", tuple(sorted(set(seal.frames))), text)
