@@ -1,0 +1,1 @@
+"""Calls in order, with what only the whole capture can tell about them."""

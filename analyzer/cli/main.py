@@ -1,0 +1,258 @@
+"""The command line: arguments in, exit codes out. Everything heavy is imported when a command needs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from analyzer.core.errors import InputError
+
+if TYPE_CHECKING:
+    from analyzer.auth.keyring import Keyring
+    from analyzer.model.analysis import Analysis
+
+EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING = 0, 1, 3
+PASSWORD_VARIABLE = "PCQ_PASSWORD"  # noqa: S105 - the name of a variable, not a password
+
+app = typer.Typer(
+    name="pcq-analyzer",
+    help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
+    epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
+    "something could not be read.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(str, Enum):
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class EngineName(str, Enum):
+    own = "own"
+    tshark = "tshark"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; also compressed), globs, or - for standard input."),
+]
+Secrets = Annotated[
+    list[Path] | None, typer.Option("--secrets", help="TOML or JSON with users, keytabs and SMB session keys.")
+]
+User = Annotated[
+    str | None, typer.Option("--user", help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.")
+]
+Password = Annotated[
+    list[str] | None,
+    typer.Option("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
+]
+NtHash = Annotated[list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits.")]
+Keytab = Annotated[list[Path] | None, typer.Option("--keytab", help="A Kerberos keytab.")]
+SmbSessionKey = Annotated[
+    list[str] | None,
+    typer.Option("--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list."),
+]
+Engine = Annotated[EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
+Interface = Annotated[
+    str | None, typer.Option("--interface", help="Only calls of this interface (PerflibV2, winreg, a UUID).")
+]
+
+
+def keyring_of(
+    secrets: list[Path] | None,
+    user: str | None,
+    passwords: list[str] | None,
+    nt_hashes: list[str] | None,
+    keytabs: list[Path] | None,
+    smb_session_keys: list[str] | None,
+) -> Keyring:
+    """Every key the user gave, from files, options, the environment and the prompt."""
+    from analyzer.auth.keyring import Keyring
+
+    keyring = Keyring()
+    for path in secrets or ():
+        keyring = keyring.merged(Keyring.load(path))
+    given = [_asked_password(user) if password == "-" else password for password in passwords or ()]
+    if (from_environment := os.environ.get(PASSWORD_VARIABLE)) is not None:
+        given.append(from_environment)
+    return keyring.merged(
+        Keyring.build(
+            user=user,
+            passwords=given,
+            nt_hashes=nt_hashes or (),
+            keytabs=keytabs or (),
+            smb_session_keys=smb_session_keys or (),
+        )
+    )
+
+
+def _asked_password(user: str | None) -> str:
+    """A password from the terminal, or the first line of standard input where that is no terminal."""
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        return getpass(f"Password{f' of {user}' if user else ''}: ")
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def analysis_of(files: list[str], keyring: Keyring, engine: EngineName) -> Analysis:
+    from analyzer.cli.progress import watching
+    from analyzer.pipeline.run import analyze
+
+    sources = [sys.stdin.buffer if name == "-" else name for name in files]
+    with watching() as progress:
+        return analyze(sources, keyring, engine=engine.value, progress=progress)
+
+
+def _exit_of(analysis: Analysis, *, strict: bool) -> int:
+    """What the exit code says of an analysis that went through; the sentence for it goes to standard error."""
+    from analyzer.report.verdict import nothing_found, unread
+
+    if (sentence := nothing_found(analysis)) is not None:
+        typer.echo(sentence, err=True)
+        return EXIT_NOTHING
+    if strict and unread(analysis):
+        return 4
+    return EXIT_DONE
+
+
+@app.command()
+def timeline(
+    files: Files,
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    interface: Interface = None,
+    all_attempts: Annotated[
+        bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
+    ] = False,
+    engine: Engine = EngineName.own,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+    strict: Strict = False,
+) -> None:
+    """Every call: who asked what, when, and what came back."""
+    from analyzer.report.output import Timeline, write
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    analysis = analysis_of(files, keyring, engine)
+    write(Timeline(analysis, interface=interface, all_attempts=all_attempts), output_format.value, output)
+    raise typer.Exit(_exit_of(analysis, strict=strict))
+
+
+@app.command()
+def samples(
+    files: Files,
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+    strict: Strict = False,
+) -> None:
+    """Every raw counter value that was answered, one a line."""
+    from analyzer.report.output import Samples, write
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    analysis = analysis_of(files, keyring, engine)
+    write(Samples(analysis), output_format.value, output)
+    raise typer.Exit(_exit_of(analysis, strict=strict))
+
+
+@app.command()
+def sessions(
+    files: Files,
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+) -> None:
+    """Every SMB session: who, on what, protected how, and which key opened it."""
+    from analyzer.report.output import Sessions, write
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    analysis = analysis_of(files, keyring, engine)
+    write(Sessions(analysis), output_format.value, output)
+    raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
+
+
+@app.command()
+def hosts(
+    files: Files,
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+) -> None:
+    """Every machine that took part, with the names the traffic gives it and where each was said."""
+    from analyzer.report.output import Hosts, write
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    analysis = analysis_of(files, keyring, engine)
+    write(Hosts(analysis), output_format.value, output)
+    raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
+
+
+def _version(value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        typer.echo(f"pcq-analyzer {version('pcq-analyzer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Runs the command. Unusable input is one sentence and exit code 1; a reader that went away (`| head`) is no error."""
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"pcq-analyzer: {error}", err=True)
+        if error.hint is not None:
+            typer.echo(f"  {error.hint}", err=True)
+        sys.exit(EXIT_UNUSABLE)
+    except BrokenPipeError:
+        # Python flushes standard output once more at exit; there is nobody left to read it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_DONE)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,58 @@
+"""The result of an analysis: everything a report may show, as plain values, and nothing that needs the capture again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analyzer.core.events import Problem
+from analyzer.pcq.catalog import Catalogs
+from analyzer.rpc.call import Call
+from analyzer.rpc.events import Bound, Pdu
+from analyzer.smb.events import SmbSession
+from analyzer.winperf.names import NameTables
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureFacts:
+    """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
+
+    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks).
+    """
+
+    files: tuple[str, ...]
+    frames: int
+    bytes: int
+    first_time_ns: int | None
+    last_time_ns: int | None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How one user, keytab or key fared: what it opened of what it was tried on."""
+
+    label: str
+    opened: int
+    tried: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Analysis:
+    """One capture, read.
+
+    `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
+    `name_tables` hold what the servers told about their counters, over the whole capture.
+    """
+
+    capture: CaptureFacts
+    calls: Sequence[Call]
+    problems: Sequence[Problem]
+    sessions: Sequence[SmbSession]
+    bounds: Sequence[Bound]
+    pdus: Sequence[Pdu]
+    catalogs: Catalogs
+    name_tables: NameTables
+    secrets_given: bool = False

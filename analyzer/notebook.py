@@ -1,0 +1,83 @@
+"""The notebook's door: `analyze` reads a capture, and the result shows itself as tables.
+
+    import analyzer as pcq
+    cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
+    cap.calls          # polars DataFrame, one row a call
+    cap.call(12)       # the decoded tree of one call
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import call_record, session_record
+from analyzer.pipeline.run import Engine, Source
+from analyzer.pipeline.run import analyze as run
+from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
+from analyzer.timeline.hosts import host_records
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Capture:
+    """One analysed capture. Tables are made when first asked for."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    def __repr__(self) -> str:
+        facts = self.analysis.capture
+        return f"Capture({', '.join(facts.files)}: {facts.frames} frames, {len(self.analysis.calls)} calls)"
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """One row a call; `*_params` and `*_buffer` are JSON text (`.str.json_decode`), or see `call`."""
+        return calls_table(self.analysis)
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """One row a raw counter value, of PerflibV2 and winperf alike."""
+        return samples_table(self.analysis)
+
+    @cached_property
+    def problems(self) -> pl.DataFrame:
+        """One row for each thing that could not be read."""
+        return problems_table(self.analysis)
+
+    @cached_property
+    def sessions(self) -> pl.DataFrame:
+        """One row an SMB session."""
+        return records_table(session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """One row an address, with its names as JSON text."""
+        return records_table(host_records(self.analysis))
+
+    def call(self, number: int) -> dict[str, Any]:
+        """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""
+        if not 1 <= number <= len(self.analysis.calls):
+            raise InputError(f"there is no call {number}; the capture has {len(self.analysis.calls)}")
+        return call_record(number, self.analysis.calls[number - 1], self.analysis.capture)
+
+
+def analyze(
+    path: Source | Sequence[Source],
+    secrets: str | Path | Keyring | None = None,
+    *,
+    engine: Engine = "own",
+) -> Capture:
+    """Reads a capture (or several as one, in time order).
+
+    `secrets` is a file as for `--secrets`, or a `Keyring`. Raises `InputError` for what cannot be read at all.
+    """
+    keyring = secrets if isinstance(secrets, Keyring) else Keyring.load(secrets) if secrets is not None else None
+    sources = list(path) if isinstance(path, list | tuple) else [path]
+    return Capture(run(sources, keyring, engine=engine))

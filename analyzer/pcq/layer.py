@@ -1,0 +1,171 @@
+"""Calls of PerflibV2: exchanges in, `PerflibCall` out ([MS-PCQ] section 3.1.4); everything else passes unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from analyzer.buffers import decode_buffer, decode_stub
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Event
+from analyzer.pcq.catalog import Catalogs
+from analyzer.pcq.identity import (
+    BUFFER_KIND_OF_CODE,
+    BUFFER_KIND_OF_METHOD,
+    INTERFACE,
+    NAME,
+    Opnum,
+    RequestCode,
+)
+from analyzer.pcq.queries import Identifier, QueryBook, QueryView
+from analyzer.rpc.call import Call, CallSide, trimmed
+from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.interfaces import method_name
+
+
+@dataclass(frozen=True, slots=True)
+class PerflibCall(Call):
+    """A PerflibV2 call. `query` is the handle it works on as it stood before the call, None for calls without one."""
+
+    query: QueryView | None = None
+
+    @property
+    def counterset(self) -> str | None:
+        """The GUID the request asks about, for the methods that name one."""
+        guid = self.request.params.get("CounterSetGuid") if self.request is not None else None
+        return guid if isinstance(guid, str) else None
+
+    @property
+    def request_code(self) -> int | None:
+        code = self.request.params.get("RequestCode") if self.request is not None else None
+        return code if isinstance(code, int) else None
+
+
+class PerflibLayer:
+    """Decodes PerflibV2 exchanges and follows what they say of query handles and countersets."""
+
+    def __init__(self) -> None:
+        self._queries = QueryBook()
+        self.catalogs = Catalogs()
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Exchange) and event.interface == INTERFACE:
+            yield self._call(event)
+        else:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+    def _call(self, exchange: Exchange) -> PerflibCall:
+        ndr64 = exchange.syntax == "ndr64"
+        opnum = exchange.opnum
+        request = _side(exchange.request, opnum, "request", ndr64=ndr64)
+        code = request.params.get("RequestCode") if request is not None else None
+        response = _side(exchange.response, opnum, "response", ndr64=ndr64, request_code=code)
+        state, reason = exchange.state, exchange.reason
+        for side in (request, response):
+            if state == "complete" and side is not None and side.trouble is not None:
+                which = "request" if side is request else "response"
+                state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
+        status = response.params.pop("ReturnValue", None) if response is not None else None
+        call = PerflibCall(
+            exchange,
+            NAME,
+            method_name(INTERFACE, opnum) if opnum is not None else None,
+            state,
+            reason,
+            status,
+            request,
+            response,
+        )
+        return self._followed(call)
+
+    def _followed(self, call: PerflibCall) -> PerflibCall:
+        """The call with the view of its handle; what it changes is noted for the calls that come after it."""
+        server, channel = call.exchange.channel.server, call.exchange.channel.number
+        opnum = call.exchange.opnum
+        asked = _handle(call.request, "hQuery") or _handle(call.request, "phQuery")
+        view = self._queries.view(server, channel, asked) if asked is not None else None
+        succeeded = call.state == "complete" and call.status == 0
+        if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
+            given = _handle(call.response, "phQuery")
+            view = self._queries.opened(server, channel, given) if given is not None else None
+        elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded and asked is not None:
+            self._queries.closed(server, asked)
+        elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded and asked is not None:
+            self._queries.told(server, asked, _identifiers(call.response))
+        elif opnum == Opnum.VALIDATE_COUNTERS:
+            if asked is None or call.state != "complete" or call.exchange.fault is not None:
+                self._queries.doubt(channel, asked)
+            elif succeeded and call.request is not None:
+                add = call.request.params.get("dwAdd") != 0
+                self._queries.validated(server, asked, _identifiers(call.response), add=add)
+        elif opnum is None:
+            self._queries.doubt(channel, None)
+        elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and succeeded:
+            self._learn(call)
+        if view is None:
+            return call
+        return PerflibCall(**{item.name: getattr(call, item.name) for item in fields(Call)}, query=view)
+
+    def _learn(self, call: PerflibCall) -> None:
+        guid, code, response = call.counterset, call.request_code, call.response
+        if guid is None or code is None or response is None or response.buffer is None or response.buffer_kind is None:
+            return
+        decoded = decode_buffer(response.buffer_kind, response.buffer.data)
+        if decoded.problem is None:
+            self.catalogs.of(call.exchange.channel.server).learn(guid, code, decoded.tree)
+
+
+def _side(
+    message: Message | None,
+    opnum: int | None,
+    side: Literal["request", "response"],
+    *,
+    ndr64: bool,
+    request_code: int | None = None,
+) -> CallSide | None:
+    if message is None:
+        return None
+    stub = message.stub
+    if isinstance(stub, Missing) or opnum is None or opnum not in Opnum:
+        return CallSide(message, stub, {})
+    try:
+        decoded = decode_stub("perflib-v2", opnum, side, stub.data, ndr64=ndr64, big_endian=message.big_endian)
+    except DecodeError as error:
+        return CallSide(message, stub, {}, trouble=error)
+    params: dict[str, Any] = dict(decoded.params)
+    if decoded.status is not None:
+        params["ReturnValue"] = decoded.status
+    stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
+    if not decoded.data:
+        return CallSide(message, stub, params)
+    buffer = stub[decoded.data_start : decoded.data_start + len(decoded.data)]
+    kind = BUFFER_KIND_OF_METHOD.get((Opnum(opnum), side))
+    if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
+        kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
+    return CallSide(message, stub, params, buffer, kind)
+
+
+def _handle(side: CallSide | None, name: str) -> str | None:
+    value = side.params.get(name) if side is not None else None
+    return value["uuid"] if isinstance(value, dict) else None
+
+
+def _identifiers(side: CallSide | None) -> list[Identifier]:
+    if side is None or side.buffer is None:
+        return []
+    return [
+        Identifier(
+            item["counterset_guid"],
+            item["status"],
+            item["counter_id"],
+            item["instance_id"],
+            item["index"],
+            item["name"],
+        )
+        for item in decode_buffer("identifiers", side.buffer.data).tree["identifiers"]
+    ]

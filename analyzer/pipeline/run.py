@@ -1,0 +1,167 @@
+"""The whole way: capture files in, an `Analysis` out. Layers are chained here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import CaptureReader
+from analyzer.core.events import Event, Problem
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.packet.dissector import Dissector
+from analyzer.packet.segment import Segment
+from analyzer.pcq.layer import PerflibLayer
+from analyzer.rpc.call import Call
+from analyzer.rpc.events import Bound, Exchange, Pdu
+from analyzer.rpc.layer import RpcLayer
+from analyzer.smb.events import NotOurs, SmbSession
+from analyzer.smb.transport import Transport
+from analyzer.tcp.reassembler import Reassembler
+from analyzer.timeline.calls import plain_call, sort_calls
+from analyzer.winperf.layer import WinregLayer
+
+Engine = Literal["own", "tshark"]
+Source = str | Path | BinaryIO
+
+
+class Layer(Protocol):
+    """A room: one item in, the events it completed out; `finish` yields what the end of the capture completes."""
+
+    def feed(self, event: Event) -> Iterator[Event]: ...
+
+    def finish(self) -> Iterator[Event]: ...
+
+
+class _Chain:
+    """Layers one above the other; what a layer yields is fed to the next."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._layers = layers
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        yield from self._climb(event, 0)
+
+    def finish(self) -> Iterator[Event]:
+        for at, layer in enumerate(self._layers):
+            for event in layer.finish():
+                yield from self._climb(event, at + 1)
+
+    def _climb(self, event: Event, at: int) -> Iterator[Event]:
+        if at == len(self._layers):
+            yield event
+            return
+        for higher in self._layers[at].feed(event):
+            yield from self._climb(higher, at + 1)
+
+
+def analyze(
+    sources: Sequence[Source],
+    keyring: Keyring | None = None,
+    *,
+    engine: Engine = "own",
+    progress: Callable[[int], None] | None = None,
+) -> Analysis:
+    """Reads captures from start to end.
+
+    `sources` are paths, globs or binary files and count as one capture in time order. `progress` is told the number of frames
+    read so far, now and then. Raises `InputError` for what cannot be read at all.
+    """
+    keyring = keyring if keyring is not None else Keyring()
+    segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
+    reassembler = Reassembler()
+    pcq, winperf = PerflibLayer(), WinregLayer()
+    upper = _Chain([Transport(keyring), RpcLayer(keyring), pcq, winperf])
+    collected = _Collector()
+
+    def streams() -> Iterator[Event]:
+        for item in segments:
+            if isinstance(item, Segment):
+                yield from reassembler.feed(item)
+            else:
+                yield item
+        yield from reassembler.finish()
+
+    for event in streams():
+        for higher in upper.feed(event):
+            if isinstance(higher, NotOurs):
+                reassembler.ignore(higher.connection)
+            else:
+                collected.take(higher)
+    for higher in upper.finish():
+        collected.take(higher)
+    return Analysis(
+        capture=facts(),
+        calls=sort_calls(collected.calls),
+        problems=tuple(collected.problems),
+        sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
+        bounds=tuple(collected.bounds),
+        pdus=tuple(collected.pdus),
+        catalogs=pcq.catalogs,
+        name_tables=winperf.names,
+        secrets_given=not keyring.is_empty,
+    )
+
+
+class _Collector:
+    """What reaches the top of the house, by kind."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.problems: list[Problem] = []
+        self.sessions: list[SmbSession] = []
+        self.bounds: list[Bound] = []
+        self.pdus: list[Pdu] = []
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Call():
+                self.calls.append(event)
+            case Exchange():
+                self.calls.append(plain_call(event))
+            case Problem():
+                self.problems.append(event)
+            case SmbSession():
+                self.sessions.append(event)
+            case Bound():
+                self.bounds.append(event)
+            case Pdu():
+                self.pdus.append(event)
+
+
+def _own_segments(
+    sources: Sequence[Source], progress: Callable[[int], None] | None
+) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
+    reader = CaptureReader(sources)
+    dissector = Dissector()
+
+    def segments() -> Iterator[Event]:
+        frames = 0
+        for item in reader:
+            if isinstance(item, Problem):
+                yield item
+                continue
+            yield from dissector.feed(item)
+            frames += len(item)
+            if progress is not None:
+                progress(frames)
+        yield from dissector.finish()
+
+    def facts() -> CaptureFacts:
+        info = reader.info
+        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
+
+    return segments(), facts
+
+
+def _tshark_segments(sources: Sequence[Source]) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
+    from analyzer.packet.tshark import TsharkEngine
+
+    tshark = TsharkEngine(sources)
+
+    def facts() -> CaptureFacts:
+        info = tshark.info
+        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
+
+    return tshark, facts

@@ -1,0 +1,178 @@
+"""What a command shows, and the forms it can be written in: text for people, records for programs, tables for columns."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+import orjson
+
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import Record, session_record, timeline_records
+from analyzer.model.samples import sample_records
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class View(Protocol):
+    """One command's result."""
+
+    def records(self) -> Iterator[Record]:
+        """One dictionary a line, as documented in docs/output.md."""
+        ...
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        """Text for people, folded at `width` columns (None: not folded), with rich's markup for colours."""
+        ...
+
+    def table(self) -> pl.DataFrame:
+        """The main records as columns."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    analysis: Analysis
+    interface: str | None = None
+    all_attempts: bool = False
+
+    def records(self) -> Iterator[Record]:
+        return timeline_records(self.analysis, interface=self.interface)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.report.text import timeline_lines
+
+        return timeline_lines(self.analysis, width, interface=self.interface, all_attempts=self.all_attempts)
+
+    def table(self) -> pl.DataFrame:
+        from analyzer.report.tables import calls_table
+
+        return calls_table(self.analysis, interface=self.interface)
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        return sample_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.report.text import sample_lines
+
+        return sample_lines(self.analysis, width)
+
+    def table(self) -> pl.DataFrame:
+        from analyzer.report.tables import samples_table
+
+        return samples_table(self.analysis)
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        return (session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.report.text import session_lines
+
+        return session_lines(self.analysis, width)
+
+    def table(self) -> pl.DataFrame:
+        from analyzer.report.tables import records_table
+
+        return records_table(self.records())
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        from analyzer.timeline.hosts import host_records
+
+        return host_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.report.text import host_lines
+
+        return host_lines(self.analysis, width)
+
+    def table(self) -> pl.DataFrame:
+        from analyzer.report.tables import records_table
+
+        return records_table(self.records())
+
+
+def dumps(record: Record) -> bytes:
+    """One record as JSON. A string with a lone surrogate (an ill-formed UTF-16 name) is escaped, never lost."""
+    try:
+        return orjson.dumps(record)
+    except TypeError:
+        return json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def write(view: View, form: str, path: Path | None) -> None:
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`, to standard output where `path` is None."""
+    if form == "text":
+        _write_text(view, path)
+        return
+    with _opened(path) as out:
+        if form == "jsonl":
+            for record in view.records():
+                out.write(dumps(record) + b"\n")
+        elif form == "json":
+            separator = b"[\n"
+            for record in view.records():
+                out.write(separator + dumps(record))
+                separator = b",\n"
+            out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
+        elif form == "csv":
+            view.table().write_csv(out)
+        else:
+            view.table().write_parquet(out)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with path.open("wb") as out:
+            yield out
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _write_text(view: View, path: Path | None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    if path is not None:
+        with _opened(path) as out:
+            for line in view.lines(None):
+                out.write((Text.from_markup(line).plain + "\n").encode("utf-8", "backslashreplace"))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    for line in view.lines(console.width if console.is_terminal else None):
+        if console.is_terminal:
+            console.print(Text.from_markup(line))
+        else:
+            sys.stdout.buffer.write((Text.from_markup(line).plain + "\n").encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def json_ready(value: Any) -> str | None:
+    """A nested value as JSON text, for a table's column; None stays None."""
+    return None if value is None else dumps(value).decode()

@@ -1,0 +1,288 @@
+"""The text reports: a header, one line a call, then what could not be read and why.
+
+Lines carry rich's markup for colours; everything that came from the wire is escaped first. Where a width is given, long lines
+fold with the details indented below their column.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from rich.markup import escape as escape_markup
+
+from analyzer.auth.context import AuthLevel, Door, Identity
+from analyzer.core.events import Problem
+from analyzer.core.frames import file_of, number_of
+from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.records import Record, all_problems, is_of, latency_ns, level_name
+from analyzer.model.samples import sample_records
+from analyzer.pcq.layer import PerflibCall
+from analyzer.report.words import answered, asked, status_words
+from analyzer.rpc.call import Call
+from analyzer.smb.events import SmbSession
+from analyzer.timeline.hosts import host_records
+from analyzer.timeline.openings import openings
+from analyzer.winperf.layer import WinregCall
+
+_STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
+_FRAMES_SHOWN = 8
+
+
+def safe(text: str) -> str:
+    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent."""
+    return escape_markup("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
+
+def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
+    """The plain line, folded at `width` with the later lines indented."""
+    if width is None or len(line) <= width:
+        yield line
+        return
+    yield from textwrap.wrap(
+        line, max(width, indent + 20), subsequent_indent=" " * indent, break_long_words=True, drop_whitespace=True
+    )
+
+
+def timeline_lines(
+    analysis: Analysis, width: int | None, *, interface: str | None = None, all_attempts: bool = False
+) -> Iterator[str]:
+    yield from header_lines(analysis, width)
+    shown = [
+        (number, call)
+        for number, call in enumerate(analysis.calls, 1)
+        if interface is None or is_of(call, interface)
+    ]
+    if shown:
+        yield ""
+    last_of_read = {call.read.number: number for number, call in shown if isinstance(call, WinregCall) and call.read}
+    for number, call in shown:
+        if isinstance(call, WinregCall) and call.read and not all_attempts and last_of_read[call.read.number] != number:
+            continue
+        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts)
+    yield from problem_lines(analysis, width)
+    yield ""
+    yield _totals(analysis)
+
+
+def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    facts = analysis.capture
+    for name in facts.files:
+        yield f"[bold]{safe(name)}[/]"
+    yield f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}"
+    for session in analysis.sessions:
+        yield from (safe(line) for line in folded(_session_words(session), 4, width))
+    for line in sorted(_rpc_words(analysis).items()):
+        yield from (safe(text) for text in folded(f"{line[0]}: {line[1]} call{'s' if line[1] != 1 else ''}", 4, width))
+    for opening in openings(analysis):
+        yield safe(f"{opening.label} opened {opening.opened} of {opening.tried} {opening.doors}")
+
+
+def _span(facts: CaptureFacts) -> str:
+    if facts.first_time_ns is None or facts.last_time_ns is None:
+        return ""
+    seconds = (facts.last_time_ns - facts.first_time_ns) / NS_PER_S
+    return f", from {iso_time(facts.first_time_ns)} over {seconds:,.3f} s"
+
+
+def _session_words(session: SmbSession) -> str:
+    identity = session.identity
+    who = identity.account or "unknown user"
+    if identity.workstation:
+        who += f" on {identity.workstation}"
+    server = identity.server_dns_name or identity.server_name
+    parts = [f"SMB {session.dialect}" if session.dialect else "SMB"]
+    if identity.mechanism:
+        parts.append(identity.mechanism)
+    if session.encrypted_messages:
+        parts.append(f"{session.cipher or 'unknown cipher'}, {session.opened_messages} of {session.encrypted_messages} opened")
+    return (
+        f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
+        + (f" ({server})" if server else "")
+        + f", {', '.join(parts)}"
+        + (f"; pipes: {', '.join(session.pipes)}" if session.pipes else "")
+    )
+
+
+def _rpc_words(analysis: Analysis) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for call in analysis.calls:
+        auth = call.exchange.auth
+        name = call.interface_name or call.exchange.interface or "unknown interface"
+        if auth.level <= AuthLevel.NONE:
+            words[f"{name} without RPC security"] += 1
+            continue
+        account = auth.identity.account if auth.identity is not None else None
+        door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f", {auth.door.value}"
+        words[f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {account or 'unknown user'}{door}"] += 1
+    return words
+
+
+def call_lines(
+    number: int, call: Call, analysis: Analysis, width: int | None, *, all_attempts: bool = False
+) -> Iterator[str]:
+    """One call: time, number, who, handle, method, what was asked, what came back, how long it took."""
+    facts, channel = analysis.capture, call.exchange.channel
+    start = facts.first_time_ns if facts.first_time_ns is not None else call.exchange.first_time_ns
+    relative = (call.exchange.first_time_ns - start) / NS_PER_S
+    handle = f"q{call.query.number} " if isinstance(call, PerflibCall) and call.query is not None else ""
+    prefix = f"{relative:12.6f}  #{number:<5} {channel.client} → {channel.server}  "
+    words = f"{handle}{method_words(call)} {asked(call, analysis)}".rstrip()
+    if isinstance(call, WinregCall) and call.read is not None and call.read.attempt > 1:
+        words += f" (attempt {call.read.attempt})" if all_attempts else f" (after {call.read.attempt - 1} smaller)"
+    outcome = f" ⇒ {status_words(call)}"
+    told = answered(call, analysis)
+    if told:
+        outcome += f", {told}"
+    if call.state not in ("complete", "sealed"):
+        outcome += f" [{call.state}: {call.reason}]"
+    latency = latency_ns(call)
+    if latency is not None:
+        outcome += f"  {latency / 1_000_000:.3f} ms"
+    style = _STATE_STYLE.get(call.state, "red")
+    if call.state == "complete" and (call.exchange.fault is not None or call.status):
+        style = "yellow"
+    lines = list(folded(prefix + words + outcome, 22, width))
+    mark = lines[0].find("⇒")
+    for at, line in enumerate(lines):
+        if at == 0 and mark >= 0:
+            yield f"{safe(line[:mark])}[{style}]{safe(line[mark:])}[/]"
+        else:
+            yield f"[{style}]{safe(line)}[/]" if mark >= 0 else safe(line)
+
+
+def method_words(call: Call) -> str:
+    """The method, without what its interface's name already says."""
+    opnum = call.exchange.opnum
+    name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
+    if isinstance(call, PerflibCall):
+        return name.removeprefix("PerflibV2")
+    interface = call.interface_name or call.exchange.interface
+    return f"{interface}.{name}" if interface is not None else name
+
+
+def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
+    """`frame 12`, `frames 3, 4, 5`, with the file named where there are several."""
+    if not frames:
+        return ""
+    shown = frames[:_FRAMES_SHOWN]
+    if len(facts.files) > 1:
+        words = "; ".join(
+            f"{facts.files[file]}: {', '.join(str(number_of(frame)) for frame in group)}"
+            for file, group in groupby(shown, key=file_of)
+        )
+    else:
+        words = ", ".join(str(number_of(frame)) for frame in shown)
+    more = len(frames) - len(shown)
+    return f"frame{'s' if len(frames) > 1 else ''} {words}" + (f" and {more} more" if more else "")
+
+
+def problem_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """What could not be read, and why."""
+    facts = analysis.capture
+    problems = list(all_problems(analysis))
+    reasons = Counter((call.state, call.reason) for call in analysis.calls if call.state != "complete")
+    if not problems and not reasons:
+        return
+    yield ""
+    yield "[bold]What could not be read, and why[/]"
+    for (state, reason), count in sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1]))):
+        line = f"  {count} call{'s' if count != 1 else ''} {state}: {reason}"
+        yield from (f"[yellow]{safe(text)}[/]" for text in folded(line, 4, width))
+    for problem in problems:
+        yield from (f"[yellow]{safe(text)}[/]" for text in folded(_problem_words(problem, facts), 4, width))
+
+
+def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
+    where = frames_words(problem.frames, facts)
+    return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"
+
+
+def _totals(analysis: Analysis) -> str:
+    states = Counter(call.state for call in analysis.calls)
+    detail = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    count = len(analysis.calls)
+    return f"{count} call{'s' if count != 1 else ''}" + (f": {detail}" if detail else "")
+
+
+def sample_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """One value a line: time, call, counter path, raw value."""
+    facts = analysis.capture
+    start = facts.first_time_ns or 0
+    for record in sample_records(analysis):
+        relative = (record["time_ns"] - start) / NS_PER_S
+        path = _counter_path(record)
+        raw = record["raw"]
+        value = "(no value)" if raw is None else f'"{raw}"' if isinstance(raw, str) else str(raw)
+        if raw is None and record.get("block_status"):
+            value = f"(no value: {record['block_status_name']})"
+        line = f"{relative:12.6f}  #{record['call']:<5} {record['server']['ip']}  {path} = {value}"
+        yield from (safe(text) for text in folded(line, 22, width))
+
+
+def _counter_path(record: Record) -> str:
+    """`Processor(_Total)\\% Processor Time`, with numbers where the capture tells no names."""
+    if record["source"] == "winperf":
+        group = record["object_name"] or f"object {record['object_index']}"
+        counter = record["counter_name"] or f"counter {record['counter_index']}"
+        parent = record["parent_instance"]
+        instance = record["instance"] if parent is None else f"{parent}/{record['instance']}"
+    else:
+        group = record["counterset_name"] or record["counterset"] or f"block {record['block']}"
+        known = record["counter_id"] is not None
+        counter = record["counter_name"] or (f"counter {record['counter_id']}" if known else "unknown counter")
+        instance = record["instance"]
+    return f"{group}({instance})\\{counter}" if instance else f"{group}\\{counter}"
+
+
+def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Each SMB session with everything it says of itself."""
+    for session in analysis.sessions:
+        yield from (safe(line) for line in folded(_session_words(session), 4, width))
+        for name, value in _session_details(session):
+            yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
+    for opening in openings(analysis):
+        yield safe(f"{opening.label} opened {opening.opened} of {opening.tried} {opening.doors}")
+
+
+def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
+    identity = session.identity
+    yield "time", f"{iso_time(session.first_time_ns)} to {iso_time(session.last_time_ns)}"
+    yield from _identity_details(identity)
+    for name, value in (
+        ("client GUID", session.client_guid),
+        ("server GUID", session.server_guid),
+        ("cipher", session.cipher),
+        ("signing", session.signing),
+        ("trees", ", ".join(session.trees)),
+        ("pipes", ", ".join(session.pipes)),
+    ):
+        if value:
+            yield name, value
+    yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
+    yield "keys", session.door.value + (f": {session.reason}" if session.reason else "")
+
+
+def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
+    server = [identity.server_name, identity.server_dns_name, identity.server_domain, identity.server_dns_domain]
+    if named := [name for name in server if name]:
+        yield "server names", ", ".join(dict.fromkeys(named))
+    if identity.os_version:
+        yield "server OS version", identity.os_version
+    if identity.client_os_version:
+        yield "client OS version", identity.client_os_version
+    if identity.service:
+        yield "Kerberos ticket", f"{identity.service}@{identity.realm}, etype {identity.etype}, kvno {identity.kvno}"
+
+
+def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """Each address with its roles and names."""
+    for host in host_records(analysis):
+        yield f"[bold]{safe(host['ip'])}[/]  {safe(', '.join(host['roles']))}"
+        for name in host["names"]:
+            yield from (safe(line) for line in folded(f"    {name['name']}  ({name['source']})", 8, width))
+        for user in host["users"]:
+            yield safe(f"    user {user}")

@@ -1,0 +1,35 @@
+"""Calls of every interface in the order of their request's first frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analyzer.rpc.call import Call, plain_side
+from analyzer.rpc.events import Exchange
+from analyzer.rpc.interfaces import interface_name, method_name
+
+
+def plain_call(exchange: Exchange) -> Call:
+    """A call of an interface whose stubs are not decoded: its names, its bytes, no return value."""
+    named = exchange.interface is not None
+    return Call(
+        exchange,
+        interface_name(exchange.interface, exchange.version) if named else None,
+        method_name(exchange.interface, exchange.opnum) if named and exchange.opnum is not None else None,
+        exchange.state,
+        exchange.reason,
+        None,
+        plain_side(exchange.request),
+        plain_side(exchange.response),
+    )
+
+
+def sort_calls(calls: Iterable[Call]) -> tuple[Call, ...]:
+    """By the first frame of the request (of the response where that is all there is), then as they completed."""
+    return tuple(sorted(calls, key=_order))
+
+
+def _order(call: Call) -> tuple[int, int]:
+    side = call.request or call.response
+    assert side is not None
+    return side.message.first_time_ns, min(side.message.frames, default=0)

@@ -1,0 +1,42 @@
+"""What each identity's key opened: SMB sessions and RPC security contexts, counted by account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analyzer.auth.context import AuthLevel, Door
+from analyzer.model.analysis import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """`label` names the user; it opened `opened` of `tried` `doors` (`SMB sessions`, `RPC security contexts`)."""
+
+    label: str
+    doors: str
+    opened: int
+    tried: int
+
+
+def openings(analysis: Analysis) -> Iterator[Opening]:
+    """One line a user and kind of door; nothing where no secret was given."""
+    if not analysis.secrets_given:
+        return
+    sessions: dict[str, list[Door]] = {}
+    for session in analysis.sessions:
+        if session.identity.account is not None:
+            sessions.setdefault(session.identity.account, []).append(session.door)
+    contexts: dict[str, dict[tuple[int, str], Door]] = {}
+    for call in analysis.calls:
+        auth = call.exchange.auth
+        if auth.level >= AuthLevel.PKT and auth.identity is not None and auth.identity.account is not None:
+            of_account = contexts.setdefault(auth.identity.account, {})
+            key = (call.exchange.channel.number, auth.mechanism)
+            if of_account.get(key) is not Door.OPEN:
+                of_account[key] = auth.door
+    for account, doors in sorted(sessions.items()):
+        yield Opening(f"user {account}", "SMB sessions", doors.count(Door.OPEN), len(doors))
+    for account, by_context in sorted(contexts.items()):
+        opened = list(by_context.values()).count(Door.OPEN)
+        yield Opening(f"user {account}", "RPC security contexts", opened, len(by_context))

@@ -1,0 +1,198 @@
+"""Calls of the remote registry: exchanges in, `WinregCall` out ([MS-RRP] section 3.1.5); everything else passes unchanged.
+
+Reads of HKEY_PERFORMANCE_DATA are tied to the handle they use. A client cannot know how large the answer will be, so it tries
+with growing buffers while the server says ERROR_MORE_DATA; the attempts of one read share a read number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from analyzer.buffers import decode_buffer, decode_stub
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import Event
+from analyzer.packet.segment import Endpoint
+from analyzer.rpc.call import Call, CallSide, trimmed
+from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.interfaces import method_name
+from analyzer.winperf.identity import ERROR_MORE_DATA, ERROR_SUCCESS, INTERFACE, NAME, PERFORMANCE_KEYS, Opnum
+from analyzer.winperf.names import NameTables, table_language
+
+_SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True)
+class PerformanceRead:
+    """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
+
+    `key` is the predefined key the handle was opened as, None where its opening was not captured.
+    """
+
+    number: int
+    attempt: int
+    key: str | None
+    handle: str
+    value_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WinregCall(Call):
+    """A remote-registry call. `read` is set for reads of performance values, `key` for calls on a performance handle."""
+
+    read: PerformanceRead | None = None
+    key: str | None = None
+
+
+class WinregLayer:
+    """Decodes winreg exchanges and follows performance keys, reads and name tables."""
+
+    def __init__(self) -> None:
+        self.names = NameTables()
+        self._keys: dict[tuple[str, str], str] = {}
+        self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
+        self._reads = 0
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Exchange) and event.interface == INTERFACE:
+            yield self._call(event)
+        else:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+    def _call(self, exchange: Exchange) -> WinregCall:
+        opnum = exchange.opnum
+        request = _side(exchange.request, opnum, "request", exchange)
+        response = _side(exchange.response, opnum, "response", exchange)
+        state, reason = exchange.state, exchange.reason
+        for side in (request, response):
+            if state == "complete" and side is not None and side.trouble is not None:
+                which = "request" if side is request else "response"
+                state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
+        status = response.params.pop("ReturnValue", None) if response is not None else None
+        call = WinregCall(
+            exchange,
+            NAME,
+            method_name(INTERFACE, opnum) if opnum is not None else None,
+            state,
+            reason,
+            status,
+            request,
+            response,
+        )
+        return self._followed(call)
+
+    def _followed(self, call: WinregCall) -> WinregCall:
+        server, opnum = call.exchange.channel.server, call.exchange.opnum
+        handle = _handle(call.request, "hKey")
+        place = (server.ip, handle) if handle is not None else None
+        key = self._keys.get(place) if place is not None else None
+        read = None
+        if opnum in PERFORMANCE_KEYS:
+            key = PERFORMANCE_KEYS[Opnum(opnum)]
+            given = _handle(call.response, "phKey")
+            if given is not None and call.status == ERROR_SUCCESS:
+                self._keys[server.ip, given] = key
+        elif opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None:
+            self._keys.pop(place, None)
+            self._open_reads.pop(place, None)
+        elif opnum == Opnum.BASE_REG_QUERY_VALUE and place is not None and handle is not None:
+            value = call.request.params.get("lpValueName") if call.request is not None else None
+            kind = _kind_of(value, key, call.response)
+            if isinstance(value, str) and (key is not None or kind is not None):
+                read = self._read(place, key, handle, value, call.status)
+                call = _with_kind(call, kind)
+                self._learn(server, value, kind, call.response)
+        if key is None and read is None:
+            return call
+        return WinregCall(**{item.name: getattr(call, item.name) for item in fields(Call)}, read=read, key=key)
+
+    def _read(
+        self, place: tuple[str, str], key: str | None, handle: str, value: str, status: int | None
+    ) -> PerformanceRead:
+        """The attempt that a call is: the next of a read the server found the buffer too small for, else of a new read."""
+        earlier = self._open_reads.pop(place, None)
+        if earlier is not None and earlier.value_name.casefold() == value.casefold():
+            read = PerformanceRead(earlier.number, earlier.attempt + 1, key, handle, value)
+        else:
+            self._reads += 1
+            read = PerformanceRead(self._reads, 1, key, handle, value)
+        if status == ERROR_MORE_DATA:
+            self._open_reads[place] = read
+        return read
+
+    def _learn(self, server: Endpoint, value: str, kind: str | None, response: CallSide | None) -> None:
+        language = table_language(value)
+        if kind != "name-table" or language is None or language[0] != "counter" or response is None:
+            return
+        if response.buffer is None:
+            return
+        decoded = decode_buffer("name-table", response.buffer.data)
+        entries = {}
+        for row in decoded.tree["entries"]:
+            if row["index"].isdigit():
+                entries[int(row["index"])] = row["name"]
+        # The first pair of a Windows table holds the highest index in use, not a name (winperf.h reference).
+        entries.pop(1, None)
+        self.names.of(server).learn(language[1], entries)
+
+
+def _kind_of(value: Any, key: str | None, response: CallSide | None) -> str | None:
+    """What the data of a value is laid out as: told by its first bytes or by the value's name under a performance key."""
+    if response is None or response.buffer is None:
+        return None
+    if response.buffer.data[:8] in _SIGNATURES:
+        return "winperf"
+    # A block cut below its signature is still a block where the key says so; it is then shown as truncated.
+    if isinstance(value, str) and key is not None:
+        return "name-table" if table_language(value) is not None else "winperf"
+    return None
+
+
+def _with_kind(call: WinregCall, kind: str | None) -> WinregCall:
+    side = call.response
+    if side is None or kind is None:
+        return call
+    response = CallSide(side.message, side.stub, side.params, side.buffer, kind, side.trouble)
+    return WinregCall(
+        call.exchange, call.interface_name, call.method, call.state, call.reason, call.status, call.request, response
+    )
+
+
+def _side(
+    message: Message | None, opnum: int | None, side: Literal["request", "response"], exchange: Exchange
+) -> CallSide | None:
+    if message is None:
+        return None
+    stub = message.stub
+    if isinstance(stub, Missing) or opnum is None:
+        return CallSide(message, stub, {})
+    if opnum not in Opnum:
+        # Every method of [MS-RRP] returns an error_status_t, the last thing in its response.
+        params: dict[str, Any] = {}
+        if side == "response" and len(stub) >= 4 and not message.big_endian:
+            params["ReturnValue"] = int.from_bytes(stub.data[-4:], "little")
+        return CallSide(message, stub, params)
+    try:
+        decoded = decode_stub(
+            "winreg", opnum, side, stub.data, ndr64=exchange.syntax == "ndr64", big_endian=message.big_endian
+        )
+    except DecodeError as error:
+        return CallSide(message, stub, {}, trouble=error)
+    params = dict(decoded.params)
+    if decoded.status is not None:
+        params["ReturnValue"] = decoded.status
+    stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
+    buffer = None
+    if decoded.data and side == "response":
+        buffer = stub[decoded.data_start : decoded.data_start + len(decoded.data)]
+    return CallSide(message, stub, params, buffer)
+
+
+def _handle(side: CallSide | None, name: str) -> str | None:
+    value = side.params.get(name) if side is not None else None
+    return value["uuid"] if isinstance(value, dict) else None
