@@ -1,0 +1,194 @@
+"""Names of DCERPC interfaces and their methods: UUID and opnum in, the specification's own spelling out.
+
+PerflibV2 ([MS-PCQ] section 3.1.4.1) and winreg ([MS-RRP] section 3.1.5, [MS-RSP] section 3.1.4) are built in. The methods of other Microsoft interfaces
+are looked up in the sources of scapy-rpc, as text: importing them would load all of scapy and take over a second, reading
+the one module that mentions the UUID takes some milliseconds, and only when a foreign interface occurs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PERFLIB_V2 = "da5a86c5-12c2-4943-ab30-7f74a813d853"
+WINREG = "338cd001-2244-31f1-aaaa-900038001003"
+
+PERFLIB_V2_METHODS = (
+    "PerflibV2EnumerateCounterSet",
+    "PerflibV2QueryCounterSetRegistrationInfo",
+    "PerflibV2EnumerateCounterSetInstances",
+    "PerflibV2OpenQueryHandle",
+    "PerflibV2CloseQueryHandle",
+    "PerflibV2QueryCounterInfo",
+    "PerflibV2QueryCounterData",
+    "PerflibV2ValidateCounters",
+)
+
+WINREG_METHODS = (
+    "OpenClassesRoot",
+    "OpenCurrentUser",
+    "OpenLocalMachine",
+    "OpenPerformanceData",
+    "OpenUsers",
+    "BaseRegCloseKey",
+    "BaseRegCreateKey",
+    "BaseRegDeleteKey",
+    "BaseRegDeleteValue",
+    "BaseRegEnumKey",
+    "BaseRegEnumValue",
+    "BaseRegFlushKey",
+    "BaseRegGetKeySecurity",
+    "BaseRegLoadKey",
+    "Opnum14NotImplemented",
+    "BaseRegOpenKey",
+    "BaseRegQueryInfoKey",
+    "BaseRegQueryValue",
+    "BaseRegReplaceKey",
+    "BaseRegRestoreKey",
+    "BaseRegSaveKey",
+    "BaseRegSetKeySecurity",
+    "BaseRegSetValue",
+    "BaseRegUnLoadKey",
+    "BaseInitiateSystemShutdown",
+    "BaseAbortSystemShutdown",
+    "BaseRegGetVersion",
+    "OpenCurrentConfig",
+    "Opnum28NotImplemented",
+    "BaseRegQueryMultipleValues",
+    "BaseInitiateSystemShutdownEx",
+    "BaseRegSaveKeyEx",
+    "OpenPerformanceText",
+    "OpenPerformanceNlsText",
+    "BaseRegQueryMultipleValues2",
+    "BaseRegDeleteKeyEx",
+)
+
+_METHODS = {PERFLIB_V2: PERFLIB_V2_METHODS, WINREG: WINREG_METHODS}
+
+# The names people know, which for some differ from the IDL's (`ept`, `logon`), and interfaces scapy-rpc does not have.
+_NAMES = {
+    PERFLIB_V2: "PerflibV2",
+    WINREG: "winreg",
+    "e1af8308-5d1f-11c9-91a4-08002b14a0fa": "epmapper",
+    "afa8bd80-7d8a-11c9-bef4-08002b102989": "mgmt",
+    "12345778-1234-abcd-ef00-0123456789ab": "lsarpc",
+    "12345778-1234-abcd-ef00-0123456789ac": "samr",
+    "4b324fc8-1670-01d3-1278-5a47bf6ee188": "srvsvc",
+    "6bffd098-a112-3610-9833-46c3f87e345a": "wkssvc",
+    "367abb81-9844-35f1-ad32-98f038001003": "svcctl",
+    "12345678-1234-abcd-ef00-01234567cffb": "netlogon",
+    "12345678-1234-abcd-ef00-0123456789ab": "spoolss",
+    "e3514235-4b06-11d1-ab04-00c04fc2dcd2": "drsuapi",
+    "3919286a-b10c-11d0-9ba8-00c04fd92ef5": "dssetup",
+    "82273fdc-e32a-18c3-3f78-827929dc23ea": "eventlog",
+    "f6beaff7-1e19-4fbb-9f8f-b89e2018337c": "IEventService",
+    "1ff70682-0a51-30e8-076d-740be8cee98b": "atsvc",
+    "378e52b0-c0a9-11cf-822d-00aa0051e40f": "sasec",
+    "86d35949-83c9-4044-b424-db363231fd0c": "ITaskSchedulerService",
+    "4fc742e0-4a10-11cf-8273-00aa004ae673": "netdfs",
+    "894de0c0-0d55-11d3-a322-00c04fa321a1": "InitShutdown",
+    "c681d488-d850-11d0-8c52-00c04fd90f7e": "efsrpc",
+    "df1941c5-fe89-4e79-bf10-463657acf44d": "efsrpc",
+    "99fcfec4-5260-101b-bbcb-00aa0021347a": "IObjectExporter",
+    "000001a0-0000-0000-c000-000000000046": "IRemoteSCMActivator",
+    "4d9f4ab8-7d1c-11cf-861e-0020af6e7c57": "IActivation",
+    "6bffd098-a112-3610-9833-012892020162": "browser",
+    "5a7b91f8-ff00-11d0-a9b2-00c04fb6e6fc": "msgsvcsend",
+    "8d9f4e40-a03d-11ce-8f69-08003e30051b": "plugplay",
+    "4b112204-0e19-11d3-b42b-0000f81feb9f": "ssdpsrv",
+    "2f5f6520-ca46-1067-b319-00dd010662da": "tapsrv",
+    "57674cd0-5200-11ce-a897-08002b2e9c6d": "llsrpc",
+    "342cfd40-3c6c-11ce-a893-08002b2e9c6d": "llsrpc",
+    "d6d70ef0-0e3b-11cb-acc3-08002b1d29c4": "nsi",
+    "98716d03-89ac-44c7-bb8c-285824e51c4a": "scmanager-remote",
+    "484809d6-4239-471b-b5bc-61df8c23ac48": "TermSrvSession",
+    "76f03f96-cdfd-44fc-a22c-64950a001209": "IRemoteWinspool",
+    "f5cc5a18-4264-101a-8c59-08002b2f8426": "nspi",
+    "ecec0d70-a603-11d0-96b1-00a0c91ece30": "ntdsbackup",
+    "50abc2a4-574d-40b3-9d66-ee4fd5fba076": "DnsServer",
+}
+
+_REGISTERED = re.compile(r"^register_(?:dcerpc|com)_interface\((?P<body>.*?)^\)", re.MULTILINE | re.DOTALL)
+_ARGUMENT = re.compile(r"\b(name|version|opnums)=\"?([^\",\n]+)\"?|UUID\(\"([0-9A-Fa-f-]{36})\"\)")
+_OPERATION = re.compile(r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreign:
+    """What scapy-rpc says of one interface."""
+
+    name: str
+    major: int | None
+    methods: dict[int, str]
+
+
+@cache
+def _sources() -> tuple[tuple[Path, str], ...]:
+    """The modules of scapy-rpc in lower case, to be searched for UUIDs; none where it is not installed."""
+    spec = importlib.util.find_spec("msrpcs")
+    places = spec.submodule_search_locations if spec is not None else None
+    found = []
+    for place in places or ():
+        for path in sorted(Path(place).glob("*.py")):
+            try:
+                found.append((path, path.read_text("utf-8").lower()))
+            except (OSError, UnicodeDecodeError):
+                continue
+    return tuple(found)
+
+
+@cache
+def _foreign(uuid: str) -> tuple[_Foreign, ...]:
+    """The interfaces of this UUID; more than one where versions differ."""
+    found: dict[int | None, _Foreign] = {}
+    for path, lowered in _sources():
+        if uuid not in lowered:
+            continue
+        text = path.read_text("utf-8")
+        for match in _REGISTERED.finditer(text):
+            said: dict[str, str] = {}
+            for key, value, said_uuid in _ARGUMENT.findall(match["body"]):
+                said["uuid" if said_uuid else key] = said_uuid.lower() or value
+            if said.get("uuid") != uuid:
+                continue
+            table = re.search(rf"^{re.escape(said.get('opnums', ''))} = \{{([^}}]*)\}}", text, re.MULTILINE)
+            methods = {int(opnum): name for opnum, name in _OPERATION.findall(table[1])} if table else {}
+            digits = said.get("version", "").partition(".")[0]
+            major = int(digits) if digits.isdigit() else None
+            # Two specifications may share an interface, as [MS-LSAD] and [MS-LSAT] do.
+            earlier = found.get(major)
+            found[major] = _Foreign(
+                earlier.name if earlier else said.get("name", uuid),
+                major,
+                (earlier.methods if earlier else {}) | methods,
+            )
+    return tuple(found.values())
+
+
+def _pick(uuid: str, version: tuple[int, int] | None) -> _Foreign | None:
+    candidates = _foreign(uuid)
+    for candidate in candidates:
+        if version is not None and candidate.major == version[0]:
+            return candidate
+    return candidates[0] if candidates else None
+
+
+def interface_name(uuid: str, version: tuple[int, int] | None = None) -> str | None:
+    """The name of an interface, None for one nobody knows."""
+    uuid = uuid.lower()
+    if (known := _NAMES.get(uuid)) is not None:
+        return known
+    foreign = _pick(uuid, version)
+    return foreign.name if foreign is not None else None
+
+
+def method_name(uuid: str, opnum: int, version: tuple[int, int] | None = None) -> str | None:
+    """The name of a method, None where it has none."""
+    uuid = uuid.lower()
+    if (methods := _METHODS.get(uuid)) is not None:
+        return methods[opnum] if 0 <= opnum < len(methods) else None
+    foreign = _pick(uuid, version)
+    return foreign.methods.get(opnum) if foreign is not None else None
