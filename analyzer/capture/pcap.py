@@ -1,0 +1,220 @@
+"""pcap files (draft-ietf-opsawg-pcap): the bytes after decompression in, blocks of frames out.
+
+Variants: microseconds (0xa1b2c3d4) and nanoseconds (0xa1b23c4d); Kuznetzov's longer record header (0xa1b2cd34); IXIA's
+lcap (0x1c0001ac and 0x1c0001ab: a word more in the file header); each in either byte order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import unpack, unpack_from
+from typing import Literal
+
+import numpy as np
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.streams import ByteStream
+from analyzer.capture.walk import Chain, Walk, walk, walk_plain
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.core.times import NS_PER_S
+
+_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x1C0001AC, 0x1C0001AB
+_MAGICS = (_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW)
+FILE_HEADER_LEN = 24
+_RECORD_HEADER_LEN = 16
+# 0xa1b2cd34 files have 24-byte record headers, those of one release (in SuSE Linux 6.3) 28.
+_KUZNETZOV_HEADER_LENS = (24, 28)
+# Wireshark refuses a longer frame of a network (WTAP_MAX_PACKET_SIZE_STANDARD); frame numbers are to agree with it.
+MAX_FRAME_BYTES = 262_144
+_GUESS_TRIES = 8
+# Enough to see several records of a variant that only its records tell apart.
+_LOOK_AHEAD = 2 * MAX_FRAME_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class PcapHeader:
+    """What the file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
+
+    order: Literal["<", ">"]
+    fraction_ns: int
+    record_header_len: int
+    link_type: int
+    lengths_swapped: bool
+
+
+def is_pcap(head: bytes) -> bool:
+    """Whether a file that begins like this is a pcap file."""
+    return len(head) >= 4 and (unpack_from("<I", head)[0] in _MAGICS or unpack_from(">I", head)[0] in _MAGICS)
+
+
+class PcapFile:
+    """One pcap file, read once from front to end. `block_bytes` may change between blocks."""
+
+    def __init__(self, stream: ByteStream, file: int, *, block_bytes: int, fast: bool = True) -> None:
+        self.block_bytes = block_bytes
+        self.names: dict[str, str] = {}
+        self._stream = stream
+        self.file = file
+        self._fast = fast
+        self._number = 0
+
+    def __iter__(self) -> Iterator[FrameBlock | Problem]:
+        head = self._stream.read(FILE_HEADER_LEN)
+        if len(head) < FILE_HEADER_LEN:
+            yield self._problem("truncated", f"the file ends inside its {FILE_HEADER_LEN}-byte header")
+            return
+        order: Literal["<", ">"] = "<" if unpack_from("<I", head)[0] in _MAGICS else ">"
+        magic, _, minor, _, _, _, network = unpack(order + "IHHiIII", head)
+        if magic in (_IXIA_HW, _IXIA_SW):
+            self._stream.read(4)
+        rest = b""
+        record_header_len = _RECORD_HEADER_LEN
+        fraction_ns = 1 if magic == _NANO else 1000
+        if magic == _KUZNETZOV:
+            rest = self._stream.read(_LOOK_AHEAD)
+            record_header_len = _kuznetzov_header_len(rest, order)
+        elif magic in (_IXIA_HW, _IXIA_SW):
+            # Wireshark takes both for microseconds, IXIA's description says nanoseconds for hardware stamps.
+            rest = self._stream.read(_LOOK_AHEAD)
+            fraction_ns = _fraction_unit(rest, order)
+        header = PcapHeader(
+            order,
+            fraction_ns,
+            record_header_len,
+            link_type_of(network),
+            # Before version 2.3 the two lengths stood the other way round; in 2.3 both orders were written.
+            lengths_swapped=minor < 3,
+        )
+        yield from self._records(header, rest)
+
+    def _records(self, header: PcapHeader, rest: bytes) -> Iterator[FrameBlock | Problem]:
+        length_at = 12 if header.lengths_swapped else 8
+        chain = Chain(
+            header.order,
+            length_at,
+            header.record_header_len,
+            header.record_header_len,
+            smallest=0,
+            largest=MAX_FRAME_BYTES,
+        )
+        guesser = _Guesser(chain, header)
+        while True:
+            wanted = self.block_bytes
+            chunk = self._stream.read(wanted)
+            data = rest + chunk if rest else chunk
+            found: Walk
+            if self._fast and len(data) > 0:
+                guesser.learn(data)
+                found = walk(chain, data, 0, guesser)
+            else:
+                found = walk_plain(chain, data)
+            if len(found.at):
+                yield self._block(header, data, found)
+            if found.impossible:
+                length = unpack_from(header.order + "I", data, found.stop + length_at)[0]
+                yield self._problem(
+                    "malformed",
+                    f"the record after frame {self._number} says it is {length} bytes long, "
+                    f"more than the {MAX_FRAME_BYTES} a frame may have; the rest of the file is not read",
+                )
+                return
+            rest = data[found.stop :]
+            if len(chunk) < wanted:
+                break
+        if rest or self._stream.damage:
+            why = self._stream.damage or f"the file ends in the middle of a record, {len(rest)} bytes into it,"
+            yield self._problem("truncated", f"{why} after frame {self._number}")
+
+    def _block(self, header: PcapHeader, data: bytes, found: Walk) -> FrameBlock:
+        words = np.ndarray((len(data) - 3,), header.order + "u4", data, strides=(1,))
+        at = found.at
+        seconds = words[at].astype(np.int64)
+        fractions = words[at + 4].astype(np.int64)
+        captured = words[at + 8].astype(np.int64)
+        original = words[at + 12].astype(np.int64)
+        if header.lengths_swapped:
+            captured, original = original, captured
+        first = frame_id(self.file, self._number + 1)
+        self._number += len(at)
+        return FrameBlock(
+            data,
+            header.link_type,
+            np.arange(first, first + len(at), dtype=np.int64),
+            seconds * NS_PER_S + fractions * header.fraction_ns,
+            at + header.record_header_len,
+            captured,
+            original,
+        )
+
+    def _problem(self, kind: Literal["truncated", "malformed"], text: str) -> Problem:
+        frames = (frame_id(self.file, self._number),) if self._number else ()
+        return Problem(kind, "capture", frames, text)
+
+
+def _kuznetzov_header_len(data: bytes, order: str) -> int:
+    """Which of the two record headers the first records fit."""
+    best, best_score = _KUZNETZOV_HEADER_LENS[0], -1
+    for header_len in _KUZNETZOV_HEADER_LENS:
+        pos = score = 0
+        while score < 16 and pos + header_len <= len(data):
+            _, fraction, captured, original = unpack_from(order + "IIII", data, pos)
+            if fraction >= 1_000_000 or captured > MAX_FRAME_BYTES or captured > original:
+                break
+            pos += header_len + captured
+            score += 1
+        if score > best_score:
+            best, best_score = header_len, score
+    return best
+
+
+def _fraction_unit(data: bytes, order: str) -> int:
+    """Nanoseconds in a unit of the records' second time word: more than a million of them is no microsecond count."""
+    pos = 0
+    while pos + _RECORD_HEADER_LEN <= len(data):
+        _, fraction, captured, _ = unpack_from(order + "IIII", data, pos)
+        if fraction >= 1_000_000:
+            return 1
+        pos += _RECORD_HEADER_LEN + captured
+    return 1000
+
+
+class _Guesser:
+    """Finds what looks like a record header: the upper half of its seconds is that of the record before the lane."""
+
+    def __init__(self, chain: Chain, header: PcapHeader) -> None:
+        self._chain = chain
+        self._order = header.order
+        self._high_at = 2 if header.order == "<" else 0
+        self._high = b""
+        self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
+
+    def learn(self, data: bytes) -> None:
+        """Takes the time of the first record as the one to look for."""
+        self._high = data[self._high_at : self._high_at + 2]
+
+    def __call__(self, data: bytes, start: int, stop: int) -> int:
+        at = start + self._high_at
+        for _ in range(_GUESS_TRIES):
+            at = data.find(self._high, at, stop)
+            if at < 0:
+                return -1
+            if self._looks_right(data, at - self._high_at):
+                return at - self._high_at
+            at += 1
+        return -1
+
+    def _looks_right(self, data: bytes, pos: int) -> bool:
+        for _ in range(3):
+            if pos + self._chain.header > len(data):
+                return False
+            _, fraction, first, second = unpack_from(self._order + "IIII", data, pos)
+            length = second if self._chain.length_at == 12 else first
+            if fraction >= self._most_fraction or length > MAX_FRAME_BYTES or max(first, second) > 1 << 24:
+                return False
+            if data[pos + self._high_at : pos + self._high_at + 2] != self._high:
+                return False
+            pos += self._chain.extra + length
+        return True

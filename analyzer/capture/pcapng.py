@@ -1,0 +1,397 @@
+"""pcapng files (draft-ietf-opsawg-pcapng): the bytes after decompression in, blocks of frames out.
+
+A file is sections, each with its own byte order and its own list of interfaces; an interface has its link type, snapshot
+length and unit of time. Enhanced, Simple and the obsolete Packet Blocks carry frames and are numbered in order, as
+Wireshark does; names are read from Name Resolution Blocks; every other block is skipped by its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from itertools import pairwise
+from struct import unpack_from
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.streams import ByteStream
+from analyzer.capture.walk import Chain, IntArray, Walk, walk, walk_plain
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.core.times import NS_PER_S
+
+SECTION_HEADER = 0x0A0D0D0A
+INTERFACE_DESCRIPTION = 1
+OBSOLETE_PACKET = 2
+SIMPLE_PACKET = 3
+NAME_RESOLUTION = 4
+ENHANCED_PACKET = 6
+SYSTEMD_JOURNAL = 9
+DECRYPTION_SECRETS = 10
+CUSTOM_COPIED, CUSTOM_KEPT = 0x00000BAD, 0x40000BAD
+_MAGIC = 0x1A2B3C4D
+
+_PACKETS = (OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET)
+# Wireshark also numbers what it shows without being a frame: journal entries, custom blocks, and Sysdig's events.
+_NUMBERED = np.array(
+    (*_PACKETS, SYSTEMD_JOURNAL, CUSTOM_COPIED, CUSTOM_KEPT, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222), np.uint32
+)
+# Bytes of a packet block around its frame: header and trailing length. Enhanced and obsolete blocks agree.
+_PACKET_OVERHEAD, _SIMPLE_OVERHEAD = 32, 16
+_PACKET_DATA_AT, _SIMPLE_DATA_AT = 28, 12
+# A longer block is not held in memory: skipped where it carries no frame, else the end of what can be read. Wireshark's
+# own bound is of the same size (MAX_BLOCK_SIZE, 16 MiB).
+MAX_BLOCK_BYTES = 16 * 1024 * 1024
+_OPT_END, _IF_TSRESOL, _IF_TSOFFSET = 0, 9, 14
+_NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
+MAX_NAMES = 100_000
+_GUESS_TRIES = 16
+_SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
+_INT64_MAX = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """What a section says of one of its interfaces. `units_per_s` is the resolution of its time stamps."""
+
+    link_type: int
+    snap_length: int
+    units_per_s: int
+    offset_s: int
+
+    def time_ns(self, units: int) -> int:
+        """A time stamp of this interface as nanoseconds since 1970."""
+        return units * NS_PER_S // self.units_per_s + self.offset_s * NS_PER_S
+
+
+def is_pcapng(head: bytes) -> bool:
+    """Whether a file that begins like this is a pcapng file."""
+    return (
+        len(head) >= 12
+        and unpack_from("<I", head)[0] == SECTION_HEADER
+        and (unpack_from("<I", head, 8)[0] == _MAGIC or unpack_from(">I", head, 8)[0] == _MAGIC)
+    )
+
+
+class PcapngFile:
+    """One pcapng file, read once from front to end. `block_bytes` may change between blocks; `names` is filled."""
+
+    def __init__(
+        self, stream: ByteStream, file: int, names: dict[str, str], *, block_bytes: int, fast: bool = True
+    ) -> None:
+        self.block_bytes = block_bytes
+        self.names = names
+        self._stream = stream
+        self.file = file
+        self._fast = fast
+        self._number = 0
+        self._order: Literal["<", ">"] = "<"
+        self._interfaces: list[Interface] = []
+        self._last_time_ns = 0
+        self._untimed = 0
+        self._bad_packets: list[int] = []
+        self._bad_packet_count = 0
+        self._late_times = 0
+
+    def __iter__(self) -> Iterator[FrameBlock | Problem]:
+        rest = b""
+        while True:
+            wanted = self.block_bytes
+            chunk = self._stream.read(wanted)
+            data = rest + chunk if rest else chunk
+            last = len(chunk) < wanted
+            pos = 0
+            while True:
+                found = self._walk(data, pos)
+                if len(found.at):
+                    yield from self._decode(data, found.at)
+                pos = found.stop
+                if len(data) - pos >= 12 and unpack_from("<I", data, pos)[0] == SECTION_HEADER:
+                    length = self._section(data, pos)
+                    if length is None:
+                        yield self._problem(
+                            "malformed",
+                            f"the section header after frame {self._number} is damaged; the rest of the file is not read",
+                        )
+                        yield from self._notes()
+                        return
+                    if pos + length <= len(data):
+                        pos += length
+                        continue
+                    break
+                if found.impossible:
+                    length = unpack_from(self._order + "I", data, pos + 4)[0]
+                    if length <= MAX_BLOCK_BYTES or not self._skip(data, pos, length):
+                        why = (
+                            "gives two different lengths"
+                            if 12 <= length <= MAX_BLOCK_BYTES
+                            else f"says it is {length} bytes long, which cannot be"
+                        )
+                        yield self._problem(
+                            "malformed",
+                            f"a block after frame {self._number} {why}; the rest of the file is not read",
+                        )
+                        yield from self._notes()
+                        return
+                    pos = len(data)
+                break
+            rest = data[pos:]
+            if last:
+                break
+        if rest or self._stream.damage:
+            why = self._stream.damage or f"the file ends in the middle of a block, {len(rest)} bytes into it,"
+            yield self._problem("truncated", f"{why} after frame {self._number}")
+        yield from self._notes()
+
+    def _walk(self, data: bytes, start: int) -> Walk:
+        """Offsets of the whole blocks from `start` up to the next section header, whose byte order may be another."""
+        chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
+        if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
+            return Walk(np.empty(0, np.int64), start, False)
+        found = walk(chain, data, start, _Guesser(self._order, start)) if self._fast else walk_plain(chain, data, start)
+        if not len(found.at):
+            return found
+        words = _words(data, self._order)
+        at = found.at
+        lengths = words[at + 4].astype(np.int64)
+        # The length stands at both ends of a block; where they differ, the chain of blocks can no longer be trusted.
+        ends = words[at + lengths + (-lengths % 4) - 4] == lengths
+        sections = words[at] == SECTION_HEADER
+        if ends.all() and not sections.any():
+            return found
+        first = int(np.argmax(sections | ~ends))
+        return Walk(at[:first], int(at[first]), not bool(sections[first]))
+
+    def _section(self, data: bytes, pos: int) -> int | None:
+        """Begins a new section; gives the length of its header block, None where that is damaged."""
+        if unpack_from("<I", data, pos + 8)[0] == _MAGIC:
+            self._order = "<"
+        elif unpack_from(">I", data, pos + 8)[0] == _MAGIC:
+            self._order = ">"
+        else:
+            return None
+        length: int = unpack_from(self._order + "I", data, pos + 4)[0]
+        if not 28 <= length <= MAX_BLOCK_BYTES:
+            return None
+        self._interfaces = []
+        return length + -length % 4
+
+    def _skip(self, data: bytes, pos: int, length: int) -> bool:
+        """Passes over a block too long to hold, unless it carries a frame."""
+        if unpack_from(self._order + "I", data, pos)[0] in _PACKETS:
+            return False
+        left = length + -length % 4 - (len(data) - pos)
+        while left > 0:
+            passed = len(self._stream.read(min(left, 1 << 20)))
+            if not passed:
+                break
+            left -= passed
+        return True
+
+    def _decode(self, data: bytes, at: IntArray) -> Iterator[FrameBlock | Problem]:
+        words = _words(data, self._order)
+        types = words[at]
+        done = 0
+        other = (types != ENHANCED_PACKET) & (types != SIMPLE_PACKET) & (types != OBSOLETE_PACKET)
+        for index in np.flatnonzero(other).tolist():
+            kind, pos = int(types[index]), int(at[index])
+            length: int = unpack_from(self._order + "I", data, pos + 4)[0]
+            if kind == INTERFACE_DESCRIPTION:
+                # Frames before it must not find this interface: a number that is not described yet is an error.
+                yield from self._frames(data, words, at[done:index], types[done:index])
+                done = index
+                self._interfaces.append(self._interface(data, pos, length))
+            elif kind == NAME_RESOLUTION:
+                self._read_names(data, pos, length)
+            elif kind == DECRYPTION_SECRETS and length >= 20:
+                secret = unpack_from(self._order + "I", data, pos + 8)[0]
+                what = _SECRET_KINDS.get(secret, f"secrets of type {secret:#x}")
+                yield self._problem("note", f"the file carries {what} in a decryption secrets block; it is not used")
+        yield from self._frames(data, words, at[done:], types[done:])
+
+    def _frames(
+        self, data: bytes, words: npt.NDArray[np.uint32], at: IntArray, types: npt.NDArray[np.uint32]
+    ) -> Iterator[FrameBlock]:
+        numbers = self._number + np.cumsum(np.isin(types, _NUMBERED))
+        if not len(numbers):
+            return
+        self._number = int(numbers[-1])
+        packets = (types == ENHANCED_PACKET) | (types == SIMPLE_PACKET) | (types == OBSOLETE_PACKET)
+        if not packets.all():
+            at, types, numbers = at[packets], types[packets], numbers[packets]
+        if not len(at):
+            return
+        lengths = words[at + 4].astype(np.int64)
+        interface = words[at + 8].astype(np.int64)
+        starts = at + _PACKET_DATA_AT
+        simple = types == SIMPLE_PACKET
+        obsolete = types == OBSOLETE_PACKET
+        if obsolete.any():
+            # Two 16-bit fields where the Enhanced Packet Block has one: the interface, then a drop count.
+            halves = interface & 0xFFFF if self._order == "<" else interface >> 16
+            interface = np.where(obsolete, halves, interface)
+        # The shortest block of all has 12 bytes, so reads of a frame's header are kept inside the data; what is too
+        # short to be true is left out below.
+        last = len(data) - 4
+        captured = words[np.minimum(at + 20, last)].astype(np.int64)
+        original = words[np.minimum(at + 24, last)].astype(np.int64)
+        room = lengths - _PACKET_OVERHEAD
+        if simple.any():
+            snap = self._interfaces[0].snap_length if self._interfaces else 0
+            wire = words[at + 8].astype(np.int64)
+            held = np.minimum(wire, lengths - _SIMPLE_OVERHEAD)
+            if snap:
+                held = np.minimum(held, snap)
+            interface = np.where(simple, 0, interface)
+            starts = np.where(simple, at + _SIMPLE_DATA_AT, starts)
+            captured = np.where(simple, held, captured)
+            original = np.where(simple, wire, original)
+            room = np.where(simple, lengths - _SIMPLE_OVERHEAD, room)
+        good = (interface < len(self._interfaces)) & (captured <= room) & (captured >= 0)
+        if not good.all():
+            bad = numbers[~good]
+            self._bad_packet_count += len(bad)
+            self._bad_packets += [frame_id(self.file, number) for number in bad[:8].tolist()]
+            at, numbers, interface, starts = at[good], numbers[good], interface[good], starts[good]
+            captured, original, simple = captured[good], original[good], simple[good]
+            if not len(at):
+                return
+        high = words[np.minimum(at + 12, last)].astype(np.uint64)
+        low = words[np.minimum(at + 16, last)].astype(np.uint64)
+        times = self._times(interface, high << np.uint64(32) | low)
+        if simple.any():
+            self._untimed += int(simple.sum())
+            # A Simple Packet Block has no time; the frame before it is the best that can be said.
+            known = np.maximum.accumulate(np.where(simple, -1, np.arange(len(at))))
+            times = np.where(known < 0, self._last_time_ns, times[known])
+        self._last_time_ns = int(times[-1])
+        frames = numbers + frame_id(self.file, 0)
+        link_types = np.array([described.link_type for described in self._interfaces], np.int64)[interface]
+        borders = [0, *(np.flatnonzero(np.diff(link_types)) + 1).tolist(), len(at)]
+        for start, stop in pairwise(borders):
+            run = slice(start, stop)
+            yield FrameBlock(
+                data,
+                int(link_types[start]),
+                frames[run],
+                times[run],
+                starts[run],
+                captured[run],
+                original[run],
+            )
+
+    def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:
+        """Time stamps in nanoseconds, each by the resolution of its interface."""
+        times = np.zeros(len(units), np.int64)
+        for number in np.unique(interface).tolist():
+            described = self._interfaces[number]
+            mine = interface == number
+            stamps = units[mine]
+            per_s = described.units_per_s
+            latest = int(stamps.max())
+            if NS_PER_S % per_s == 0 and described.time_ns(latest) <= _INT64_MAX and abs(described.offset_s) < 1 << 33:
+                factor = np.int64(NS_PER_S // per_s)
+                times[mine] = stamps.astype(np.int64) * factor + np.int64(described.offset_s * NS_PER_S)
+                continue
+            exact = [described.time_ns(stamp) for stamp in stamps.tolist()]
+            self._late_times += sum(abs(time) > _INT64_MAX for time in exact)
+            times[mine] = [max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact]
+        return times
+
+    def _interface(self, data: bytes, pos: int, length: int) -> Interface:
+        """Reads an interface description; what a damaged one does not say takes its default."""
+        if length < 20:
+            return Interface(0xFFFF, 0, 1_000_000, 0)
+        link_type, _, snap_length = unpack_from(self._order + "HHI", data, pos + 8)
+        units_per_s, offset_s = 1_000_000, 0
+        at, stop = pos + 16, pos + length - 4
+        while at + 4 <= stop:
+            code, size = unpack_from(self._order + "HH", data, at)
+            at += 4
+            if code == _OPT_END or at + size > stop:
+                break
+            if code == _IF_TSRESOL and size == 1:
+                # The top bit chooses powers of two over powers of ten (section 4.2). 2**64 units fill any time stamp.
+                exponent = data[at] & 0x7F
+                units_per_s = 2 ** min(exponent, 64) if data[at] & 0x80 else 10 ** min(exponent, 20)
+            elif code == _IF_TSOFFSET and size == 8:
+                offset_s = unpack_from(self._order + "q", data, at)[0]
+            at += size + -size % 4
+        return Interface(link_type_of(link_type), snap_length, units_per_s, offset_s)
+
+    def _read_names(self, data: bytes, pos: int, length: int) -> None:
+        at, stop = pos + 8, pos + length - 4
+        while at + 4 <= stop and len(self.names) < MAX_NAMES:
+            kind, size = unpack_from(self._order + "HH", data, at)
+            at += 4
+            if kind == _NAME_END or at + size > stop:
+                break
+            address_len = {_NAME_IPV4: 4, _NAME_IPV6: 16}.get(kind)
+            if address_len is not None and size > address_len:
+                address = str(ip_address(data[at : at + address_len]))
+                name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")
+                if name:
+                    self.names.setdefault(address, name)
+            at += size + -size % 4
+
+    def _notes(self) -> Iterator[Problem]:
+        if count := self._bad_packet_count:
+            yield Problem(
+                "malformed",
+                "capture",
+                tuple(self._bad_packets[:8]),
+                f"{count} packet blocks name an interface that is not described or are shorter than their frame; "
+                "they are left out",
+            )
+        if self._untimed:
+            yield self._problem(
+                "note", f"{self._untimed} frames have no time stamp of their own and take that of the frame before"
+            )
+        if self._late_times:
+            yield self._problem("malformed", f"{self._late_times} time stamps lie beyond the year 2262")
+
+    def _problem(self, kind: Literal["truncated", "malformed", "note"], text: str) -> Problem:
+        frames = (frame_id(self.file, self._number),) if self._number and kind != "note" else ()
+        return Problem(kind, "capture", frames, text)
+
+
+def _words(data: bytes, order: str) -> npt.NDArray[np.uint32]:
+    """For each offset of the data, the 32-bit number that stands there."""
+    return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
+
+
+class _Guesser:
+    """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
+
+    def __init__(self, order: str, base: int) -> None:
+        self._order = order
+        self._base = base
+        self._type = ENHANCED_PACKET.to_bytes(4, "little" if order == "<" else "big")
+
+    def __call__(self, data: bytes, start: int, stop: int) -> int:
+        at = start
+        for _ in range(_GUESS_TRIES):
+            at = data.find(self._type, at, stop)
+            if at < 0:
+                return -1
+            if (at - self._base) % 4 == 0 and self._looks_right(data, at):
+                return at
+            at += 1
+        return -1
+
+    def _looks_right(self, data: bytes, pos: int) -> bool:
+        for _ in range(2):
+            if pos + 8 > len(data):
+                return False
+            length = unpack_from(self._order + "I", data, pos + 4)[0]
+            if not 12 <= length <= MAX_BLOCK_BYTES or length % 4 or pos + length > len(data):
+                return False
+            if unpack_from(self._order + "I", data, pos + length - 4)[0] != length:
+                return False
+            pos += length
+        return True

@@ -1,0 +1,370 @@
+"""Captures as frames: paths, globs, standard input and open files in, blocks of frames in time order and problems out.
+
+Each file is pcap or pcapng, plain or compressed; what kind is found out from its first bytes. Several files are one
+capture: those whose times do not overlap (a ring) are read one after the other, those that do are merged by time, the
+frames of one file always in the file's own order. A file's place in `CaptureInfo.files` is the file part of its frame ids.
+"""
+
+from __future__ import annotations
+
+import glob
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.capture.looks import foreign_capture, looks_like
+from analyzer.capture.pcap import PcapFile, is_pcap
+from analyzer.capture.pcapng import PcapngFile, is_pcapng
+from analyzer.capture.streams import ByteStream, Peeked, open_stream
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+
+Source = str | Path | BinaryIO
+
+STANDARD_INPUT = "-"
+# Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
+BLOCK_BYTES = 4 * 1024 * 1024
+# What all files of a merge hold together; each gets its share, but no less than a largest frame.
+MERGE_BYTES = 16 * 1024 * 1024
+FEWEST_BLOCK_BYTES = 512 * 1024
+_HEAD_BYTES = 512
+_GLOB_CHARACTERS = "*?["
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureInfo:
+    """What was read. `bytes` counts captured bytes of frames, `names` is what the files say of addresses."""
+
+    files: tuple[str, ...] = ()
+    frames: int = 0
+    bytes: int = 0
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def expand(sources: Sequence[Source]) -> tuple[Path | BinaryIO, ...]:
+    """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob."""
+    found: list[Path | BinaryIO] = []
+    seen: set[object] = set()
+    for source in sources:
+        for one in _expanded(source):
+            key = one.resolve() if isinstance(one, Path) else id(one)
+            if key not in seen:
+                seen.add(key)
+                found.append(one)
+    if not found:
+        raise InputError(
+            "No capture was named.", hint="Name a file, a glob such as 'ring/*.pcapng', or - for standard input."
+        )
+    return tuple(found)
+
+
+def _expanded(source: Source) -> list[Path | BinaryIO]:
+    if not isinstance(source, str | Path):
+        return [source]
+    if str(source) == STANDARD_INPUT:
+        return [sys.stdin.buffer]
+    text = str(source)
+    try:
+        path = Path(source).expanduser()
+        exists = path.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{text!r} is no usable path ({error}).") from None
+    if not exists and any(character in text for character in _GLOB_CHARACTERS):
+        matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
+        files = [match for match in matches if not match.is_dir()]
+        if not files:
+            raise InputError(f"{text}: no file matches.", hint="Check the pattern and the directory it starts in.")
+        return list(files)
+    return [path]
+
+
+class _File:
+    """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
+
+    def __init__(self, source: Path | BinaryIO) -> None:
+        self.source = source
+        if isinstance(source, Path):
+            self.name = str(source)
+        elif source is sys.stdin.buffer:
+            self.name = STANDARD_INPUT
+        else:
+            name = getattr(source, "name", None)
+            self.name = name if isinstance(name, str) else "<stream>"
+        self.number = 0
+        self.first_time_ns: int | None = None
+        self.reader: PcapFile | PcapngFile | None = None
+        self._stream: ByteStream | None = None
+        self._items: Iterator[FrameBlock | Problem] = iter(())
+        # What was read of a source that cannot be opened again, while its place among the others was not known.
+        self._seen: list[FrameBlock | Problem] = []
+        self._seen_names: dict[str, str] = {}
+
+    def open(self, block_bytes: int, names: dict[str, str], *, fast: bool) -> None:
+        """Makes `reader` ready; an `InputError` where the source is no capture."""
+        stream, wrappings = open_stream(self.source, self.name)
+        self._stream = stream
+        try:
+            head = stream.read(_HEAD_BYTES)
+            whole = Peeked(head, stream)
+            if is_pcap(head):
+                self.reader = PcapFile(whole, self.number, block_bytes=block_bytes, fast=fast)
+            elif is_pcapng(head):
+                self.reader = PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast)
+            else:
+                raise _not_a_capture(self.name, head, wrappings, stream.damage)
+        except BaseException:
+            self.close()
+            raise
+        self._items = iter(self.reader)
+
+    def find_first_time(self, *, fast: bool) -> None:
+        """Reads up to the first frame. A path is closed again, for there may be more files than may be open at once."""
+        names: dict[str, str] = {}
+        self.open(FEWEST_BLOCK_BYTES, names, fast=fast)
+        seen: list[FrameBlock | Problem] = []
+        for item in self._items:
+            seen.append(item)
+            if isinstance(item, FrameBlock):
+                self.first_time_ns = int(item.times_ns[0])
+                break
+        if isinstance(self.source, Path):
+            self.close()
+        else:
+            self._seen, self._seen_names = seen, names
+
+    def items(self, block_bytes: int, names: dict[str, str], *, fast: bool) -> Iterator[FrameBlock | Problem]:
+        """What the file holds; its source is closed at the end."""
+        if self.reader is None:
+            self.open(block_bytes, names, fast=fast)
+        assert self.reader is not None
+        self.reader.file, self.reader.names = self.number, names
+        for address, name in self._seen_names.items():
+            names.setdefault(address, name)
+        try:
+            for item in self._seen:
+                yield _renumbered(item, self.number)
+            yield from self._items
+        finally:
+            self.close()
+
+    def set_block_bytes(self, block_bytes: int) -> None:
+        if self.reader is not None:
+            self.reader.block_bytes = block_bytes
+
+    def close(self) -> None:
+        self.reader = None
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+
+
+def _renumbered(item: FrameBlock | Problem, file: int) -> FrameBlock | Problem:
+    """What was read as file 0, as of another file."""
+    if isinstance(item, Problem):
+        return replace(item, frames=tuple(frame_id(file, number) for number in item.frames))
+    return replace(item, frames=item.frames + frame_id(file, 0))
+
+
+def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: str | None) -> InputError:
+    """The sentence for a file that is neither pcap nor pcapng."""
+    around = " of ".join(wrappings)
+    if not head:
+        if damage:
+            return InputError(f"{name} cannot be read: {damage}.", hint="Copy or download the file again.")
+        inside = f"{around} of nothing" if around else "empty"
+        return InputError(f"{name} is {inside}.", hint="Was the capture stopped before anything was written?")
+    what = f"{around} of {looks_like(head)}" if around else looks_like(head)
+    if foreign_capture(head) is not None:
+        return InputError(
+            f"{name} is {what}, which only Wireshark's engine reads.",
+            hint="Use --engine tshark, or convert it: editcap -F pcapng IN OUT.",
+        )
+    return InputError(
+        f"{name} is not a capture: it looks like {what}.",
+        hint="A pcap or pcapng file is wanted, plain or compressed with gzip, zstd, lz4, xz or bzip2.",
+    )
+
+
+class CaptureReader:
+    """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
+
+    Unusable sources raise `InputError` on construction, so that nothing is analysed in vain. `info` grows while iterating
+    and is complete afterwards.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True) -> None:
+        self._fast = fast
+        self._block_bytes = block_bytes
+        files = [_File(source) for source in expand(sources)]
+        if len(files) == 1:
+            files[0].open(block_bytes, {}, fast=fast)
+        else:
+            for file in files:
+                file.find_first_time(fast=fast)
+            # Sorted is stable: files that begin together, or hold no frames, keep the order they were named in.
+            files.sort(key=lambda file: (file.first_time_ns is None, file.first_time_ns or 0))
+        for number, file in enumerate(files):
+            file.number = number
+        self._files = files
+        self.info = CaptureInfo(files=tuple(file.name for file in files))
+
+    def __iter__(self) -> Iterator[FrameBlock | Problem]:
+        names: dict[str, str] = {}
+        info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
+        self.info = info
+        try:
+            for item in self._merged(names):
+                if isinstance(item, FrameBlock):
+                    first, last = int(item.times_ns.min()), int(item.times_ns.max())
+                    info = CaptureInfo(
+                        info.files,
+                        info.frames + len(item),
+                        info.bytes + int(item.captured.sum()),
+                        first if info.first_time_ns is None else min(first, info.first_time_ns),
+                        last if info.last_time_ns is None else max(last, info.last_time_ns),
+                        info.names,
+                    )
+                    self.info = info
+                yield item
+        finally:
+            for file in self._files:
+                file.close()
+
+    def _merged(self, names: dict[str, str]) -> Iterator[FrameBlock | Problem]:
+        waiting = deque(self._files)
+        active: list[_Part] = []
+        while True:
+            for part in active:
+                yield from part.fill()
+            active = [part for part in active if len(part)]
+            # A file joins when its first frame may be among the next to give out.
+            if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
+                file = waiting.popleft()
+                active.append(_Part(file, file.items(self._block_bytes, names, fast=self._fast)))
+                share = min(self._block_bytes, max(MERGE_BYTES // len(active), FEWEST_BLOCK_BYTES))
+                for part in active:
+                    part.file.set_block_bytes(share)
+            elif not active:
+                return
+            elif len(active) == 1:
+                yield active[0].take(active[0].keys[-1], inclusive=True)
+            else:
+                yield from _interleaved(active)
+
+
+def _begins_by(file: _File, time_ns: int) -> bool:
+    return file.first_time_ns is not None and file.first_time_ns <= time_ns
+
+
+class _Part:
+    """A file that is being read, and what is left of the block it has reached.
+
+    `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
+    """
+
+    def __init__(self, file: _File, items: Iterator[FrameBlock | Problem]) -> None:
+        self.file = file
+        self.keys = np.empty(0, np.int64)
+        self._block: FrameBlock | None = None
+        self._latest = np.iinfo(np.int64).min
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def fill(self) -> Iterator[Problem]:
+        """Reads on where nothing is left, giving out the problems on the way."""
+        while not len(self.keys):
+            item = next(self._items, None)
+            if item is None:
+                return
+            if isinstance(item, Problem):
+                yield item
+                continue
+            self._block = item
+            self.keys = np.maximum(np.maximum.accumulate(item.times_ns), self._latest)
+            self._latest = self.keys[-1]
+
+    def take(self, time_ns: int, *, inclusive: bool) -> FrameBlock:
+        """The frames before `time_ns`, with those of that very time where `inclusive`."""
+        assert self._block is not None
+        count = int(np.searchsorted(self.keys, time_ns, "right" if inclusive else "left"))
+        taken, self._block = _split(self._block, count)
+        self.keys = self.keys[count:]
+        return taken
+
+
+def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
+    if count == len(block):
+        return block, _select(block, slice(count, count))
+    return _select(block, slice(0, count)), _select(block, slice(count, None))
+
+
+def _select(block: FrameBlock, run: slice) -> FrameBlock:
+    return FrameBlock(
+        block.data,
+        block.link_type,
+        block.frames[run],
+        block.times_ns[run],
+        block.starts[run],
+        block.captured[run],
+        block.original[run],
+    )
+
+
+def _horizon(active: list[_Part]) -> tuple[int, int]:
+    """Up to which time all frames are known, and the number of the file that sets the limit."""
+    return min((int(part.keys[-1]), part.file.number) for part in active)
+
+
+def _interleaved(active: list[_Part]) -> Iterator[FrameBlock]:
+    """The frames of several files up to the horizon, by time, then by file, then in the file's own order."""
+    time_ns, limiting = _horizon(active)
+    keys: list[npt.NDArray[np.int64]] = []
+    blocks: list[FrameBlock] = []
+    for part in sorted(active, key=lambda part: part.file.number):
+        # More frames of the limiting time may follow in the limiting file; a file after it has to wait for them.
+        before = part.keys
+        block = part.take(time_ns, inclusive=part.file.number <= limiting)
+        if len(block):
+            keys.append(before[: len(block)])
+            blocks.append(block)
+    if len(blocks) == 1:
+        yield blocks[0]
+        return
+    order = np.argsort(np.concatenate(keys), kind="stable")
+    data = b"".join(_frame_bytes(block) for block in blocks)
+    starts, base = [], 0
+    for block in blocks:
+        low = int(block.starts[0])
+        starts.append(block.starts - low + base)
+        base += len(_frame_bytes(block))
+    links = np.repeat([block.link_type for block in blocks], [len(block) for block in blocks])[order]
+    frames = np.concatenate([block.frames for block in blocks])[order]
+    times_ns = np.concatenate([block.times_ns for block in blocks])[order]
+    all_starts = np.concatenate(starts)[order]
+    captured = np.concatenate([block.captured for block in blocks])[order]
+    original = np.concatenate([block.original for block in blocks])[order]
+    borders = [0, *(np.flatnonzero(np.diff(links)) + 1).tolist(), len(links)]
+    for start, stop in pairwise(borders):
+        run = slice(start, stop)
+        yield FrameBlock(
+            data, int(links[start]), frames[run], times_ns[run], all_starts[run], captured[run], original[run]
+        )
+
+
+def _frame_bytes(block: FrameBlock) -> bytes:
+    """The part of the block's buffer in which its frames lie."""
+    return block.data[int(block.starts[0]) : int(block.starts[-1] + block.captured[-1])]

@@ -1,0 +1,279 @@
+"""Sources as streams of plain bytes: paths, standard input and open files in, decompressed bytes out.
+
+Compression is recognised by its first bytes, never by the name: gzip (RFC 1952), zstd (RFC 8878), lz4 frames, xz and
+bzip2. Decompressing is incremental, so an archive of any size or ratio costs no more memory than one read.
+"""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from analyzer.core.errors import InputError
+
+_COMPRESSED_READ = 256 * 1024
+_SNIFF_BYTES = 512
+# Nobody wraps a capture more often than this; a file that keeps unwrapping is built to.
+MAX_WRAPPINGS = 3
+# RFC 8878 asks decoders for 8 MiB at least; zstd --long makes 128 MiB. More would let a file decide over our memory.
+MAX_ZSTD_WINDOW = 1 << 27
+
+GZIP, ZSTD, LZ4, XZ, BZIP2 = "gzip", "zstd", "lz4", "xz", "bzip2"
+_COMPRESSION = (
+    (b"\x1f\x8b", GZIP),
+    (b"\x28\xb5\x2f\xfd", ZSTD),
+    (b"\x04\x22\x4d\x18", LZ4),
+    (b"\xfd7zXZ\x00", XZ),
+    (b"BZh", BZIP2),
+)
+
+
+class ByteStream(Protocol):
+    """Bytes from front to end. A short read is the end; `damage` then says why it came too early, or is None."""
+
+    @property
+    def damage(self) -> str | None: ...
+
+    def read(self, size: int) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class _FileStream:
+    """A file as it is, with its first bytes seen beforehand."""
+
+    def __init__(self, file: BinaryIO, *, owned: bool) -> None:
+        self.damage: str | None = None
+        self._file = file
+        self._owned = owned
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            try:
+                part = self._file.read(size)
+            except OSError as error:
+                self.damage = f"reading failed: {error.strerror or error}"
+                break
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        if self._owned:
+            self._file.close()
+
+
+class Peeked:
+    """A stream whose first bytes were looked at and are given out again."""
+
+    def __init__(self, head: bytes, stream: ByteStream) -> None:
+        self._head = head
+        self._stream = stream
+
+    @property
+    def damage(self) -> str | None:
+        return self._stream.damage
+
+    def read(self, size: int) -> bytes:
+        if not self._head:
+            return self._stream.read(size)
+        head, self._head = self._head[:size], self._head[size:]
+        return head + self._stream.read(size - len(head)) if size > len(head) else head
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Member(Protocol):
+    """One compressed member: what bz2, lzma and lz4 call a decompressor."""
+
+    eof: bool
+
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _GzipMember:
+    """zlib's object in the manner of the others: it keeps the input that did not fit."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+        self._held = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        out = self._inner.decompress(self._held + data if self._held else data, max_length)
+        self._held = self._inner.unconsumed_tail
+        return out
+
+
+def _lz4_member() -> _Member:
+    from lz4.frame import LZ4FrameDecompressor  # loaded when a capture needs it
+
+    member: _Member = LZ4FrameDecompressor()
+    return member
+
+
+_MEMBERS: dict[str, Callable[[], _Member]] = {
+    GZIP: _GzipMember,  # type: ignore[dict-item]
+    LZ4: _lz4_member,
+    XZ: lzma.LZMADecompressor,  # type: ignore[dict-item]
+    BZIP2: bz2.BZ2Decompressor,  # type: ignore[dict-item]
+}
+
+
+class _Decompressed:
+    """One or more compressed members, one after the other, as plain bytes."""
+
+    def __init__(self, kind: str, stream: ByteStream) -> None:
+        self.damage: str | None = None
+        self._kind = kind
+        self._magic = next(magic for magic, name in _COMPRESSION if name == kind)
+        self._stream = stream
+        self._member: _Member | None = _MEMBERS[kind]()
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and not self._ended:
+            try:
+                part = self._more(size)
+            except (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError) as error:
+                self.damage = f"the {self._kind} data is damaged ({error})"
+                self._ended = True
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _more(self, size: int) -> bytes:
+        assert self._member is not None
+        part = self._member.decompress(b"", size)
+        while not part and not self._member.eof:
+            data = self._stream.read(_COMPRESSED_READ)
+            if not data:
+                self._ended = True
+                self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
+                return b""
+            part = self._member.decompress(data, size)
+        if self._member.eof:
+            self._next_member(self._member.unused_data or b"")
+        return part
+
+    def _next_member(self, rest: bytes) -> None:
+        # Between and after members there may be padding (xz: groups of four zero bytes; gzip: what tapes add).
+        rest = rest.lstrip(b"\0")
+        while len(rest) < len(self._magic):
+            more = self._stream.read(_COMPRESSED_READ)
+            if not more:
+                break
+            rest = (rest + more).lstrip(b"\0")
+        if rest.startswith(self._magic):
+            self._stream = Peeked(rest, self._stream)
+            self._member = _MEMBERS[self._kind]()
+            return
+        self._ended = True
+        self.damage = f"{self._kind} data is followed by something else" if rest else self._stream.damage
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _ZstdStream:
+    """Zstandard frames as plain bytes."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        import zstandard  # loaded when a capture needs it
+
+        self.damage: str | None = None
+        self._stream = stream
+        self._error = zstandard.ZstdError
+        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW)
+        self._reader = decompressor.stream_reader(stream, read_across_frames=True, closefd=False)  # type: ignore[arg-type]
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            try:
+                part = self._reader.read(size)
+            except self._error as error:
+                self.damage = f"the zstd data is damaged ({error})"
+                break
+            if not part:
+                self.damage = self._stream.damage
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _compression_of(head: bytes) -> str | None:
+    for magic, kind in _COMPRESSION:
+        if head.startswith(magic):
+            return kind
+    # A zstd file may begin with a skippable frame (RFC 8878 section 3.1.2); seekable ones do.
+    if len(head) >= 4 and head[0] & 0xF0 == 0x50 and head[1:4] == b"\x2a\x4d\x18":
+        return ZSTD
+    return None
+
+
+def open_stream(source: Path | BinaryIO, name: str) -> tuple[ByteStream, tuple[str, ...]]:
+    """The plain bytes of a source, and the compressions that were taken off, outermost first."""
+    stream: ByteStream
+    if isinstance(source, Path):
+        try:
+            stream = _FileStream(source.open("rb", buffering=0), owned=True)
+        except OSError as error:
+            raise _unreadable(name, error) from None
+    else:
+        stream = _FileStream(source, owned=False)
+    wrappings: list[str] = []
+    try:
+        while True:
+            head = stream.read(_SNIFF_BYTES)
+            failed = stream.damage
+            stream = Peeked(head, stream)
+            if failed and not head and not wrappings:
+                raise InputError(f"{name}: {failed}", hint="Check the disk or share the file lies on.")
+            kind = _compression_of(head)
+            if kind is None:
+                return stream, tuple(wrappings)
+            wrappings.append(kind)
+            if len(wrappings) > MAX_WRAPPINGS:
+                raise InputError(f"{name} is compressed more than {MAX_WRAPPINGS} times over.")
+            stream = _ZstdStream(stream) if kind == ZSTD else _Decompressed(kind, stream)
+    except BaseException:
+        stream.close()
+        raise
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{name}: there is no such file.", hint="Check the path; quote it if it has spaces.")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{name} is a directory.", hint=f"Name the captures in it: '{name}/*.pcap*'.")
+    if isinstance(error, PermissionError):
+        return InputError(
+            f"{name}: you may not read this file.",
+            hint="Captures are often written by root: copy it or change its owner.",
+        )
+    return InputError(f"{name}: {error.strerror or error}.")
