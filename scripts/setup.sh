@@ -33,6 +33,19 @@ lacking() {
     say "$1"
 }
 
+# Without root, Debian's pip can still be unpacked from its package and run once, to install a pip into the environment.
+unpack_pip() {
+    command -v apt-get >/dev/null || return 1
+    dir=$(mktemp -d)
+    mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+    options="-qq -o Dir::State::Lists=$dir/lists -o Dir::Cache=$dir/cache"
+    # shellcheck disable=SC2086  # several words on purpose
+    (cd "$dir" && apt-get $options update && apt-get $options download python3-pip-whl && dpkg -x ./*.deb .) >/dev/null 2>&1 &&
+        "$PYTHON" -m venv --clear --without-pip "$VENV" &&
+        "$VENV/bin/python" "$(echo "$dir"/usr/share/python-wheels/pip-*.whl)/pip" install --quiet pip &&
+        rm -rf "$dir"
+}
+
 # Debian keeps the part of venv that brings pip in a package of its own, python3-venv.
 make_venv() {
     "$PYTHON" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
@@ -43,7 +56,7 @@ make_venv() {
     elif "$PYTHON" -m pip --version >/dev/null 2>&1; then
         "$PYTHON" -m venv --clear --without-pip "$VENV"
         "$PYTHON" -m pip --python "$VENV/bin/python" install --quiet pip
-    else
+    elif ! unpack_pip; then
         die "'$PYTHON -m venv' needs the Debian package python3-venv: as root, 'apt-get install python3-venv', then run this again."
     fi
 }
