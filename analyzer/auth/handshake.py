@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SecurityContext, Sender, Unprotected
 from analyzer.auth.der import unwrap_gss
+from analyzer.auth.kerberos import is_kerberos
+from analyzer.auth.kerberos_exchange import KerberosExchange
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.ntlm import SIGNATURE as NTLM_SIGNATURE
 from analyzer.auth.ntlm_exchange import NtlmExchange
@@ -32,6 +34,7 @@ class TokenHandshake:
     def __init__(self, keyring: Keyring, auth_type: int | None = None) -> None:
         self._keyring = keyring
         self._ntlm = NtlmExchange(keyring)
+        self._kerberos = KerberosExchange(keyring)
         self._spnego = False
         self._offered: tuple[str, ...] = ()
         self._chosen: str | None = None
@@ -67,6 +70,10 @@ class TokenHandshake:
         if is_spnego(token):
             self._take_spnego(sender, token)
             return
+        if is_kerberos(token):
+            self._chosen = "krb5"
+            self._kerberos.feed(sender, token)
+            return
         if (framed := unwrap_gss(token)) is not None:
             raise MalformedError(f"a token of mechanism {framed[0]}", field="gss.thisMech")
         if token[:2] == b"\x16\x03":
@@ -99,8 +106,16 @@ class TokenHandshake:
     @property
     def identity(self) -> Identity:
         """See `Handshake.identity`."""
-        found = self._ntlm.identity if self._chosen == "ntlm" else Identity()
+        exchange = self._exchange
+        found = exchange.identity if exchange is not None else Identity()
         return replace(found, mechanism=self._mechanism)
+
+    @property
+    def _exchange(self) -> NtlmExchange | KerberosExchange | None:
+        """The exchange of the mechanism in use."""
+        if self._chosen == "ntlm":
+            return self._ntlm
+        return self._kerberos if self._chosen == "krb5" else None
 
     @property
     def door(self) -> Door:
@@ -115,10 +130,11 @@ class TokenHandshake:
     def _verdict(self) -> tuple[Door, str | None]:
         if self._foreign is not None:
             return Door.UNSUPPORTED, f"security provider {self._foreign} is not supported"
-        if self._trouble is not None and not self._ntlm.complete:
+        exchange = self._exchange
+        if self._trouble is not None and (exchange is None or not exchange.complete):
             return self._trouble
-        if self._chosen == "ntlm":
-            return self._ntlm.door, self._ntlm.reason
+        if exchange is not None:
+            return exchange.door, exchange.reason
         if self._chosen is not None:
             return Door.UNSUPPORTED, f"security mechanism {self._chosen} is not supported"
         if self._missed:
@@ -128,21 +144,24 @@ class TokenHandshake:
     @property
     def session_key(self) -> bytes | None:
         """See `Handshake.session_key`."""
-        return self._ntlm.session_key if self._chosen == "ntlm" else None
+        exchange = self._exchange
+        return exchange.session_key if exchange is not None else None
 
     @property
     def opened_by(self) -> str | None:
-        """What of the keyring opened it, in words; None while shut."""
-        return self._ntlm.opened_by if self._chosen == "ntlm" else None
+        """See `Handshake.opened_by`."""
+        exchange = self._exchange
+        return exchange.opened_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the initiator gave no name and no proof (a null session)."""
+        """See `Handshake.is_anonymous`."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
 
     def context(self) -> SecurityContext:
         """See `Handshake.context`."""
-        made = self._ntlm.context() if self._chosen == "ntlm" else None
+        exchange = self._exchange
+        made = exchange.context() if exchange is not None else None
         if made is not None:
             return made
         door, reason = self._verdict()

@@ -1,0 +1,270 @@
+"""Kerberos messages in, tickets opened with long-term keys and the keys inside them out (RFC 4120, RFC 3961 and successors).
+
+Messages are read with our own small DER reader (see `analyzer.auth.der` for why); all cryptography is
+`scapy.libs.rfc3961`, imported when the first encrypted part is met. An encrypted part proves the key that opens it: each
+carries a checksum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
+from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
+
+SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
+RC4_HMAC = 23
+
+# RFC 4120 section 7.5.1.
+_USAGE_TICKET, _USAGE_AUTHENTICATOR, _USAGE_AP_REP = 2, 11, 12
+
+KRB5_OIDS = frozenset({"1.2.840.113554.1.2.2", "1.2.840.48018.1.2.2", "1.2.840.113554.1.2.2.3"})
+_TOKEN_IDS = {b"\x01\x00": 0x6E, b"\x02\x00": 0x6F, b"\x03\x00": 0x7E}
+
+ERROR_NAMES = {
+    6: "KDC_ERR_C_PRINCIPAL_UNKNOWN",
+    7: "KDC_ERR_S_PRINCIPAL_UNKNOWN",
+    14: "KDC_ERR_ETYPE_NOSUPP",
+    24: "KDC_ERR_PREAUTH_FAILED",
+    31: "KRB_AP_ERR_BAD_INTEGRITY",
+    32: "KRB_AP_ERR_TKT_EXPIRED",
+    33: "KRB_AP_ERR_TKT_NYV",
+    34: "KRB_AP_ERR_REPEAT",
+    35: "KRB_AP_ERR_NOT_US",
+    36: "KRB_AP_ERR_BADMATCH",
+    37: "KRB_AP_ERR_SKEW",
+    41: "KRB_AP_ERR_MODIFIED",
+    44: "KRB_AP_ERR_BADKEYVER",
+    45: "KRB_AP_ERR_NOKEY",
+    60: "KRB_ERR_GENERIC",
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Key:
+    """A key of one encryption type."""
+
+    etype: int
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"Key(etype {self.etype})"
+
+    def decrypt(self, usage: int, cipher: bytes) -> bytes | None:
+        """The plaintext if this key made the ciphertext, else None."""
+        engine = _engine(self.etype, self.data)
+        if engine is None:
+            return None
+        try:
+            return bytes(engine.decrypt(usage, cipher))
+        except ValueError:
+            return None
+
+    @property
+    def is_usable(self) -> bool:
+        return _engine(self.etype, self.data) is not None
+
+    def engine(self) -> Any:
+        """scapy's key object. Only for keys that are usable."""
+        return _engine(self.etype, self.data)
+
+
+@lru_cache(maxsize=256)
+def _engine(etype: int, data: bytes) -> Any:
+    if etype not in SUPPORTED_ETYPES:
+        return None
+    from scapy.libs.rfc3961 import Key as ScapyKey
+
+    try:
+        return ScapyKey(etype, key=data)
+    except (ValueError, AssertionError):
+        # Not a key of that type: wrong length, or none at all.
+        return None
+
+
+@lru_cache(maxsize=256)
+def string_to_key(etype: int, password: str, salt: str) -> bytes:
+    """The key that Active Directory and MIT make from a password (RFC 3962, 8009, 4757; default iteration counts)."""
+    if etype not in SUPPORTED_ETYPES:
+        raise UnsupportedError(f"no string-to-key for encryption type {etype}")
+    if etype == RC4_HMAC:
+        from analyzer.auth.ntlm import nt_hash
+
+        return nt_hash(password)
+    from scapy.libs.rfc3961 import EncryptionType
+    from scapy.libs.rfc3961 import Key as ScapyKey
+
+    made = ScapyKey.string_to_key(EncryptionType(etype), password.encode("utf-8", "surrogatepass"), salt.encode())
+    return bytes(made.key)
+
+
+@dataclass(frozen=True, slots=True)
+class Encrypted:
+    """EncryptedData, RFC 4120 section 5.2.9."""
+
+    etype: int
+    kvno: int | None
+    cipher: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ApReq:
+    """AP-REQ, RFC 4120 section 5.5.1, with the clear part of its ticket. `service` is `host/name` without the realm."""
+
+    raw: bytes = field(repr=False)
+    realm: str
+    service: str
+    ticket: Encrypted
+    authenticator: Encrypted
+
+
+@dataclass(frozen=True, slots=True)
+class ApRep:
+    """AP-REP, RFC 4120 section 5.5.2."""
+
+    raw: bytes = field(repr=False)
+    part: Encrypted
+
+
+@dataclass(frozen=True, slots=True)
+class KrbError:
+    """KRB-ERROR, RFC 4120 section 5.9.1."""
+
+    code: int
+
+    @property
+    def name(self) -> str:
+        return ERROR_NAMES.get(self.code, f"error {self.code}")
+
+
+@dataclass(frozen=True, slots=True)
+class TicketPart:
+    """The opened EncTicketPart: session key and client."""
+
+    session_key: Key
+    client: str
+    realm: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatorPart:
+    """The opened Authenticator. `subkey` None where the initiator chose none."""
+
+    subkey: Key | None
+    client: str
+    realm: str
+
+
+Message = ApReq | ApRep | KrbError
+
+
+def is_kerberos(token: bytes) -> bool:
+    """Whether it begins like AP-REQ, AP-REP or KRB-ERROR, bare or in the GSS-API framing."""
+    if token[:1] in (b"\x6e", b"\x6f", b"\x7e"):
+        return True
+    try:
+        framed = unwrap_gss(token)
+    except DecodeError:
+        return False
+    return framed is not None and framed[0] in KRB5_OIDS
+
+
+def parse_message(token: bytes) -> Message:
+    """One message. Raises `DecodeError`."""
+    inner = token
+    if (framed := unwrap_gss(token)) is not None:
+        inner = framed[1]
+        expected = _TOKEN_IDS.get(inner[:2])
+        if expected is None:
+            raise UnsupportedError(
+                f"token id {inner[:2].hex()} is not one of context establishment", field="krb5.tok_id"
+            )
+        inner = inner[2:]
+    outer = read(inner, 0, "krb5.message")
+    if outer.tag == 0x6E:
+        return _read_ap_req(outer)
+    if outer.tag == 0x6F:
+        fields = outer.only("krb5.ap_rep").fields("krb5.ap_rep")
+        return ApRep(outer.raw, _encrypted(_need(fields, 2, "krb5.ap_rep.enc_part")))
+    if outer.tag == 0x7E:
+        fields = outer.only("krb5.krb_error").fields("krb5.krb_error")
+        return KrbError(_need(fields, 6, "krb5.krb_error.error_code").integer("krb5.krb_error.error_code"))
+    raise MalformedError(f"tag {outer.tag:#04x} is no AP-REQ, AP-REP or KRB-ERROR", field="krb5.message")
+
+
+def _need(fields: dict[int, Piece], at: int, name: str) -> Piece:
+    if at not in fields:
+        raise MalformedError("is missing", field=name)
+    return fields[at]
+
+
+def _encrypted(piece: Piece) -> Encrypted:
+    fields = piece.fields("krb5.encrypted_data")
+    etype = _need(fields, 0, "krb5.etype").integer("krb5.etype")
+    kvno = fields[1].integer("krb5.kvno") if 1 in fields else None
+    return Encrypted(etype, kvno, _need(fields, 2, "krb5.cipher").octets("krb5.cipher"))
+
+
+def _principal(piece: Piece) -> str:
+    fields = piece.fields("krb5.principal_name")
+    names = _need(fields, 1, "krb5.name_string").expect(SEQUENCE, "krb5.name_string").children("krb5.name_string")
+    return "/".join(name.text("krb5.name_string") for name in names)
+
+
+def _key(piece: Piece) -> Key:
+    fields = piece.fields("krb5.encryption_key")
+    etype = _need(fields, 0, "krb5.keytype").integer("krb5.keytype")
+    return Key(etype, _need(fields, 1, "krb5.keyvalue").octets("krb5.keyvalue"))
+
+
+def _read_ap_req(outer: Piece) -> ApReq:
+    fields = outer.only("krb5.ap_req").fields("krb5.ap_req")
+    ticket = _need(fields, 3, "krb5.ticket").expect(0x61, "krb5.ticket").only("krb5.ticket").fields("krb5.ticket")
+    return ApReq(
+        raw=outer.raw,
+        realm=_need(ticket, 1, "krb5.ticket.realm").text("krb5.ticket.realm"),
+        service=_principal(_need(ticket, 2, "krb5.ticket.sname")),
+        ticket=_encrypted(_need(ticket, 3, "krb5.ticket.enc_part")),
+        authenticator=_encrypted(_need(fields, 4, "krb5.authenticator")),
+    )
+
+
+def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
+    """The inside of the ticket, if `key` is the service's. Raises `DecodeError` where the inside is not readable."""
+    plain = key.decrypt(_USAGE_TICKET, request.ticket.cipher) if key.etype == request.ticket.etype else None
+    if plain is None:
+        return None
+    # What follows the value is padding of ciphers that need it.
+    fields = read(plain, 0, "krb5.enc_ticket_part").expect(0x63, "krb5.enc_ticket_part")
+    inside = fields.only("krb5.enc_ticket_part").fields("krb5.enc_ticket_part")
+    return TicketPart(
+        session_key=_key(_need(inside, 1, "krb5.enc_ticket_part.key")),
+        client=_principal(_need(inside, 3, "krb5.enc_ticket_part.cname")),
+        realm=_need(inside, 2, "krb5.enc_ticket_part.crealm").text("krb5.enc_ticket_part.crealm"),
+    )
+
+
+def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | None:
+    """The inside of the authenticator, if the ticket's session key opens it."""
+    plain = session_key.decrypt(_USAGE_AUTHENTICATOR, request.authenticator.cipher)
+    if plain is None:
+        return None
+    outer = read(plain, 0, "krb5.authenticator").expect(0x62, "krb5.authenticator")
+    inside = outer.only("krb5.authenticator").fields("krb5.authenticator")
+    return AuthenticatorPart(
+        subkey=_key(inside[6]) if 6 in inside else None,
+        client=_principal(_need(inside, 2, "krb5.authenticator.cname")),
+        realm=_need(inside, 1, "krb5.authenticator.crealm").text("krb5.authenticator.crealm"),
+    )
+
+
+def open_ap_rep(reply: ApRep, session_key: Key) -> tuple[bool, Key | None]:
+    """Whether the session key opens the reply, and the acceptor's subkey, if it chose one."""
+    plain = session_key.decrypt(_USAGE_AP_REP, reply.part.cipher)
+    if plain is None:
+        return False, None
+    outer = read(plain, 0, "krb5.enc_ap_rep_part").expect(0x7B, "krb5.enc_ap_rep_part")
+    inside = outer.only("krb5.enc_ap_rep_part").fields("krb5.enc_ap_rep_part")
+    return True, _key(inside[2]) if 2 in inside else None
