@@ -1,0 +1,54 @@
+"""The cursor reads what is there and says where it stopped."""
+
+import pytest
+
+from analyzer.core.cursor import Cursor
+from analyzer.core.errors import MalformedError, TruncatedError
+
+
+def test_integers_follow_the_byte_order() -> None:
+    data = bytes.fromhex("0102 01020304 0102030405060708 ff")
+    little, big = Cursor(data), Cursor(data, order="big")
+    assert (little.u16("a"), little.u32("b"), little.u64("c"), little.u8("d")) == (0x201, 0x4030201, 0x807060504030201, 255)
+    assert (big.u16("a"), big.u32("b")) == (0x102, 0x1020304)
+
+
+def test_guids_are_mixed_endian() -> None:
+    raw = bytes.fromhex("c5865adac2124349ab307f74a813d853")
+    assert Cursor(raw).guid("uuid") == "da5a86c5-12c2-4943-ab30-7f74a813d853"
+
+
+def test_reading_past_the_end_names_field_and_place() -> None:
+    cursor = Cursor(b"abc")
+    cursor.u16("first")
+    with pytest.raises(TruncatedError, match=r"second at byte 2: 4 bytes wanted, 1 left"):
+        cursor.u32("second")
+
+
+def test_a_window_confines_and_must_be_used_up() -> None:
+    cursor = Cursor(b"abcdef")
+    with pytest.raises(TruncatedError), cursor.window("w", 2):
+        cursor.u32("too much")
+    cursor = Cursor(b"abcdef")
+    with pytest.raises(MalformedError, match="1 bytes left over"), cursor.window("w", 3):
+        cursor.u16("too little")
+    assert cursor.stop == 6
+
+
+def test_a_window_larger_than_its_container_does_not_open() -> None:
+    with pytest.raises(TruncatedError), Cursor(b"ab").window("w", 3):
+        pytest.fail("opened")
+
+
+def test_utf16_ends_at_its_first_nul_and_keeps_lone_surrogates() -> None:
+    assert Cursor("ab\0cd".encode("utf-16-le")).utf16("name") == "ab"
+    assert Cursor(b"\x00\xd8a\x00").utf16("name") == "\ud800a"
+    assert Cursor("ab".encode("utf-16-be"), order="big").utf16("name") == "ab"
+
+
+def test_alignment_counts_from_its_base() -> None:
+    cursor = Cursor(bytes(16), 3)
+    cursor.align(4)
+    assert cursor.pos == 4
+    cursor.align(8, base=1)
+    assert cursor.pos == 9

@@ -1,0 +1,80 @@
+"""Bytes keep their address through slicing, joining and replacing."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.core.traced import Extent, TracedBuffer, TracedBytes, untraced
+
+
+def frames(*texts: bytes) -> list[TracedBytes]:
+    """One piece of bytes a frame; frame n holds its piece from offset 10n on."""
+    return [TracedBytes.of_frame(text, number, 10 * number, number * 1000) for number, text in enumerate(texts, 1)]
+
+
+def test_a_slice_leads_to_its_frame_and_offset() -> None:
+    (piece,) = frames(b"abcdef")
+    assert piece[2:4].data == b"cd"
+    assert piece.origin(2, 4) == (Extent(1, 12, 2),)
+
+
+def test_joined_bytes_lead_back_to_each_part() -> None:
+    whole = TracedBytes.join(frames(b"abc", b"def", b"ghi"))
+    assert whole.data == b"abcdefghi"
+    assert whole.origin(2, 7) == (Extent(1, 12, 1), Extent(2, 20, 3), Extent(3, 30, 1))
+    assert whole[4:5].frames == (2,)
+    assert (whole.first_time_ns, whole.last_time_ns) == (1000, 3000)
+
+
+def test_equal_length_replacement_keeps_every_address() -> None:
+    opened = TracedBytes.join(frames(b"abc", b"def")).replaced(b"ABCDEF", "unseal")
+    assert opened.origin(3, 6) == (Extent(2, 20, 3),)
+    assert opened.steps == ("unseal",)
+
+
+def test_replacement_of_another_length_leads_back_to_all_of_it() -> None:
+    grown = TracedBytes.join(frames(b"abc", b"def")).replaced(b"x" * 100, "decompress")
+    assert grown[50:51].frames == (1, 2)
+    assert grown[5:5].frames == ()
+
+
+def test_neighbouring_runs_of_one_frame_are_one_extent() -> None:
+    (piece,) = frames(b"abcdef")
+    assert TracedBytes.join([piece[:2], piece[2:5]]).origin(0, 5) == (Extent(1, 10, 5),)
+
+
+def test_untraced_bytes_have_no_frames() -> None:
+    assert untraced(b"abc").frames == ()
+    assert untraced(b"abc").first_time_ns is None
+
+
+def test_steps_of_all_parts_are_kept_once() -> None:
+    first, second = frames(b"abc", b"def")
+    joined = TracedBytes.join([first.replaced(b"ABC", "one"), second.replaced(b"DEF", "one").replaced(b"ghi", "two")])
+    assert joined.steps == ("one", "two")
+
+
+@given(st.lists(st.binary(max_size=9), max_size=8), st.data())
+def test_what_a_buffer_gives_is_what_it_was_given(pieces: list[bytes], data: st.DataObject) -> None:
+    buffer = TracedBuffer()
+    for piece in frames(*pieces):
+        buffer.append(piece)
+    whole = TracedBytes.join(frames(*pieces))
+    cut = data.draw(st.integers(0, len(whole)))
+    assert buffer.peek(cut) == whole.data[:cut]
+    assert buffer.take(cut) == whole[:cut]
+    assert len(buffer) == len(whole) - cut
+    assert buffer.take_all() == whole[cut:]
+
+
+@given(st.lists(st.binary(max_size=9), min_size=1, max_size=6), st.data())
+def test_any_slice_of_any_slice_leads_to_the_same_bytes(pieces: list[bytes], data: st.DataObject) -> None:
+    whole = TracedBytes.join(frames(*pieces))
+    start = data.draw(st.integers(0, len(whole)))
+    stop = data.draw(st.integers(start, len(whole)))
+    part = whole[start:stop]
+    inner = data.draw(st.integers(0, len(part)))
+    back = b"".join(
+        pieces[extent.frame - 1][extent.start - 10 * extent.frame :][: extent.length]
+        for extent in part.origin(inner, len(part))
+    )
+    assert back == whole.data[start:stop][inner:]
