@@ -1,0 +1,175 @@
+"""Doorway to the parsers in `_generated/`: a spec's name in, its compiled class and its description out.
+
+The compiler writes modules that import each other by bare name (`import ms_dtyp`). Both sets (`plain` and `positions`) have
+the same names, so each module is loaded with an import of its own that looks among its siblings first; nothing is put on
+`sys.path` or under bare names into `sys.modules`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+GENERATED = Path(__file__).parent / "_generated"
+Flavour = Literal["plain", "positions"]
+
+
+class _SiblingLoader(SourceFileLoader):
+    """Runs a generated module so that `import name` finds the generated module of that name."""
+
+    def __init__(self, fullname: str, path: str, flavour: Flavour) -> None:
+        super().__init__(fullname, path)
+        self._flavour: Flavour = flavour
+
+    def exec_module(self, module: ModuleType) -> None:
+        def importing(
+            name: str,
+            globals: Mapping[str, object] | None = None,
+            locals: Mapping[str, object] | None = None,
+            fromlist: Sequence[str] | None = (),
+            level: int = 0,
+        ) -> ModuleType:
+            if level == 0 and name in spec_texts():
+                return _module(self._flavour, name)
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": importing}
+        super().exec_module(module)
+
+
+@cache
+def _module(flavour: Flavour, name: str) -> ModuleType:
+    fullname = f"{__package__}._generated.{flavour}.{name}"
+    path = str(GENERATED / flavour / f"{name}.py")
+    loader = _SiblingLoader(fullname, path, flavour)
+    spec = ModuleSpec(fullname, loader, origin=path)
+    spec.has_location = True
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def _camel(name: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+@cache
+def parser(name: str, flavour: Flavour) -> Any:
+    """The compiled class of a spec."""
+    return getattr(_module(flavour, name), _camel(name))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field as its description has it. `flags` and `names` map numbers to (spelling, explanation)."""
+
+    name: str
+    spelling: str
+    doc: str
+    encoding: str | None
+    meaning: str | None
+    names: Mapping[int, tuple[str, str]] | None
+    flags: Mapping[int, tuple[str, str]] | None
+    lazy: bool
+
+    @property
+    def is_filler(self) -> bool:
+        """Padding, alignment and their like, which carry nothing."""
+        return self.spelling.startswith("(") and self.encoding is None and self.meaning is None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSpec:
+    """One type: its path (`ms_pcq_perf_data.block`), the specification's spelling, and its fields in order."""
+
+    path: str
+    spelling: str
+    doc_ref: str
+    fields: tuple[FieldSpec, ...]
+
+
+@cache
+def spec_texts() -> dict[str, Any]:
+    """Every description in `ksy/`, by name."""
+    loaded: dict[str, Any] = json.loads((GENERATED / "specs.json").read_text("utf-8"))
+    return loaded
+
+
+def enum_names(where: str) -> dict[int, tuple[str, str]]:
+    """A value table, `ms_pcq::counter_type`: number to spelling and explanation."""
+    *path, last = where.split("::")
+    node = spec_texts()[path[0]]
+    for step in path[1:]:
+        node = node["types"][step]
+    made = {}
+    for number, entry in node["enums"][last].items():
+        if isinstance(entry, dict):
+            made[int(number)] = (str(entry.get("-orig-id", entry["id"])), str(entry.get("doc", "")))
+        else:
+            made[int(number)] = (str(entry), "")
+    return made
+
+
+def _enum_of(entry: Any, path: tuple[str, ...], key: str) -> dict[int, tuple[str, str]] | None:
+    """The table a field names, looked up from the field's type outwards, as the compiler does."""
+    if key not in entry:
+        return None
+    name = str(entry[key])
+    if "::" in name:
+        return enum_names(name)
+    for depth in range(len(path), 0, -1):
+        try:
+            return enum_names("::".join((*path[:depth], name)))
+        except KeyError:
+            continue
+    return None
+
+
+def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> FieldSpec:
+    return FieldSpec(
+        name=name,
+        spelling=str(entry.get("-orig-id", name)),
+        doc=str(entry.get("doc", "")).strip(),
+        encoding=entry.get("-encoding"),
+        meaning=entry.get("-meaning"),
+        names=_enum_of(entry, path, "enum"),
+        flags=_enum_of(entry, path, "-flags"),
+        lazy=lazy,
+    )
+
+
+@cache
+def types() -> dict[str, TypeSpec]:
+    """Every type by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
+    found: dict[str, TypeSpec] = {}
+
+    def visit(node: Any, path: tuple[str, ...]) -> None:
+        fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
+        # Calculated instances are no bytes of their own; positioned ones are.
+        fields += [
+            _field(name, entry, path, lazy=True)
+            for name, entry in node.get("instances", {}).items()
+            if "value" not in entry
+        ]
+        found[".".join(map(_camel, path))] = TypeSpec(
+            ".".join(path), str(node.get("-orig-id", "")), str(node.get("doc-ref", "")), tuple(fields)
+        )
+        for name, inner in node.get("types", {}).items():
+            visit(inner, (*path, name))
+
+    for name, node in spec_texts().items():
+        visit(node, (name,))
+    return found
+
+
+def type_of(compiled: Any) -> TypeSpec:
+    """The description of a compiled object's type."""
+    return types()[type(compiled).__qualname__]

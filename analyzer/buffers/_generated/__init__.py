@@ -1,0 +1,1 @@
+"""What ksy/compile.py writes; see ksy/."""

@@ -1,0 +1,77 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+import ms_dtyp
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class MsPcqIdentifierList(KaitaiStruct):
+    """What a query consists of (PerflibV2QueryCounterInfo), what to add to it or take from it and what became of
+    that (PerflibV2ValidateCounters, request and response).
+    
+    .. seealso::
+       MS-PCQ revision 13.0 sections 3.1.4.1.5 and 3.1.4.1.7
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(MsPcqIdentifierList, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.identifiers = []
+        i = 0
+        while not self._io.is_eof():
+            self.identifiers.append(MsPcqIdentifierList.Identifier(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.identifiers)):
+            pass
+            self.identifiers[i]._fetch_instances()
+
+
+    class Identifier(KaitaiStruct):
+        """One counter, or several by wildcard. `size` counts the name and its padding; 40 means there is no name.
+        
+        .. seealso::
+           MS-PCQ revision 13.0 section 2.2.4.6
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(MsPcqIdentifierList.Identifier, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.counterset_guid = ms_dtyp.MsDtyp.Guid(self._io)
+            self.status = self._io.read_u4le()
+            self.size = self._io.read_u4le()
+            if not self.size >= 40:
+                raise kaitaistruct.ValidationLessThanError(40, self.size, self._io, u"/types/identifier/seq/2")
+            self.counter_id = self._io.read_u4le()
+            self.instance_id = self._io.read_u4le()
+            self.index = self._io.read_u4le()
+            self.reserved = self._io.read_u4le()
+            if self.size != 40:
+                pass
+                self.name = self._io.read_bytes(self.size - 40)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.counterset_guid._fetch_instances()
+            if self.size != 40:
+                pass
+
+
+
+

@@ -1,0 +1,31 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class MsPcqString(KaitaiStruct):
+    """Name or description of a counterset, or the name of its provider.
+    
+    .. seealso::
+       MS-PCQ revision 13.0 section 3.1.4.1.2
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(MsPcqString, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.string = (self._io.read_bytes_term_multi(b"\x00\x00", False, True, False)).decode(u"UTF-16LE")
+        self.padding = self._io.read_bytes_full()
+
+
+    def _fetch_instances(self):
+        pass
+
+

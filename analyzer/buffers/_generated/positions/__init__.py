@@ -1,0 +1,1 @@
+"""Parsers compiled from ksy/, which record where each field was read."""

@@ -1,0 +1,257 @@
+"""Compiled objects in, plain values out; their positions and exceptions become ours.
+
+A compiled object reads from a stream that is either its parent's or one of its own (a substream). Positions it recorded
+count from the start of its stream; here they count from the start of the buffer. A failed read leaves the objects read so far in
+place, and the place of the failure is the last field that was begun.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kaitaistruct import (
+    EndOfStreamError,
+    KaitaiStruct,
+    KaitaiStructError,
+    ValidationFailedError,
+    ValidationGreaterThanError,
+    ValidationLessThanError,
+    ValidationNotEqualError,
+    ValidationNotInEnumError,
+)
+
+from analyzer.buffers._compiled import FieldSpec, type_of
+from analyzer.buffers.text import code_page_text, utf16_text
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+
+JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
+
+# What compiled parsers raise on bytes that disagree with their description. ValueError covers texts that cannot be
+# decoded and lengths below zero.
+TROUBLE = (KaitaiStructError, EOFError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
+
+    big_endian: bool = False
+    code_page: int = 0
+
+
+def is_guid(value: Any) -> bool:
+    """Whether an object is a GUID or UUID."""
+    return type(value).__qualname__ in ("MsDtyp.Guid", "Ndr.Uuid")
+
+
+def guid_of(value: Any) -> str:
+    """The text of a compiled GUID or UUID."""
+    tail = value.data4.hex()
+    return f"{value.data1:08x}-{value.data2:04x}-{value.data3:04x}-{tail[:4]}-{tail[4:]}"
+
+
+def scalar_of(field: FieldSpec, value: bytes, reading: Reading) -> str | int:
+    """What the bytes of a field say."""
+    if field.meaning == "counter-value":
+        return counter_value(value, big_endian=reading.big_endian)
+    if field.encoding == "code-page":
+        if reading.code_page:
+            return code_page_text(value, reading.code_page)
+        return utf16_text(value, big_endian=reading.big_endian)
+    if field.encoding is not None:
+        return utf16_text(value, big_endian=reading.big_endian and field.encoding != "UTF-16LE")
+    return value.hex()
+
+
+def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
+    """A raw value: 4 or 8 bytes are an unsigned integer, anything else text (MS-PCQ 2.2.4.9)."""
+    if len(value) in (4, 8):
+        return int.from_bytes(value, "big" if big_endian else "little")
+    return utf16_text(value, big_endian=big_endian)
+
+
+def reading_of(compiled: Any, reading: Reading) -> Reading:
+    """The reading inside `compiled`: some objects announce their byte order or code page."""
+    order = getattr(compiled, "is_big_endian", None)
+    page = getattr(compiled, "code_page", None)
+    if order is None and page is None:
+        return reading
+    return Reading(
+        reading.big_endian if order is None else bool(order), reading.code_page if page is None else int(page)
+    )
+
+
+def plain_value(compiled: Any, reading: Reading) -> dict[str, JsonValue]:
+    """The tree of a whole object. Fillers are left out, absent optional fields are None."""
+    tree: dict[str, JsonValue] = {}
+    TreeFiller().fill(compiled, tree, reading)
+    return tree
+
+
+class LazyError(Exception):
+    """A field that is read on demand could not be; the cause is the parser's exception."""
+
+    def __init__(self, compiled: Any, field: str) -> None:
+        super().__init__(field)
+        self.compiled = compiled
+        self.field = field
+
+
+class TreeFiller:
+    """Writes what compiled objects hold into trees, in order, so that what stands before trouble stays.
+
+    `unfinished` are the objects in which reading ended, by identity; their fields that were never reached are left out.
+    """
+
+    def __init__(self, unfinished: frozenset[int] = frozenset()) -> None:
+        self._unfinished = unfinished
+
+    def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Reading) -> None:
+        reading = reading_of(compiled, reading)
+        cut = id(compiled) in self._unfinished
+        for field in type_of(compiled).fields:
+            if cut and (field.lazy or field.name not in compiled._debug):
+                continue
+            try:
+                value = getattr(compiled, field.name, None)
+            except TROUBLE as error:
+                raise LazyError(compiled, field.name) from error
+            if field.is_filler and isinstance(value, bytes | None):
+                continue
+            if cut and not hasattr(compiled, field.name):
+                continue
+            self._put(tree, field, value, reading)
+
+    def _put(self, tree: dict[str, JsonValue], field: FieldSpec, value: Any, reading: Reading) -> None:
+        if isinstance(value, list):
+            items: list[JsonValue] = []
+            tree[field.name] = items
+            for item in value:
+                if isinstance(item, KaitaiStruct):
+                    self._put_object(items, item, reading)
+                else:
+                    items.append(scalar_of(field, item, reading) if isinstance(item, bytes) else _number(item))
+        elif isinstance(value, KaitaiStruct):
+            slot: list[JsonValue] = []
+            try:
+                self._put_object(slot, value, reading)
+            finally:
+                if slot:
+                    tree[field.name] = slot[0]
+        elif isinstance(value, bytes):
+            tree[field.name] = scalar_of(field, value, reading)
+        else:
+            tree[field.name] = _number(value)
+
+    def _put_object(self, items: list[JsonValue], value: Any, reading: Reading) -> None:
+        if is_guid(value):
+            if id(value) not in self._unfinished:
+                items.append(guid_of(value))
+            return
+        inner: dict[str, JsonValue] = {}
+        items.append(inner)
+        self.fill(value, inner, reading)
+
+
+def _number(value: Any) -> JsonValue:
+    if value is None or isinstance(value, str):
+        return value
+    return int(value)
+
+
+def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
+    """The DecodeError for an exception that ended reading the root object `compiled`, of `size` bytes."""
+    path = broken_path(compiled)
+    return translated(error, ".".join(name for name, _, _ in path), path[-1][1] if path else 0, size)
+
+
+def lazily_located(compiled: Any, error: LazyError, size: int) -> DecodeError:
+    """The DecodeError for a field of some object below `compiled` that could not be read on demand."""
+    assert error.__cause__ is not None
+    for path, node, base in walk(compiled, "", 0):
+        if node is error.compiled:
+            place = node._debug.get(f"_m_{error.field}", {})
+            at = base + place["start"] if "start" in place else base
+            return translated(error.__cause__, f"{path}.{error.field}".lstrip("."), min(at, size), size)
+    return translated(error.__cause__, error.field, 0, size)
+
+
+def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
+    """Every object below `compiled` with its path and where its stream begins, the root first."""
+    yield path, compiled, base
+    for name, place in compiled._debug.items():
+        if name.startswith("_m_"):
+            name = name[3:]
+        child = getattr(compiled, name, None)
+        places = place["arr"] if isinstance(child, list) else [place]
+        for number, item in enumerate(child if isinstance(child, list) else [child]):
+            if not isinstance(item, KaitaiStruct):
+                break
+            step = f"{path}.{name}" if child is item else f"{path}.{name}[{number}]"
+            inner = base if item._io is compiled._io else base + places[number]["start"]
+            yield from walk(item, step.lstrip("."), inner)
+
+
+def broken_path(root: Any) -> list[tuple[str, int, Any]]:
+    """From the root down to the field at which reading ended: its name, its offset in the buffer, and the object it is in."""
+    path: list[tuple[str, int, Any]] = []
+    node, base = root, 0
+    while True:
+        begun = [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]
+        if not begun:
+            return path
+        name, place = begun[-1]
+        child = getattr(node, name, None)
+        at = place["start"]
+        if isinstance(child, list) and "end" not in place and place["arr"]:
+            number = len(place["arr"]) - 1
+            at = place["arr"][number]["start"]
+            name = f"{name}[{number}]"
+            child = child[number] if number < len(child) else None
+        path.append((name, base + at, node))
+        if not isinstance(child, KaitaiStruct) or "end" in place:
+            return path
+        if child._io is not node._io:
+            base += at
+        node = child
+
+
+def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:
+    """Our error for the parser's."""
+    if isinstance(error, EndOfStreamError):
+        if error.bytes_available == 0 and "terminator" in str(error):
+            return TruncatedError("no terminator before the end", field=field, start=start, stop=stop)
+        return TruncatedError(
+            f"{error.bytes_needed} bytes wanted, {error.bytes_available} left", field=field, start=start, stop=stop
+        )
+    if isinstance(error, EOFError):
+        return TruncatedError("the bytes end here", field=field, start=start, stop=stop)
+    if isinstance(error, UnicodeDecodeError):
+        return MalformedError(f"not {error.encoding} text: {error.reason}", field=field, start=start, stop=stop)
+    if isinstance(error, ValidationFailedError):
+        return MalformedError(_disagreement(error), field=field, start=start, stop=stop)
+    below_zero = re.search(r"invalid (?:position )?(-\d+)", str(error))
+    return MalformedError(
+        f"a length or offset of {below_zero[1]}" if below_zero else "not a possible value",
+        field=field,
+        start=start,
+        stop=stop,
+    )
+
+
+def _disagreement(error: Any) -> str:
+    actual = error.actual
+    said = actual.hex() if isinstance(actual, bytes) else f"{actual:d}" if isinstance(actual, int) else "the value"
+    if isinstance(error, ValidationLessThanError):
+        return f"{said} is below {error.min}"
+    if isinstance(error, ValidationGreaterThanError):
+        return f"{said} is above {error.max}"
+    if isinstance(error, ValidationNotEqualError):
+        expected = error.expected.hex() if isinstance(error.expected, bytes) else error.expected
+        return f"{said} where only {expected} is allowed"
+    if isinstance(error, ValidationNotInEnumError):
+        return f"{said} is none of the values defined"
+    return f"{said} is not allowed here"

@@ -1,0 +1,136 @@
+"""Buffers of both generations: a kind and bytes in, a tree of plain values out, keyed by the ids in `ksy/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from kaitaistruct import BytesIO, KaitaiStream
+
+from analyzer.buffers._compiled import Flavour, parser
+from analyzer.buffers.adapt import (
+    TROUBLE,
+    JsonValue,
+    LazyError,
+    Reading,
+    TreeFiller,
+    broken_path,
+    lazily_located,
+    located,
+    plain_value,
+)
+from analyzer.buffers.readings import id_paddings, string_table_base, without_unpaired
+from analyzer.core.errors import DecodeError
+
+BufferKind = Literal[
+    "guids",
+    "counterset-info",
+    "counter-info",
+    "string",
+    "string-table",
+    "guid",
+    "instances",
+    "identifiers",
+    "perf-data",
+    "winperf",
+    "name-table",
+]
+KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
+SPECS: dict[BufferKind, str] = {
+    "guids": "ms_pcq_guid_list",
+    "counterset-info": "ms_pcq_counterset_info",
+    "counter-info": "ms_pcq_counter_info",
+    "string": "ms_pcq_string",
+    "string-table": "ms_pcq_string_table",
+    "guid": "ms_pcq_provider_guid",
+    "instances": "ms_pcq_instance_list",
+    "identifiers": "ms_pcq_identifier_list",
+    "perf-data": "ms_pcq_perf_data",
+    "winperf": "winperf",
+    "name-table": "name_table",
+}
+# Kinds whose text the compiled parsers decode themselves, and strictly.
+_STRICT_TEXT: dict[BufferKind, int] = {"string": 0, "string-table": 8, "name-table": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class BufferDecode:
+    """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen."""
+
+    kind: BufferKind
+    tree: dict[str, JsonValue]
+    consumed: int
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a buffer is to be parsed: the parameters its description takes, decided from the data."""
+
+    kind: BufferKind
+    data: bytes
+    arguments: tuple[Any, ...]
+    reading: Reading
+    notes: tuple[str, ...]
+
+    def fresh(self, flavour: Flavour) -> Any:
+        """A compiled object over the data; the plain flavour reads at once, the other when told."""
+        return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
+
+
+def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
+    """Chooses between readings where there are several."""
+    if kind == "guids":
+        return Plan(kind, data, (bool(big_endian),), Reading(bool(big_endian)), ())
+    if kind == "perf-data":
+        paddings, notes = id_paddings(data)
+        return Plan(kind, data, (paddings,), Reading(), tuple(notes))
+    arguments: tuple[Any, ...] = ()
+    notes = []
+    if kind == "string-table":
+        base, notes = string_table_base(data)
+        arguments = (base,)
+    if kind in _STRICT_TEXT:
+        start = _STRICT_TEXT[kind]
+        if kind == "string-table":
+            start = min(8 + 8 * int.from_bytes(data[4:8], "little"), len(data))
+        replaced = without_unpaired(data, start)
+        if replaced is not None:
+            data = replaced
+            notes.append("unpaired surrogates are shown as U+FFFD")
+    return Plan(kind, data, arguments, Reading(bool(big_endian)), tuple(notes))
+
+
+def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
+    """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
+    plan = plan_for(kind, data, big_endian)
+    try:
+        compiled = plan.fresh("plain")
+        tree = plain_value(compiled, plan.reading)
+        return BufferDecode(kind, tree, compiled._io.pos(), None, plan.notes)
+    except (*TROUBLE, LazyError):
+        return _damaged(plan)
+
+
+def _damaged(plan: Plan) -> BufferDecode:
+    """The same with recorded positions, which keeps what was read and says where it ended."""
+    compiled, problem = parse_positions(plan)
+    consumed = compiled._io.pos()
+    tree: dict[str, JsonValue] = {}
+    unfinished = frozenset(id(node) for _, _, node in broken_path(compiled)) if problem else frozenset()
+    try:
+        TreeFiller(unfinished).fill(compiled, tree, plan.reading)
+    except LazyError as error:
+        problem = lazily_located(compiled, error, len(plan.data))
+    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, plan.notes)
+
+
+def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:
+    """The compiled object with recorded positions, read as far as possible, and what ended it."""
+    compiled = plan.fresh("positions")
+    try:
+        compiled._read()
+    except TROUBLE as error:
+        return compiled, located(compiled, error, len(plan.data))
+    return compiled, None

@@ -1,0 +1,144 @@
+"""Where MS-PCQ can be read in two ways, the data decides: buffers in, the reading that fits them out.
+
+The padding after an odd number of counter ids (2.2.4 against 2.2.4.11) and the base of string offsets (2.2.4.4 against perflib.h).
+"""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+NO_STRING = 0xFFFFFFFF
+_DATA_HEADER, _BLOCK_HEADER = 48, 16
+_ODD = (2, 6)
+
+
+def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
+    """For each block of performance data, the uncounted bytes after its counter ids; and what is to be said about them.
+
+    An array of ids whose size is no multiple of 8 is followed by 4 bytes of padding that no size counts, or by none. The
+    reading that uses the block up is the right one; where neither does, the sizes are taken at their word.
+    """
+    paddings: list[int] = []
+    notes: list[str] = []
+    if len(data) < _DATA_HEADER:
+        return paddings, notes
+    at = _DATA_HEADER
+    for number in range(unpack_from("<I", data, 4)[0]):
+        if at + _BLOCK_HEADER > len(data):
+            break
+        kind, size = unpack_from("<II", data, at + 4)
+        stop = at + size
+        if size < _BLOCK_HEADER or stop > len(data):
+            break
+        padding = 0
+        if kind in _ODD and stop >= at + _BLOCK_HEADER + 8:
+            padding = _padding(data, at + _BLOCK_HEADER, stop, kind)
+        paddings.append(padding)
+        if padding:
+            notes.append(f"block {number}: {padding} bytes of padding after the counter ids are counted by no size")
+        elif kind in _ODD and stop >= at + 24 and (at + 16 + unpack_from("<I", data, at + 16)[0]) % 8:
+            notes.append(
+                f"block {number}: the counter ids are not padded, what follows is not 8-aligned (MS-PCQ 2.2.4)"
+            )
+        at = stop
+    return paddings, notes
+
+
+def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
+    size, count = unpack_from("<II", data, start)
+    after = start + size
+    extra: int = -after % 8
+    if not extra or size < 8 or after > stop:
+        return 0
+    as_said = _left_over(data, after, stop, kind, count)
+    if as_said == 0:
+        return 0
+    padded = _left_over(data, after + extra, stop, kind, count)
+    if padded == 0:
+        return extra
+    if as_said is not None and as_said < 8:
+        return 0
+    return extra if padded is not None and padded < 8 else 0
+
+
+def _left_over(data: bytes, at: int, stop: int, kind: int, count: int) -> int | None:
+    """Bytes left when the values are read from `at` on; None where they cannot be."""
+    if kind == 2:
+        end = _values(data, at, stop, count)
+        return None if end is None else stop - end
+    if at + 8 > stop:
+        return None
+    position: int | None = at + 8
+    for _ in range(unpack_from("<I", data, at + 4)[0]):
+        if position is None or position + 8 > stop:
+            return None
+        size = unpack_from("<I", data, position)[0]
+        if size < 8 or position + size > stop:
+            return None
+        position = _values(data, position + size, stop, count)
+    return None if position is None else stop - position
+
+
+def _values(data: bytes, at: int, stop: int, count: int) -> int | None:
+    data_size: int
+    size: int
+    for _ in range(count):
+        if at + 8 > stop:
+            return None
+        data_size, size = unpack_from("<II", data, at)
+        if size < 8 + data_size or at + size > stop:
+            return None
+        at += size
+    return at
+
+
+def string_table_base(data: bytes) -> tuple[int, list[str]]:
+    """Where the offsets of a string table count from: 0 for its start, else the end of its headers; and a sentence on it."""
+    if len(data) < 8:
+        return 0, []
+    count = unpack_from("<I", data, 4)[0]
+    head = 8 + 8 * count
+    if head > len(data):
+        return min(head, NO_STRING), []
+    used = [offset for (offset,) in _offsets(data, count) if offset != NO_STRING]
+    if not used:
+        return head, []
+    if min(used) < head:
+        return head, ["offsets count from the end of the headers (MS-PCQ 2.2.4.4)"]
+    if min(used) == head:
+        return 0, ["offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)"]
+    if head + max(used) < len(data):
+        return head, ["offsets fit both readings; taken from the end of the headers (MS-PCQ 2.2.4.4)"]
+    return 0, ["offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)"]
+
+
+def _offsets(data: bytes, count: int) -> list[tuple[int]]:
+    return [unpack_from("<I", data, 12 + 8 * number) for number in range(count)]
+
+
+def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
+    """The same bytes with U+FFFD for each unpaired surrogate from `start` on; None where there is none.
+
+    Parsers compiled for zero-terminated UTF-16 refuse such text; of equal length, every offset stays true.
+    """
+    out = bytearray(data)
+    units = memoryview(data[start : start + ((len(data) - start) & ~1)]).cast("H")
+    changed, high = False, -1
+    for at, unit in enumerate(units):
+        if 0xD800 <= unit < 0xDC00:
+            if high >= 0:
+                out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
+                changed = True
+            high = at
+        elif 0xDC00 <= unit < 0xE000 and high >= 0:
+            high = -1
+        elif 0xDC00 <= unit < 0xE000:
+            out[start + 2 * at : start + 2 * at + 2] = b"\xfd\xff"
+            changed = True
+        elif high >= 0:
+            out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
+            changed, high = True, -1
+    if high >= 0:
+        out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
+        changed = True
+    return bytes(out) if changed else None

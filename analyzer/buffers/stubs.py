@@ -1,0 +1,123 @@
+"""RPC stubs of PerflibV2 and winreg: bytes in, parameters by their IDL names out (MS-PCQ 3.1.4.1; MS-RRP 3.1.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kaitaistruct import BytesIO, KaitaiStream
+
+from analyzer.buffers._compiled import parser, type_of
+from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid, located
+from analyzer.buffers.text import utf16_text
+from analyzer.core.errors import DecodeError
+
+Interface = Literal["perflib-v2", "winreg"]
+Side = Literal["request", "response"]
+_SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayLayout:
+    """The counts of the array that carries lpData; `offset` and `actual_count` are None for an array without them."""
+
+    max_count: int
+    offset: int | None
+    actual_count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StubDecode:
+    """A decoded stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its offset."""
+
+    params: dict[str, JsonValue]
+    data: bytes | None
+    data_start: int
+    status: int | None
+    consumed: int
+    layout: ArrayLayout | None
+    notes: tuple[str, ...]
+
+
+def decode_stub(
+    interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
+) -> StubDecode:
+    """Decodes a stub without authentication padding and verification trailer; raises a located DecodeError if it cannot."""
+    stub, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
+    body = getattr(stub, side)
+    found = _Found(Reading(big_endian))
+    found.visit(body)
+    return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
+
+
+def parse_stub(
+    interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool
+) -> tuple[Any, tuple[str, ...]]:
+    """The compiled object of a stub, with recorded positions, and what is to be said about it."""
+    stub, error = try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
+    if error is None:
+        return stub, ()
+    if interface == "perflib-v2" and side == "request" and opnum < 4:
+        # The IDL makes szMachine a reference pointer, which leaves nothing on the wire; a peer that took it for a unique
+        # one sends a referent first (MS-PCQ section 6; C706 14.3.10).
+        other, failed = try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=True)
+        if failed is None:
+            return other, ("szMachine is preceded by a referent, as if it were a unique pointer",)
+    raise error
+
+
+def try_stub(
+    interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool, has_referent: bool
+) -> tuple[Any, DecodeError | None]:
+    """The compiled object, as far as it could be read, and what ended it."""
+    stream = KaitaiStream(BytesIO(data))
+    arguments = [opnum, side == "response", ndr64, big_endian]
+    if interface == "perflib-v2":
+        arguments.append(has_referent)
+    stub = parser(_SPECS[interface], "positions")(*arguments, stream)
+    try:
+        stub._read()
+    except TROUBLE as error:
+        return stub, located(stub, error, len(data))
+    if not hasattr(stub, side) or isinstance(getattr(stub, side), bytes):
+        return stub, DecodeError(f"opnum {opnum} is not described", field="opnum")
+    return stub, None
+
+
+class _Found:
+    """Gathers parameters from a compiled stub."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.params: dict[str, JsonValue] = {}
+        self.data: bytes | None = None
+        self.data_start = 0
+        self.status: int | None = None
+        self.layout: ArrayLayout | None = None
+
+    def visit(self, body: Any) -> None:
+        for field in type_of(body).fields:
+            value = getattr(body, field.name, None)
+            if field.name == "status":
+                self.status = value
+            elif field.spelling == "lpData":
+                self._array(value)
+            elif not field.is_filler:
+                self.params[field.spelling] = self._value(value)
+
+    def _array(self, array: Any) -> None:
+        self.data = array.data
+        self.data_start = array._debug["data"]["start"]
+        self.layout = ArrayLayout(array.max_count, getattr(array, "offset", None), getattr(array, "actual_count", None))
+
+    def _value(self, value: Any) -> JsonValue:
+        if value is None or isinstance(value, int):
+            return None if value is None else int(value)
+        if is_guid(value):
+            return guid_of(value)
+        kind = type(value).__qualname__
+        if kind == "Ndr.ContextHandle":
+            return {"attributes": value.attributes, "uuid": guid_of(value.uuid)}
+        if kind == "MsPcqStubs.MachineName":
+            return utf16_text(value.string.data, big_endian=self.reading.big_endian)
+        raise TypeError(kind)

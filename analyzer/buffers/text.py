@@ -1,0 +1,33 @@
+"""Text as Windows keeps it: 16-bit units or single bytes up to the first NUL in, text that every renderer can print out.
+
+Unpaired surrogates are legal in names of instances (any 16-bit unit is) but not in UTF-8; they are shown as their two
+bytes, `\\x00\\xd8`, so that two different names stay different.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+
+def utf16_text(data: bytes, *, big_endian: bool = False) -> str:
+    """UTF-16 through the first NUL; an odd byte at the end is ignored."""
+    return data[: utf16_length(data)].decode("utf-16-be" if big_endian else "utf-16-le", "backslashreplace")
+
+
+def utf16_length(data: bytes) -> int:
+    """Bytes before the first NUL unit, an even number."""
+    at = data.find(b"\0\0")
+    while at != -1 and at % 2:
+        at = data.find(b"\0\0", at + 1)
+    return at if at != -1 else len(data) & ~1
+
+
+def code_page_text(data: bytes, code_page: int) -> str:
+    """Single-byte text through the first NUL, in a Windows code page where Python knows it, else Latin-1."""
+    raw = data.partition(b"\0")[0]
+    name = f"cp{code_page}"
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        name = "latin-1"
+    return raw.decode(name, "backslashreplace")
