@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up what a make target needs, says on standard error what it does, and in one sentence what it could not do.
 #   setup.sh package   a virtual environment with the package in it
-#   setup.sh tests     also the developers' tools, tshark, node and the compiler of ksy/
+#   setup.sh tests     also the developers' tools, tshark, and node, with which ksy/compile.py fetches its compiler
 # Debian packages are installed by root or where sudo asks for no password. With CI set, whatever is missing is an error.
 set -eu
 
@@ -90,11 +90,6 @@ tests)
         lacking "tshark is missing and cannot be installed from here: the tests in tests/test_against_tshark.py will be skipped ('apt-get install tshark' as root)."
     { command -v node >/dev/null && command -v npm >/dev/null; } || debian nodejs npm ||
         lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
-    if command -v npm >/dev/null && [ ! ksy/node_modules/.package-lock.json -nt ksy/package-lock.json ]; then
-        say "installing the compiler of ksy/"
-        npm ci --prefix ksy --no-audit --no-fund --loglevel=error </dev/null >&2 ||
-            lacking "npm could not install the compiler of ksy/: the specifications are not compiled anew and compared."
-    fi
     ;;
 *)
     die "usage: scripts/setup.sh package|tests"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs a command that needs the compiler of ksy/; where it could not be installed, says so instead (and fails in CI).
+# Runs a command that needs the compiler of ksy/; where there is no node to run it, says so instead (and fails in CI).
 set -eu
 
-if command -v node >/dev/null && [ -d ksy/node_modules/kaitai-struct-compiler ]; then
+if command -v node >/dev/null && command -v npm >/dev/null; then
     exec "$@"
 fi
-echo "NOT RUN, the compiler of ksy/ is missing: $*" >&2
+echo "NOT RUN, node and npm are missing: $*" >&2
 [ -z "${CI:-}" ]
