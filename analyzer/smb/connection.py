@@ -4,11 +4,23 @@ then the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIF
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Literal
 
-from analyzer.core.errors import DecodeError
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
-from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Framing, Lost, Message, NetbiosNames
+from analyzer.smb.compression import OutputLimitError, decompress_message
+from analyzer.smb.framing import (
+    COMPRESSION_MAGIC,
+    SMB1_MAGIC,
+    SMB2_MAGIC,
+    TRANSFORM_MAGIC,
+    Framing,
+    Lost,
+    Message,
+    NetbiosNames,
+)
+from analyzer.smb.smb1 import Smb1Reader
 from analyzer.smb.smb2 import Shell, Smb2Reader
 from analyzer.smb.state import Link, World
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
@@ -28,6 +40,7 @@ class SmbConnection:
         self._link = Link(world, connection, client)
         self._framings: list[Framing | None] = [None, None]
         self._smb2 = Smb2Reader(self._link)
+        self._smb1 = Smb1Reader(self._link, self._smb2.leave, self._smb2.expect_negotiate)
 
     def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
         framing = self._framings[item.direction]
@@ -49,6 +62,7 @@ class SmbConnection:
                 for event in framing.finish():
                     yield from self._framed(1 if direction else 0, event)
         yield from self._smb2.finish()
+        self._smb1.finish()
         for session in list(self._link.sessions.values()):
             yield from self._smb2.leave(session)
 
@@ -56,8 +70,12 @@ class SmbConnection:
         if isinstance(event, Message):
             try:
                 yield from self._message(direction, event)
+            except OutputLimitError as error:
+                yield Problem("limit", "smb", event.frames, str(error))
+                yield from self._smb2.lost_data(direction, event.frames, str(error))
             except DecodeError as error:
                 yield Problem.of("smb", error, event.frames)
+                yield from self._smb2.lost_data(direction, event.frames, event.reason or str(error))
         elif isinstance(event, Lost):
             yield from self._smb2.flush()
             yield from self._smb2.lost_data(direction, event.frames, event.reason)
@@ -78,5 +96,15 @@ class SmbConnection:
                 return
             message, shell = opened
             magic = message.head.data[:4]
+        if magic == COMPRESSION_MAGIC:
+            if not message.whole:
+                raise TruncatedError("a compressed message is not whole in the capture", field="message")
+            message = Message.of(decompress_message(message.head))
+            shell = replace(shell, compressed=True)
+            magic = message.head.data[:4]
         if magic == SMB2_MAGIC:
             yield from self._smb2.feed(direction, message, shell)
+        elif magic == SMB1_MAGIC:
+            yield from self._smb1.feed(direction, message)
+        else:
+            raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)

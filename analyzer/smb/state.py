@@ -6,7 +6,7 @@ Sessions outlive messages and may span connections (multichannel); a `World` hol
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal
 
@@ -120,6 +120,9 @@ class Session:
         self.server = link.server
         self.connections = {link.connection.number}
         self.handshake: Handshake | None = None
+        self.plain_identity: Identity | None = None
+        self.client_os: str | None = None
+        self.server_os: str | None = None
         self.refused: int | None = None
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
@@ -143,7 +146,15 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        return self.handshake.identity if self.handshake is not None else Identity()
+        """Who, by the handshake; an SMB1 session's own words fill in the systems."""
+        found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
+        if self.client_os is None and self.server_os is None:
+            return found
+        return replace(
+            found,
+            os_version=found.os_version or self.server_os,
+            client_os_version=found.client_os_version or self.client_os,
+        )
 
     def seen(self, time_ns: int) -> None:
         self.first_time_ns = min(self.first_time_ns, time_ns)
@@ -267,6 +278,8 @@ class Session:
             return self.seal.door, self.seal.reason
         if self.opened:
             return Door.OPEN, None
+        if self.plain_identity is not None:
+            return Door.NOT_SEALED, None
         if self.handshake is None:
             return Door.NO_HANDSHAKE, "the session setup is not in the capture"
         return self.handshake.door, self.handshake.reason

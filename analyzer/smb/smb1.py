@@ -1,0 +1,570 @@
+"""SMB1 messages in, channel events out ([MS-CIFS] section 2.2.4, [MS-SMB] section 2.2.4).
+
+A message may chain several commands (AndX), each with its own words and bytes. Requests and answers meet by process and
+multiplex id. The data of a TRANSACTION may come in several messages either way; they are handed on as they come, placed by
+their displacement. Signatures (MD5 over a key and a running number) are counted, not checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
+
+from analyzer.auth import handshake
+from analyzer.auth.context import Handshake, Identity
+from analyzer.core.cursor import Cursor
+from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.events import Event, Problem
+from analyzer.core.guid import guid_text
+from analyzer.smb.events import ChannelGap, SmbInfo
+from analyzer.smb.framing import Message
+from analyzer.smb.state import Link, Open, OpenKind, Session, pipe_name
+from analyzer.tcp.events import Direction
+
+HEADER_LEN = 32
+CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26
+WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2C, 0x2D, 0x2E, 0x2F
+TREE_DISCONNECT, NEGOTIATE, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX = 0x71, 0x72, 0x73, 0x74, 0x75
+NT_CREATE_ANDX, LOCKING_ANDX, NO_ANDX = 0xA2, 0x24, 0xFF
+_ANDX = frozenset(
+    (LOCKING_ANDX, OPEN_ANDX, READ_ANDX, WRITE_ANDX, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX, NT_CREATE_ANDX)
+)
+
+FLAG_REPLY = 0x80
+FLAG2_SIGNED, FLAG2_NT_STATUS, FLAG2_UNICODE = 0x0004, 0x4000, 0x8000
+CAP_EXTENDED_SECURITY = 0x80000000
+STATUS_BUFFER_OVERFLOW, STATUS_MORE_PROCESSING_REQUIRED = 0x80000005, 0xC0000016
+# ERRDOS class with ERRmoredata, as the DOS form of an error lies in the status field.
+DOS_MORE_DATA = 0x01 | 234 << 16
+
+TRANS_RAW_WRITE, TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_CALL = 0x0031, 0x0026, 0x0036, 0x0037, 0x0054
+# Raw mode with start of message: the data begin with the length of the whole message ([MS-CIFS] 2.2.4.43.1).
+_WRITE_MODE_RAW_START = 0x000C
+
+MAX_PENDING = 8192
+_MAX_CHAIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    command: int
+    status: int
+    flags: int
+    flags2: int
+    tid: int
+    pid: int
+    uid: int
+    mid: int
+
+    @property
+    def is_response(self) -> bool:
+        return bool(self.flags & FLAG_REPLY)
+
+    @property
+    def unicode(self) -> bool:
+        return bool(self.flags2 & FLAG2_UNICODE)
+
+    @property
+    def failed(self) -> bool:
+        if self.flags2 & FLAG2_NT_STATUS:
+            return self.status >> 30 == 3
+        return self.status not in (0, DOS_MORE_DATA, STATUS_BUFFER_OVERFLOW)
+
+
+@dataclass(slots=True)
+class Request:
+    """What an answer has to be read with."""
+
+    command: int
+    uid: int
+    tid: int
+    name: str | None = None
+    fid: int | None = None
+    subcommand: int | None = None
+    opened: Open | None = None
+    sent: int = 0
+    answered: int = 0
+    setup: Setup | None = None
+    identity: Identity | None = None
+
+
+@dataclass(slots=True)
+class Setup:
+    handshake: Handshake
+    first_time_ns: int
+    client_os: str | None = None
+    frames: list[int] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Block:
+    """One command's words and bytes. `data` reads on from the words over the bytes; offsets are the message's."""
+
+    command: int
+    words: Cursor
+    word_count: int
+    data: Cursor
+
+
+def read_header(data: bytes) -> Header:
+    cur = Cursor(data)
+    cur.skip("header.protocol", 4)
+    command, status = cur.u8("header.command"), cur.u32("header.status")
+    flags, flags2 = cur.u8("header.flags"), cur.u16("header.flags2")
+    cur.skip("header.extra", 12)
+    tid, pid = cur.u16("header.tid"), cur.u16("header.pid")
+    return Header(command, status, flags, flags2, tid, pid, cur.u16("header.uid"), cur.u16("header.mid"))
+
+
+class Smb1Reader:
+    """Follows the SMB1 messages of one connection. `offers_smb2` is called when the client offers SMB2 in its negotiation."""
+
+    def __init__(
+        self, link: Link, leave: Callable[[Session], Iterator[Event]], offers_smb2: Callable[[], None]
+    ) -> None:
+        self._link = link
+        self._leave = leave
+        self._offers_smb2 = offers_smb2
+        self._pending: dict[tuple[int, int], Request] = {}
+        self._setups: dict[int, Setup] = {}
+        self._forgot = False
+
+    def feed(self, direction: Direction, message: Message) -> Iterator[Event]:
+        data = message.head.data
+        if len(data) < HEADER_LEN:
+            raise TruncatedError("the header is cut", field="header", start=len(data), stop=len(data))
+        header = read_header(data)
+        if self._link.client_direction is None:
+            client_sent = not header.is_response
+            self._link.client_direction = direction if client_sent else (0 if direction else 1)
+        at, command = HEADER_LEN, header.command
+        for _ in range(_MAX_CHAIN):
+            if header.is_response and header.failed and at != HEADER_LEN:
+                return
+            block = _read_block(data, at, command)
+            following = NO_ANDX
+            if command in _ANDX and block.word_count >= 2:
+                following = block.words.u8("andx.command")
+                block.words.skip("andx.reserved", 1)
+                at = block.words.u16("andx.offset")
+            if header.is_response:
+                yield from self._response(header, block, message)
+            else:
+                yield from self._request(header, block, message)
+            # An offset that does not lead on would be read for ever.
+            if following == NO_ANDX or at <= block.words.pos:
+                break
+            command = following
+        else:
+            raise MalformedError("a chain of commands without end", field="andx.offset")
+
+    def finish(self) -> None:
+        """Setups whose end was not captured become sessions, so that what they said is not lost."""
+        for uid, setup in self._setups.items():
+            self._establish(uid, setup, None)
+        self._setups.clear()
+
+    # Requests
+
+    def _remember(self, header: Header, command: int, message: Message) -> Iterator[Event]:
+        key = (header.pid, header.mid)
+        if key not in self._pending and len(self._pending) >= MAX_PENDING:
+            del self._pending[next(iter(self._pending))]
+            if not self._forgot:
+                self._forgot = True
+                yield Problem("limit", "smb", message.frames, f"more than {MAX_PENDING} requests without an answer")
+        former = self._pending.get(key)
+        request = Request(command, header.uid, header.tid)
+        if former is not None and command != header.command:
+            # Chained commands share one answer; what the first asked for stays known.
+            request.name, request.fid, request.setup = former.name, former.fid, former.setup
+            request.identity = former.identity
+        self._pending[key] = request
+
+    def _request(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+        command, words = block.command, block.words
+        if command == TRANSACTION_SECONDARY:
+            yield from self._secondary(header, block, message)
+            return
+        yield from self._remember(header, command, message)
+        request = self._pending[header.pid, header.mid]
+        if command == NEGOTIATE:
+            self._negotiate_request(block)
+        elif command == SESSION_SETUP_ANDX:
+            self._setup_request(header, request, block, message)
+        elif command == TREE_CONNECT_ANDX:
+            words.skip("tree_connect.flags", 2)
+            block.data.skip("tree_connect.password", words.u16("tree_connect.len_password"))
+            request.name = _text(block.data, header.unicode)
+        elif command == NT_CREATE_ANDX:
+            words.skip("create.reserved", 1)
+            request.name = _text(block.data, header.unicode, words.u16("create.len_name"))
+        elif command == OPEN_ANDX:
+            request.name = _text(block.data, header.unicode)
+        elif command in (CLOSE, READ_ANDX, OLD_READ):
+            request.fid = words.u16("fid")
+        elif command == WRITE_ANDX:
+            request.fid = words.u16("write.fid")
+            words.skip("write.offset_and_timeout", 8)
+            mode = words.u16("write.mode")
+            words.skip("write.remaining", 2)
+            high, low = words.u16("write.len_data_high"), words.u16("write.len_data")
+            start = words.u16("write.ofs_data")
+            yield from self._written(header, request, message, start, high << 16 | low, mode)
+        elif command == OLD_WRITE:
+            request.fid = words.u16("write.fid")
+            length = words.u16("write.len_data")
+            yield from self._written(header, request, message, block.data.pos + 3, length, 0)
+        elif command == WRITE_AND_CLOSE:
+            request.fid = words.u16("write.fid")
+            length = words.u16("write.len_data")
+            yield from self._written(header, request, message, block.data.pos + 1, length, 0)
+        elif command == TRANSACTION:
+            yield from self._transaction(header, request, block, message)
+
+    def _written(
+        self, header: Header, request: Request, message: Message, start: int, length: int, mode: int
+    ) -> Iterator[Event]:
+        session = self._session(header.uid, message)
+        assert request.fid is not None
+        start, stop = _span(message, start, length)
+        if mode & _WRITE_MODE_RAW_START == _WRITE_MODE_RAW_START and length >= 2:
+            start += 2
+        opened = yield from _open(session, request.fid)
+        yield from session.deliver(opened, True, message, (start, stop), self._info(header))
+
+    def _transaction(self, header: Header, request: Request, block: Block, message: Message) -> Iterator[Event]:
+        words = block.words
+        words.skip("transaction.totals_and_parameters", 22)
+        length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
+        if words.u8("transaction.num_setup") < 2:
+            return
+        words.skip("transaction.reserved", 1)
+        request.subcommand = words.u16("transaction.subcommand")
+        request.fid = words.u16("transaction.fid")
+        session = self._session(header.uid, message)
+        if request.subcommand == TRANS_CALL:
+            # Open, transact and close in one: a pipe that lives for this message and its answer.
+            name = pipe_name(_text(block.data, header.unicode))
+            request.opened = Open("pipe", name, header.tid)
+            request.fid = None
+            yield from session.add_open(_call_key(header), request.opened)
+        elif request.subcommand in (TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_RAW_WRITE):
+            request.opened = yield from _open(session, request.fid)
+        if request.opened is not None:
+            yield from self._piece(header, session, request, message, (0, start, length), from_client=True)
+
+    def _secondary(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+        request = self._pending.get((header.pid, header.mid))
+        if request is None or request.opened is None:
+            return
+        words = block.words
+        words.skip("transaction.totals_and_parameters", 10)
+        length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
+        displacement = words.u16("transaction.data_displacement")
+        session = self._session(header.uid, message)
+        yield from self._piece(header, session, request, message, (displacement, start, length), from_client=True)
+
+    def _piece(
+        self,
+        header: Header,
+        session: Session,
+        request: Request,
+        message: Message,
+        where: tuple[int, int, int],
+        *,
+        from_client: bool,
+    ) -> Iterator[Event]:
+        """One message's share of a transaction's data: displacement, offset in the message, length."""
+        displacement, start, length = where
+        opened = request.opened
+        if opened is None or not length:
+            return
+        so_far = request.sent if from_client else request.answered
+        start, stop = _span(message, start, length)
+        if displacement > so_far and opened.channel is not None:
+            missing = displacement - so_far
+            reason = "a part of the transaction was not captured"
+            yield ChannelGap(opened.channel, from_client, missing, message.frames, reason)
+        # What came before is not said twice.
+        start = min(start + max(so_far - displacement, 0), stop)
+        if from_client:
+            request.sent = max(so_far, displacement + length)
+        else:
+            request.answered = max(so_far, displacement + length)
+        fresh = displacement == 0
+        yield from session.deliver(opened, from_client, message, (start, stop), self._info(header), fresh=fresh)
+
+    # Responses
+
+    def _response(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+        command, words = block.command, block.words
+        key = (header.pid, header.mid)
+        request = self._pending.get(key)
+        if command == TRANSACTION:
+            yield from self._transaction_answered(header, request, block, message)
+            return
+        if block.command == header.command or request is None:
+            self._pending.pop(key, None)
+        if command == NEGOTIATE:
+            self._negotiate_response(header, block)
+        elif command == SESSION_SETUP_ANDX:
+            yield from self._setup_response(header, request, block, message)
+        if header.failed or block.word_count == 0:
+            closing = command in (CLOSE, WRITE_AND_CLOSE) and not header.failed
+            if closing and request is not None and request.fid is not None:
+                yield from self._session(header.uid, message).close(_key(request.fid))
+            elif command == TREE_DISCONNECT and not header.failed:
+                yield from self._session(header.uid, message).close_tree(header.tid)
+            return
+        session = self._session(header.uid, message) if command != NEGOTIATE else None
+        if session is None:
+            return
+        if command == TREE_CONNECT_ANDX:
+            service = _text(block.data, False)
+            path = request.name if request is not None and request.name is not None else ""
+            is_pipe = service == "IPC" or path.upper().endswith("\\IPC$")
+            session.add_tree(header.tid, path, "pipe" if is_pipe else "file")
+        elif command in (NT_CREATE_ANDX, OPEN_ANDX):
+            if command == NT_CREATE_ANDX:
+                words.skip("create.oplock_level", 1)
+            yield from self._opened(session, header, request, words.u16("create.fid"))
+        elif command == WRITE_AND_CLOSE and request is not None and request.fid is not None:
+            yield from session.close(_key(request.fid))
+        elif command == LOGOFF_ANDX:
+            yield from self._leave(session)
+        elif command == READ_ANDX:
+            words.skip("read.available", 6)
+            low, start = words.u16("read.len_data"), words.u16("read.ofs_data")
+            high = words.u16("read.len_data_high")
+            yield from self._read_answered(header, session, request, message, (start, high << 16 | low))
+        elif command == OLD_READ:
+            span = (block.data.pos + 3, words.u16("read.len_data"))
+            yield from self._read_answered(header, session, request, message, span)
+
+    def _opened(self, session: Session, header: Header, request: Request | None, fid: int) -> Iterator[Event]:
+        tree = session.trees.get(header.tid)
+        kind: OpenKind = tree.kind if tree is not None else "unknown"
+        path = request.name if request is not None else None
+        name = pipe_name(path) if path is not None and kind != "file" else path
+        if kind == "unknown" and path is not None and path.lower().startswith("\\pipe\\"):
+            kind = "pipe"
+        yield from session.add_open(_key(fid), Open(kind, name, header.tid))
+
+    def _read_answered(
+        self, header: Header, session: Session, request: Request | None, message: Message, where: tuple[int, int]
+    ) -> Iterator[Event]:
+        span = _span(message, *where)
+        if request is not None and request.fid is not None:
+            opened = yield from _open(session, request.fid)
+            yield from session.deliver(opened, False, message, span, self._info(header))
+            return
+        pipes = session.pipes()
+        if len(pipes) == 1:
+            yield from session.deliver(pipes[0], False, message, span, self._info(header))
+        elif pipes:
+            reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
+            yield Problem("gap", "smb", message.frames, f"{reason} ({span[1] - span[0]} bytes)")
+            for opened in pipes:
+                if opened.channel is not None:
+                    yield ChannelGap(opened.channel, False, None, message.frames, reason)
+
+    def _transaction_answered(
+        self, header: Header, request: Request | None, block: Block, message: Message
+    ) -> Iterator[Event]:
+        words, key = block.words, (header.pid, header.mid)
+        if block.word_count < 10:
+            # An interim answer asks for the secondary requests; a failure ends it.
+            if header.failed:
+                self._pending.pop(key, None)
+            return
+        if request is None or request.opened is None:
+            session = self._session(header.uid, message)
+            pipes = session.pipes()
+            if request is not None or len(pipes) != 1:
+                return
+            request = Request(TRANSACTION, header.uid, header.tid, opened=pipes[0])
+        words.skip("transaction.total_parameters", 2)
+        total = words.u16("transaction.total_data")
+        words.skip("transaction.parameters", 8)
+        length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
+        displacement = words.u16("transaction.data_displacement")
+        session = self._session(header.uid, message)
+        yield from self._piece(header, session, request, message, (displacement, start, length), from_client=False)
+        if request.answered >= total:
+            self._pending.pop(key, None)
+            if request.subcommand == TRANS_CALL:
+                yield from session.close(_call_key(header))
+
+    # Negotiation and session setup
+
+    def _negotiate_request(self, block: Block) -> None:
+        dialects = [entry.rstrip(b"\0") for entry in block.data.rest().split(b"\x02")]
+        if any(dialect.startswith(b"SMB 2") for dialect in dialects):
+            self._offers_smb2()
+
+    def _negotiate_response(self, header: Header, block: Block) -> None:
+        link, words = self._link, block.words
+        if header.failed or words.u16("negotiate.dialect_index") == 0xFFFF:
+            return
+        link.dialect = "1.0"
+        if block.word_count < 17:
+            return
+        words.skip("negotiate.fixed", 17)
+        capabilities = words.u32("negotiate.capabilities")
+        words.skip("negotiate.time", 10)
+        len_challenge = words.u8("negotiate.len_challenge")
+        if capabilities & CAP_EXTENDED_SECURITY:
+            link.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
+        else:
+            block.data.skip("negotiate.challenge", len_challenge)
+            # Domain and server name follow as Unicode without alignment, where the server sends them.
+            if block.data.left:
+                _text(block.data, header.unicode, aligned=False)
+            if block.data.left:
+                link.name_host(link.server.ip, _text(block.data, header.unicode, aligned=False), "SMB1 negotiation")
+
+    def _setup_request(self, header: Header, request: Request, block: Block, message: Message) -> None:
+        words, data = block.words, block.data
+        words.skip("session_setup.fixed", 10)
+        if block.word_count == 12:
+            length = words.u16("session_setup.len_blob")
+            setup = self._setups.get(header.uid) if header.uid else None
+            if setup is None:
+                setup = Setup(handshake.begin(self._link.world.keyring), _time(message))
+            request.setup = setup
+            setup.frames += message.frames
+            setup.handshake.feed("initiator", data.take("session_setup.blob", length))
+            if data.left:
+                setup.client_os = _text(data, header.unicode) or None
+            return
+        lengths = words.u16("session_setup.len_lm")
+        if block.word_count >= 13:
+            lengths += words.u16("session_setup.len_nt")
+        data.skip("session_setup.passwords", lengths)
+        user = _text(data, header.unicode)
+        domain = _text(data, header.unicode) if data.left else ""
+        system = _text(data, header.unicode) if data.left else ""
+        request.identity = Identity("ntlm", user or None, domain or None, client_os_version=system or None)
+
+    def _setup_response(
+        self, header: Header, request: Request | None, block: Block, message: Message
+    ) -> Iterator[Event]:
+        setup = request.setup if request is not None else self._setups.get(header.uid)
+        more = header.status == STATUS_MORE_PROCESSING_REQUIRED
+        system = None
+        if (more or not header.failed) and block.word_count >= 3:
+            block.words.skip("session_setup.action", 2)
+            if block.word_count >= 4:
+                token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
+                if setup is None:
+                    setup = Setup(handshake.begin(self._link.world.keyring), _time(message))
+                    setup.handshake.missed("initiator")
+                if token:
+                    setup.handshake.feed("acceptor", token)
+            if block.data.left:
+                system = _text(block.data, header.unicode) or None
+        if setup is not None:
+            setup.frames += message.frames
+        if more and setup is not None:
+            self._setups[header.uid] = setup
+            return
+        self._setups.pop(header.uid, None)
+        former = self._link.sessions.get(header.uid)
+        if former is not None and (header.failed or former.handshake is not None or former.plain_identity is not None):
+            # A renewal, or a failed one: the session goes on as it was.
+            return
+        session = self._establish(header.uid, setup, message)
+        if request is not None and request.identity is not None:
+            session.plain_identity = replace(request.identity, os_version=system)
+        elif system is not None:
+            session.server_os = system
+        if header.failed:
+            session.refused = header.status
+            yield from self._leave(session)
+
+    def _establish(self, uid: int, setup: Setup | None, message: Message | None) -> Session:
+        session = self._link.sessions.get(uid)
+        if session is None:
+            first = setup.first_time_ns if setup is not None else (_time(message) if message is not None else 0)
+            session = Session(self._link, uid, first)
+            self._link.sessions[uid] = session
+        if setup is not None:
+            session.handshake = setup.handshake
+            session.client_os = setup.client_os
+            session.note_frames(tuple(setup.frames))
+        if message is not None:
+            session.seen(_time(message))
+            session.note_frames(message.frames)
+        return session
+
+    def _session(self, uid: int, message: Message) -> Session:
+        session = self._link.sessions.get(uid)
+        if session is None:
+            setup = self._setups.pop(uid, None)
+            session = self._establish(uid, setup, message if setup is not None else None)
+            session.first_time_ns = min(session.first_time_ns or _time(message), _time(message))
+        session.seen(_time(message))
+        return session
+
+    def _info(self, header: Header) -> SmbInfo:
+        return SmbInfo(self._link.dialect or "1.0", header.uid, False, bool(header.flags2 & FLAG2_SIGNED), False)
+
+
+def _read_block(data: bytes, at: int, command: int) -> Block:
+    cur = Cursor(data, min(at, len(data)))
+    word_count = cur.u8("word_count")
+    words = Cursor(data, cur.pos, cur.pos + 2 * word_count)
+    if words.stop > len(data):
+        raise TruncatedError("the words are cut", field="words", start=cur.pos, stop=len(data))
+    cur.skip("words", 2 * word_count)
+    # Large reads and writes outgrow the byte count; their own fields say where the data lie.
+    if cur.left >= 2:
+        cur.skip("byte_count", 2)
+    return Block(command, words, word_count, cur)
+
+
+def _text(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: bool = True) -> str:
+    """A string up to its NUL (or of `length` bytes), in UTF-16 from an even offset or in the OEM code page."""
+    if unicode and aligned and cur.pos % 2 and cur.left:
+        cur.skip("padding", 1)
+    rest = cur.data[cur.pos : cur.stop]
+    if length is not None:
+        rest = rest[:length]
+    if not unicode:
+        text, nul, _ = rest.partition(b"\0")
+        cur.pos += len(text) + len(nul)
+        return text.decode("cp437")
+    end = 0
+    while end + 1 < len(rest) and rest[end : end + 2] != b"\0\0":
+        end += 2
+    cur.pos = min(cur.pos + end + 2, cur.stop)
+    return rest[:end].decode("utf-16-le", "surrogatepass")
+
+
+def _open(session: Session, fid: int) -> Generator[Event, None, Open]:
+    opened = session.opens.get(_key(fid))
+    if opened is None:
+        opened = Open("unknown", None)
+        yield from session.add_open(_key(fid), opened)
+    return opened
+
+
+def _key(fid: int) -> bytes:
+    return fid.to_bytes(2, "little")
+
+
+def _call_key(header: Header) -> bytes:
+    return b"call" + header.pid.to_bytes(2, "little") + header.mid.to_bytes(2, "little")
+
+
+def _span(message: Message, start: int, length: int) -> tuple[int, int]:
+    if length and (start < HEADER_LEN or start + length > message.length):
+        raise MalformedError(
+            f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="data"
+        )
+    return start, start + length
+
+
+def _time(message: Message) -> int:
+    return message.head[:1].first_time_ns or 0
