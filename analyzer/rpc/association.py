@@ -20,7 +20,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
-from analyzer.core.traced import EMPTY, TracedBytes
+from analyzer.core.traced import TracedBytes
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, Fragment, Message, Pdu
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
@@ -28,6 +28,7 @@ from analyzer.rpc.pdu import (
     CLIENT_PTYPES,
     HEADER_LEN,
     MAYBE,
+    RESPONSE_LEN,
     SERVER_PTYPES,
     SUPPORT_HEADER_SIGN,
     Bind,
@@ -96,6 +97,20 @@ class _Side:
     def shut(self) -> Opened | None:
         """The first PDU that stayed closed."""
         return next((opened for opened in self.opened if opened.plain is None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One fragment and what came of it: `cut` says why it ends early, `bad` what is wrong with it."""
+
+    data: TracedBytes
+    smb: SmbInfo | None
+    fragment: Fragment
+    security: Security | None = None
+    trailer: SecTrailer | None = None
+    opened: Opened | None = None
+    cut: str | None = None
+    bad: str | None = None
 
 
 class _Call:
@@ -176,6 +191,10 @@ class Association:
             yield from self._tell(call, why)
         self._early.clear()
         self._calls.clear()
+        for security in self._security.all():
+            if (shut := security.shut) is not None:
+                sealed, closed, frames, reason = shut
+                yield Problem("sealed", "rpc", frames, f"{closed} of {sealed} sealed PDUs stayed closed: {reason}")
         for offered in self._offers.values():
             for offer in offered.offers:
                 if not _is_features(offer):
@@ -219,10 +238,8 @@ class Association:
             except DecodeError:
                 return
             fragment = Fragment(cut.data, min(head.stub, len(cut.data)), len(cut.data), Missing.NOT_CAPTURED)
-            if header.ptype == Ptype.REQUEST:
-                yield from self._request(header, head, cut.data, cut.smb, fragment, None, None, where)
-            else:
-                yield from self._response(header, head, cut.data, cut.smb, fragment, None, None, where)
+            gather = self._request if header.ptype == Ptype.REQUEST else self._response
+            yield from gather(header, head, _Part(cut.data, cut.smb, fragment, cut=where))
 
     def _found(self, from_client: bool, lost: Lost) -> Problem:
         sender = self._sender(from_client)
@@ -273,17 +290,15 @@ class Association:
         """A PDU against its specification costs itself and the call it belongs to, no more."""
         yield Problem.of("rpc", error, raw.data)
         self._security.lost(self._sender(from_client), len(raw.data))
-        call = self._calls.get(raw.header.call_id)
-        if call is None:
+        header, data = raw.header, raw.data
+        if header.ptype not in (Ptype.REQUEST, Ptype.RESPONSE, Ptype.FAULT) or len(data) < RESPONSE_LEN:
             return
-        side = call.request if raw.header.ptype == Ptype.REQUEST else call.response
-        side.malformed = side.malformed or str(error)
-        side.saw(raw.data)
-        if raw.header.ptype in (Ptype.RESPONSE, Ptype.FAULT):
-            side.began = True
-            if raw.header.last:
-                side.done = True
-                yield from self._conclude(call)
+        # What the call was about stands before whatever is wrong.
+        number = int.from_bytes(data.data[22:24], header.order) if header.ptype == Ptype.REQUEST else None
+        head = CallHead(0, int.from_bytes(data.data[20:22], header.order), len(data), number)
+        fragment = Fragment(data, len(data), len(data), Missing.UNDECODABLE)
+        gather = self._request if header.ptype == Ptype.REQUEST else self._response
+        yield from gather(header, head, _Part(data, raw.smb, fragment, bad=str(error)))
 
     def _by_type(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Iterator[Event]:
         header, data = raw.header, raw.data
@@ -400,6 +415,9 @@ class Association:
     def _call_pdu(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Iterator[Event]:
         header, data = raw.header, raw.data
         head = parse_call_head(header, data.data)
+        if header.ptype == Ptype.FAULT and trailer is not None and trailer.start < head.stub:
+            # Some servers leave out the reserved bytes after the status.
+            head = replace(head, stub=trailer.start)
         stop = len(data)
         security: Security | None = None
         opened: Opened | None = None
@@ -409,6 +427,8 @@ class Association:
             stop = trailer.start
             security = self._security.used(trailer)
             opened = security.open(self._sender(from_client), trailer, data.data, slice(head.stub, stop))
+            if opened.plain is None:
+                security.closed(data.frames, opened.reason or opened.door.value)
         pad = trailer.pad_length if trailer else 0
         bad = None
         if pad > stop - head.stub:
@@ -425,30 +445,17 @@ class Association:
             assert security is not None
             plain = body.replaced(opened.plain, f"rpc-{security.mechanism}-seal")[: len(body) - pad]
         fragment = Fragment(data, head.stub, stop - pad, plain)
-        if header.ptype == Ptype.REQUEST:
-            yield from self._request(header, head, data, raw.smb, fragment, (security, trailer), opened, None, bad)
-        else:
-            yield from self._response(header, head, data, raw.smb, fragment, (security, trailer), opened, None, bad)
+        gather = self._request if header.ptype == Ptype.REQUEST else self._response
+        yield from gather(header, head, _Part(data, raw.smb, fragment, security, trailer, opened, bad=bad))
 
-    def _request(
-        self,
-        header: Header,
-        head: CallHead,
-        data: TracedBytes,
-        smb: SmbInfo | None,
-        fragment: Fragment,
-        security: tuple[Security | None, SecTrailer | None] | None,
-        opened: Opened | None,
-        cut: str | None,
-        bad: str | None = None,
-    ) -> Iterator[Event]:
+    def _request(self, header: Header, head: CallHead, part: _Part) -> Iterator[Event]:
         call = self._calls.get(header.call_id)
         if call is not None and (header.first or call.request.done or not call.has_request):
             del self._calls[header.call_id]
             yield from self._tell(call, "its call id was used again before an answer came")
             call = None
         if call is None:
-            yield from self._note_skipped_ids(header, data)
+            yield from self._note_skipped_ids(header, part.data)
             call = _Call(header.call_id, head.context_id)
             call.has_request = True
             call.drep = header.drep
@@ -463,7 +470,7 @@ class Association:
                 yield from self._tell(oldest, f"no answer among the {_MAX_PENDING} calls after it")
             self._calls[header.call_id] = call
         call.maybe |= bool(header.flags & MAYBE)
-        yield from self._gather(call.request, header, data, smb, fragment, security, opened, cut, bad)
+        yield from self._gather(call.request, header, part)
         if not call.request.done:
             return
         early = self._early.get(header.call_id)
@@ -477,18 +484,7 @@ class Association:
             call.response, call.fault = early.response, early.fault
             yield from self._conclude(call)
 
-    def _response(
-        self,
-        header: Header,
-        head: CallHead,
-        data: TracedBytes,
-        smb: SmbInfo | None,
-        fragment: Fragment,
-        security: tuple[Security | None, SecTrailer | None] | None,
-        opened: Opened | None,
-        cut: str | None,
-        bad: str | None = None,
-    ) -> Iterator[Event]:
+    def _response(self, header: Header, head: CallHead, part: _Part) -> Iterator[Event]:
         call = self._calls.get(header.call_id)
         if call is None or call.response.done:
             call = self._early.get(header.call_id)
@@ -511,35 +507,24 @@ class Association:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:
             call.fault = head.status
-        yield from self._gather(side, header, data, smb, fragment, security, opened, cut, bad)
+        yield from self._gather(side, header, part)
         if side.done and call.has_request:
             yield from self._conclude(call)
 
-    def _gather(
-        self,
-        side: _Side,
-        header: Header,
-        data: TracedBytes,
-        smb: SmbInfo | None,
-        fragment: Fragment,
-        security: tuple[Security | None, SecTrailer | None] | None,
-        opened: Opened | None,
-        cut: str | None,
-        bad: str | None,
-    ) -> Iterator[Event]:
+    def _gather(self, side: _Side, header: Header, part: _Part) -> Iterator[Event]:
         """Adds one fragment to its side of the call."""
         if not side.began:
             side.began = True
-            side.smb = smb
+            side.smb = part.smb
             side.order_big = header.order == "big"
-        side.saw(data)
-        side.damage = side.damage or cut
-        side.malformed = side.malformed or bad
-        if security is not None and security[0] is not None and side.security is None:
-            side.security, side.trailer = security
-        if opened is not None:
-            side.opened.append(opened)
-        side.wire_length += fragment.stub_stop - fragment.stub_start
+        side.saw(part.data)
+        side.damage = side.damage or part.cut
+        side.malformed = side.malformed or part.bad
+        if side.security is None and part.security is not None:
+            side.security, side.trailer = part.security, part.trailer
+        if part.opened is not None:
+            side.opened.append(part.opened)
+        side.wire_length += part.fragment.stub_stop - part.fragment.stub_start
         if side.wire_length > self._max_stub:
             if not side.over_limit:
                 side.over_limit = True
@@ -547,11 +532,11 @@ class Association:
                 yield Problem(
                     "limit",
                     "rpc",
-                    data.frames,
+                    part.data.frames,
                     f"the stub of call {header.call_id} is larger than {self._max_stub} bytes",
                 )
         else:
-            side.fragments.append(fragment)
+            side.fragments.append(part.fragment)
         side.done |= header.last
 
     def _conclude(self, call: _Call) -> Iterator[Event]:
@@ -634,14 +619,14 @@ class Association:
         return why
 
     def _message(self, call: _Call, side: _Side, *, is_request: bool) -> Message:
-        stub: TracedBytes | Missing = EMPTY
+        stub: TracedBytes | Missing
         judged = None
-        if side.shut is not None:
-            stub = Missing.SEALED
+        if side.malformed is not None:
+            stub = Missing.UNDECODABLE
         elif not side.whole:
             stub = Missing.NOT_CAPTURED
-        elif side.malformed is not None:
-            stub = Missing.UNDECODABLE
+        elif side.shut is not None:
+            stub = Missing.SEALED
         else:
             stub = TracedBytes.join(part.plain for part in side.fragments if isinstance(part.plain, TracedBytes))
             if is_request and (found := self._verification(call, stub.data)):
@@ -699,6 +684,7 @@ class Association:
             door,
             verified,
             signed.pop() if len(signed) == 1 else None,
+            security.opened_by,
         )
 
 

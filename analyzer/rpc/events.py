@@ -51,7 +51,8 @@ class Message:
 class AuthInfo:
     """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
 
-    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...
+    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
+    `opened_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
     """
 
     auth_type: int
@@ -61,6 +62,7 @@ class AuthInfo:
     door: Door
     verified: bool | None
     header_signed: bool | None
+    opened_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,10 @@ _MECHANISMS = {
     AuthType.NETLOGON: "netlogon",
     AuthType.DEFAULT: "default",
 }
+# A shut association may span thousands of frames; a report is served by the first of them.
+_MAX_FRAMES = 64
+# Real associations have a handful of security contexts; the bound is for forged ids.
+_MAX_CONTEXTS = 256
 
 
 def _is_first_token(token: bytes) -> bool:
@@ -51,10 +55,20 @@ class Security:
         self._handshake = handshake
         self._context: SecurityContext | None = None
         self._lost_before: list[tuple[Sender, int | None]] = []
+        self._heard: set[Sender] = set()
+        self._sealed = 0
+        self._shut = 0
+        self._shut_frames: set[int] = set()
+        self._shut_reason = ""
 
     @property
     def identity(self) -> Identity:
         return self._handshake.identity
+
+    @property
+    def opened_by(self) -> str | None:
+        """What opened the handshake, in words."""
+        return self._handshake.opened_by
 
     @property
     def mechanism(self) -> str:
@@ -67,8 +81,22 @@ class Security:
             else f"auth-{self.auth_type:#x}"
         )
 
+    @property
+    def shut(self) -> tuple[int, int, tuple[int, ...], str] | None:
+        """How many sealed PDUs there were, how many of them stayed closed, where, and the first reason; None where all opened."""
+        if not self._shut_reason:
+            return None
+        return self._sealed, self._shut, tuple(sorted(self._shut_frames)), self._shut_reason
+
+    def closed(self, frames: tuple[int, ...], reason: str) -> None:
+        """Notes a PDU that stayed closed."""
+        self._shut += 1
+        self._shut_reason = self._shut_reason or reason
+        self._shut_frames.update(frames[: max(_MAX_FRAMES - len(self._shut_frames), 0)])
+
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
+            self._heard.add(sender)
             self._handshake.feed(sender, token)
 
     def missed(self, sender: Sender) -> None:
@@ -86,17 +114,22 @@ class Security:
         sealed = trailer.level >= AuthLevel.PRIVACY
         wire = pdu[body]
         if self._context is None:
+            if self._heard == {"initiator"}:
+                # The client seals, so the server has answered.
+                self._handshake.missed("acceptor")
             self._context = self._handshake.context()
             for side, length in self._lost_before:
                 self._context.lost(side, length)
             self._lost_before.clear()
+        self._sealed += sealed
         result = self._context.unprotect(sender, trailer.level, pdu, body, trailer.value)
         if not sealed:
             return self._checked(wire, result)
         if result.body is not None and result.verified and len(result.body) == len(wire):
             return Opened(result.body, True, True, result.header_signed, Door.OPEN, None)
         door = result.door if result.door not in (Door.OPEN, Door.NOT_SEALED) else Door.WRONG_KEY
-        return Opened(None, True, None, None, door, result.reason or self._handshake.reason or door.value)
+        why = result.reason or self._handshake.reason
+        return Opened(None, True, None, None, door, f"{door.value}: {why}" if why else door.value)
 
     def _checked(self, wire: bytes, result: Unprotected) -> Opened:
         """A readable stub: whatever came of its checksum, it is handed up as it was on the wire."""
@@ -119,16 +152,14 @@ class SecurityTable:
     def __init__(self, begin: Callable[[int], Handshake]) -> None:
         self._begin = begin
         self._by_id: dict[int, Security] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_id)
+        self._former: list[Security] = []
 
     def offered(self, sender: Sender, trailer: SecTrailer, token: bytes) -> Security:
         """A token of bind, alter_context, their answers or AUTH3."""
         security = self._by_id.get(trailer.context_id)
         first = sender == "initiator" and _is_first_token(token)
         if security is None or first:
-            security = self._by_id[trailer.context_id] = self._new(trailer)
+            security = self._new(trailer)
             if not first:
                 security.missed("initiator")
         security.token(sender, token)
@@ -138,7 +169,7 @@ class SecurityTable:
         """The context a protected PDU names; a shut one where its handshake was not captured."""
         security = self._by_id.get(trailer.context_id)
         if security is None:
-            security = self._by_id[trailer.context_id] = self._new(trailer)
+            security = self._new(trailer)
         return security
 
     def connect_level(self) -> Security | None:
@@ -152,9 +183,16 @@ class SecurityTable:
         for security in self._by_id.values():
             security.lost(sender, length)
 
-    def missed(self, sender: Sender) -> None:
-        for security in self._by_id.values():
-            security.missed(sender)
+    def all(self) -> tuple[Security, ...]:
+        """Every context there was, in the order they came."""
+        return (*self._former, *self._by_id.values())
 
     def _new(self, trailer: SecTrailer) -> Security:
-        return Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type))
+        former = self._by_id.pop(trailer.context_id, None)
+        if former is None and len(self._by_id) >= _MAX_CONTEXTS:
+            former = self._by_id.pop(next(iter(self._by_id)))
+        if former is not None and former.shut is not None and len(self._former) < _MAX_CONTEXTS:
+            self._former.append(former)
+        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type))
+        self._by_id[trailer.context_id] = security
+        return security
