@@ -1,0 +1,279 @@
+"""What both ends protected is opened again; what was changed, lost or never sealed is said to be so."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.context import Door, Handshake
+from analyzer.auth.handshake import begin
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.keytab import KerberosKey
+from tests.build.auth import (
+    ESS,
+    INTEGRITY,
+    KEY_56,
+    KEY_128,
+    KEY_EXCH,
+    LM_KEY,
+    PKT,
+    PRIVACY,
+    USUAL_FLAGS,
+    KerberosConversation,
+    NtlmConversation,
+    Sender,
+    kerberos_handshake,
+    ntlm_handshake,
+    protected_pdu,
+)
+
+PASSWORD = "correct horse"
+RING = Keyring.build(passwords=[PASSWORD])
+
+
+def followed(conversation: NtlmConversation | KerberosConversation, keyring: Keyring = RING) -> Handshake:
+    handshake = begin(keyring)
+    for sender, token in conversation.legs:
+        handshake.feed(sender, token)
+    return handshake
+
+
+def bodies(count: int = 6) -> list[tuple[Sender, bytes]]:
+    return [("initiator" if at % 2 == 0 else "acceptor", bytes([at]) * (16 + 8 * at)) for at in range(count)]
+
+
+@pytest.mark.parametrize("level", [PKT, INTEGRITY, PRIVACY])
+@pytest.mark.parametrize("header_signed", [True, False])
+@pytest.mark.parametrize("spnego", [False, True])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        USUAL_FLAGS,
+        USUAL_FLAGS & ~KEY_EXCH,
+        USUAL_FLAGS & ~KEY_128,
+        USUAL_FLAGS & ~KEY_128 & ~KEY_56,
+        USUAL_FLAGS & ~ESS,
+        USUAL_FLAGS & ~ESS & ~KEY_128 | LM_KEY,
+        USUAL_FLAGS & ~ESS & ~KEY_128 & ~KEY_56 | LM_KEY,
+        USUAL_FLAGS & ~1,
+    ],
+    ids=["usual", "no-key-exch", "56", "40", "no-ess", "lm-56", "lm-40", "oem"],
+)
+def test_ntlm_messages_are_opened_in_both_directions(level: int, header_signed: bool, spnego: bool, flags: int) -> None:
+    conversation = ntlm_handshake(flags=flags, spnego=spnego)
+    context = followed(conversation).context()
+    for sender, body in bodies():
+        pdu, where, verifier = protected_pdu(conversation, sender, body, level=level, header_signed=header_signed)
+        assert (pdu[where] == body) is (level != PRIVACY)
+        result = context.unprotect(sender, level, pdu, where, verifier)
+        assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
+        assert result.door is (Door.OPEN if level == PRIVACY else Door.NOT_SEALED)
+
+
+@pytest.mark.parametrize("level", [PKT, INTEGRITY, PRIVACY])
+@pytest.mark.parametrize("header_signed", [True, False])
+@pytest.mark.parametrize("etype", [17, 18, 19, 20, 23])
+def test_kerberos_messages_are_opened_in_both_directions(level: int, header_signed: bool, etype: int) -> None:
+    conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=etype)
+    key = KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, conversation.service_key)
+    handshake = followed(conversation, Keyring(kerberos_keys=[key]))
+    assert handshake.door is Door.OPEN
+    assert handshake.session_key == conversation.session_key
+    context = handshake.context()
+    for sender, body in bodies():
+        pdu, where, verifier = protected_pdu(conversation, sender, body, level=level, header_signed=header_signed)
+        result = context.unprotect(sender, level, pdu, where, verifier)
+        assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
+
+
+@pytest.mark.parametrize("filler", [0, 4, 8, 12, 16])
+def test_any_extra_count_is_followed(filler: int) -> None:
+    conversation = kerberos_handshake(filler=filler)
+    key = KerberosKey("host/srv.lab.test", "LAB.TEST", 18, 2, conversation.service_key)
+    context = followed(conversation, Keyring(kerberos_keys=[key])).context()
+    for sender, body in bodies():
+        pdu, where, verifier = protected_pdu(conversation, sender, body)
+        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+
+
+def test_a_changed_message_costs_only_itself() -> None:
+    for conversation, keyring in (
+        (ntlm_handshake(), RING),
+        (
+            kerberos_handshake(),
+            Keyring(
+                kerberos_keys=[KerberosKey("host/srv.lab.test", "LAB.TEST", 18, 2, kerberos_handshake().service_key)]
+            ),
+        ),
+    ):
+        context = followed(conversation, keyring).context()
+        for number in range(12):
+            pdu, where, verifier = protected_pdu(conversation, "initiator", bytes([number]) * 40)
+            if number in (0, 4, 5, 9):
+                damaged = bytearray(pdu)
+                damaged[where.start + 3] ^= 1
+                result = context.unprotect("initiator", PRIVACY, bytes(damaged), where, verifier)
+                assert (result.body, result.verified, result.door) == (None, False, Door.WRONG_KEY)
+                assert result.reason is not None
+                assert "checksum" in result.reason
+            else:
+                result = context.unprotect("initiator", PRIVACY, pdu, where, verifier)
+                assert (result.body, result.verified) == (bytes([number]) * 40, True)
+
+
+def test_a_changed_message_that_was_only_signed_is_shown_unverified() -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
+    damaged = pdu.replace(b"in clear", b"IN CLEAR", 1)
+    result = context.unprotect("initiator", INTEGRITY, damaged, where, verifier)
+    assert (result.body, result.verified, result.door) == (damaged[where], False, Door.NOT_SEALED)
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
+    assert context.unprotect("initiator", INTEGRITY, pdu, where, verifier).verified is True
+
+
+@pytest.mark.parametrize("told", ["exactly", "unknown", "not at all"])
+@pytest.mark.parametrize("header_signed", [True, False])
+@pytest.mark.parametrize("flags", [USUAL_FLAGS, USUAL_FLAGS & ~KEY_EXCH])
+def test_the_keystream_is_found_again_after_a_loss(told: str, header_signed: bool, flags: int) -> None:
+    conversation = ntlm_handshake(flags=flags)
+    context = followed(conversation).context()
+    sizes = [32, 100, 1000, 64, 4280, 16, 320, 52, 5000, 8]
+    lost = {2, 3, 4, 7}
+    for number, size in enumerate(sizes):
+        body = bytes([number]) * size
+        pdu, where, verifier = protected_pdu(conversation, "acceptor", body, header_signed=header_signed)
+        if number in lost:
+            if told != "not at all":
+                context.lost("acceptor", len(pdu) if told == "exactly" else None)
+            continue
+        result = context.unprotect("acceptor", PRIVACY, pdu, where, verifier)
+        assert (result.body, result.verified, result.door) == (body, True, Door.OPEN)
+
+
+def test_the_shared_keystream_without_extended_security_is_found_again() -> None:
+    conversation = ntlm_handshake(flags=USUAL_FLAGS & ~ESS)
+    context = followed(conversation).context()
+    for number, (sender, body) in enumerate(bodies(10)):
+        pdu, where, verifier = protected_pdu(conversation, sender, body)
+        if number in (3, 4):
+            context.lost(sender, len(pdu))
+            continue
+        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+
+
+def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    lost = 0
+    for _ in range(400):
+        pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(8000))
+        lost += len(pdu)
+    for _ in range(3):
+        pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(64))
+        result = context.unprotect("acceptor", PRIVACY, pdu, where, verifier)
+        assert (result.body, result.door) == (None, Door.BYTES_MISSING)
+    context.lost("acceptor", lost)
+    pdu, where, verifier = protected_pdu(conversation, "acceptor", b"found" * 8)
+    result = context.unprotect("acceptor", PRIVACY, pdu, where, verifier)
+    assert result.body is None or result.body == b"found" * 8
+
+
+def test_a_message_that_comes_twice_is_opened_twice() -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
+    for at in (0, 1, 1, 2, 0, 3, 3, 4):
+        pdu, where, verifier = kept[at]
+        assert context.unprotect("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
+
+
+def test_a_message_that_overtakes_another_does_not_lose_it() -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
+    for at in (0, 2, 3, 4):
+        pdu, where, verifier = kept[at]
+        assert context.unprotect("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
+
+
+def test_two_contexts_of_one_handshake_begin_anew() -> None:
+    conversation = ntlm_handshake()
+    handshake = followed(conversation)
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
+    for _ in range(2):
+        assert handshake.context().unprotect("initiator", PRIVACY, pdu, where, verifier).body == b"x" * 16
+
+
+@pytest.mark.parametrize(
+    ("initiator_subkey", "acceptor_subkey", "ticket", "session"),
+    [
+        (None, None, 18, None),
+        (17, None, 18, None),
+        (23, 18, 23, None),
+        (18, 18, 20, 20),
+        (17, 18, 23, 17),
+        (None, 23, 18, None),
+    ],
+)
+def test_subkeys_may_be_of_another_type(
+    initiator_subkey: int | None, acceptor_subkey: int | None, ticket: int, session: int | None
+) -> None:
+    conversation = kerberos_handshake(
+        etype=ticket, session_etype=session, initiator_subkey=initiator_subkey, acceptor_subkey=acceptor_subkey
+    )
+    key = KerberosKey("host/srv.lab.test", "LAB.TEST", ticket, 2, conversation.service_key)
+    handshake = followed(conversation, Keyring(kerberos_keys=[key]))
+    assert handshake.session_key == conversation.session_key
+    context = handshake.context()
+    for sender, body in bodies():
+        pdu, where, verifier = protected_pdu(conversation, sender, body)
+        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+
+
+def test_levels_below_packet_return_the_body_as_it_is() -> None:
+    context = followed(ntlm_handshake()).context()
+    result = context.unprotect("initiator", 2, b"header" + b"body", slice(6, 10), slice(10, 10))
+    assert (result.body, result.verified, result.door) == (b"body", None, Door.NOT_SEALED)
+
+
+def test_a_shut_door_is_named_for_every_sealed_message() -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation, Keyring()).context()
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
+    result = context.unprotect("initiator", PRIVACY, pdu, where, verifier)
+    assert (result.body, result.door) == (None, Door.NO_KEY)
+    assert result.reason == "no password or NT hash given for LAB\\perfmon"
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16, level=INTEGRITY)
+    result = context.unprotect("initiator", INTEGRITY, pdu, where, verifier)
+    assert (result.body, result.verified, result.door) == (b"x" * 16, None, Door.NOT_SEALED)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.binary(max_size=200),
+    st.integers(0, 7),
+    st.integers(0, 200),
+    st.integers(0, 200),
+    st.sampled_from(["ntlm", "v1", "aes", "rc4"]),
+)
+def test_random_messages_never_raise(pdu: bytes, level: int, first: int, second: int, kind: str) -> None:
+    if kind in ("ntlm", "v1"):
+        conversation: NtlmConversation | KerberosConversation = ntlm_handshake(
+            flags=USUAL_FLAGS if kind == "ntlm" else USUAL_FLAGS & ~ESS
+        )
+        context = followed(conversation).context()
+        verifier_start = b"\1\0\0\0"
+    else:
+        etype = 18 if kind == "aes" else 23
+        conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=etype)
+        key = KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, conversation.service_key)
+        context = followed(conversation, Keyring(kerberos_keys=[key])).context()
+        verifier_start = b"\5\4\2\xff" if kind == "aes" else b"\x02\x01\x11\x00\x10\x00\xff\xff"
+    start, stop = sorted((first, second))
+    whole = pdu[:stop] + verifier_start + pdu[stop:]
+    result = context.unprotect("initiator", level, whole, slice(start, stop), slice(min(stop, len(pdu)), len(whole)))
+    assert result.verified is not True
+    if level >= PRIVACY:
+        assert result.body is None
