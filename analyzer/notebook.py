@@ -1,9 +1,9 @@
 """The notebook's door: `analyze` reads a capture, and the result shows itself as tables.
 
-    import analyzer as pcq
-    cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
-    cap.calls          # polars DataFrame, one row a call
-    cap.call(12)       # the decoded tree of one call
+import analyzer as pcq
+cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
+cap.calls          # polars DataFrame, one row a call
+cap.call(12)       # the decoded tree of one call
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Capture:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""
         if not 1 <= number <= len(self.analysis.calls):
             raise InputError(f"there is no call {number}; the capture has {len(self.analysis.calls)}")
-        return call_record(number, self.analysis.calls[number - 1], self.analysis.capture)
+        return call_record(number, self.analysis.calls[number - 1], self.analysis)
 
 
 def analyze(
@@ -79,5 +79,5 @@ def analyze(
     `secrets` is a file as for `--secrets`, or a `Keyring`. Raises `InputError` for what cannot be read at all.
     """
     keyring = secrets if isinstance(secrets, Keyring) else Keyring.load(secrets) if secrets is not None else None
-    sources = list(path) if isinstance(path, list | tuple) else [path]
+    sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     return Capture(run(sources, keyring, engine=engine))

@@ -58,7 +58,7 @@ class BufferDecode:
     """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen."""
 
     kind: BufferKind
-    tree: dict[str, JsonValue]
+    tree: dict[str, Any]
     consumed: int
     problem: DecodeError | None
     notes: tuple[str, ...]

@@ -30,7 +30,7 @@ class ArrayLayout:
 class StubDecode:
     """A decoded stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its offset."""
 
-    params: dict[str, JsonValue]
+    params: dict[str, Any]
     data: bytes | None
     data_start: int
     status: int | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING = 0, 1, 3
-PASSWORD_VARIABLE = "PCQ_PASSWORD"  # noqa: S105 - the name of a variable, not a password
+PASSWORD_VARIABLE = "PCQ_PASSWORD"
 
 app = typer.Typer(
     name="pcq-analyzer",
@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     text = "text"
     jsonl = "jsonl"
     json = "json"
@@ -38,7 +38,7 @@ class Format(str, Enum):
     parquet = "parquet"
 
 
-class EngineName(str, Enum):
+class EngineName(StrEnum):
     own = "own"
     tshark = "tshark"
 
@@ -51,7 +51,8 @@ Secrets = Annotated[
     list[Path] | None, typer.Option("--secrets", help="TOML or JSON with users, keytabs and SMB session keys.")
 ]
 User = Annotated[
-    str | None, typer.Option("--user", help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.")
+    str | None,
+    typer.Option("--user", help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given."),
 ]
 Password = Annotated[
     list[str] | None,
@@ -63,7 +64,9 @@ SmbSessionKey = Annotated[
     list[str] | None,
     typer.Option("--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list."),
 ]
-Engine = Annotated[EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")]
+Engine = Annotated[
+    EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
@@ -91,9 +94,8 @@ def keyring_of(
         given.append(from_environment)
     return keyring.merged(
         Keyring.build(
-            user=user,
-            passwords=given,
-            nt_hashes=nt_hashes or (),
+            passwords=[(user, password) if user else password for password in given],
+            nt_hashes=[(user, value) if user else value for value in nt_hashes or ()],
             keytabs=keytabs or (),
             smb_session_keys=smb_session_keys or (),
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from analyzer.auth.context import AuthLevel, Door
-from analyzer.buffers import BufferDecode, decode_buffer
+from analyzer.buffers import BufferDecode, BufferKind, decode_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
@@ -22,6 +22,7 @@ from analyzer.rpc.interfaces import interface_name
 from analyzer.rpc.status import fault_name
 from analyzer.smb.events import SmbInfo, SmbSession
 from analyzer.winperf.layer import WinregCall
+from analyzer.winperf.names import value_in_words
 
 Record = dict[str, Any]
 
@@ -98,7 +99,7 @@ def decoded_buffer(side: CallSide | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
     if side is None or side.buffer is None or side.buffer_kind is None:
         return None
-    return decode_buffer(side.buffer_kind, side.buffer.data)
+    return decode_buffer(cast(BufferKind, side.buffer_kind), side.buffer.data)
 
 
 def side_json(side: CallSide | None, facts: CaptureFacts) -> Record | None:
@@ -122,8 +123,9 @@ def side_json(side: CallSide | None, facts: CaptureFacts) -> Record | None:
     return out
 
 
-def call_record(number: int, call: Call, facts: CaptureFacts) -> Record:
+def call_record(number: int, call: Call, analysis: Analysis) -> Record:
     """The record of call `number` (from 1)."""
+    facts = analysis.capture
     exchange = call.exchange
     channel = exchange.channel
     version = exchange.version
@@ -161,7 +163,8 @@ def call_record(number: int, call: Call, facts: CaptureFacts) -> Record:
         "response": side_json(call.response, facts),
     }
     if isinstance(call, WinregCall) and call.read is not None:
-        out["read"] = {"attempt": call.read.attempt, "value": call.read.meaning, "last_attempt": call.read.is_last}
+        words = value_in_words(call.read.value_name, analysis.name_tables.of(channel.server))
+        out["read"] = {"number": call.read.number, "attempt": call.read.attempt, "value": words}
     return out
 
 
@@ -192,7 +195,10 @@ def all_problems(analysis: Analysis) -> Iterator[Problem]:
                 continue
             if side.trouble is not None:
                 yield Problem(
-                    "malformed", layer, side.message.frames, f"call #{number}: {name} stub does not decode: {side.trouble}"
+                    "malformed",
+                    layer,
+                    side.message.frames,
+                    f"call #{number}: {name} stub does not decode: {side.trouble}",
                 )
             decoded = decoded_buffer(side)
             if decoded is not None and decoded.problem is not None:
@@ -268,7 +274,7 @@ def timeline_records(analysis: Analysis, *, interface: str | None = None) -> Ite
     yield capture_record(facts)
     for number, call in enumerate(analysis.calls, 1):
         if interface is None or is_of(call, interface):
-            yield call_record(number, call, facts)
+            yield call_record(number, call, analysis)
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis):
         kinds[problem.kind] += 1

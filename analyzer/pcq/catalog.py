@@ -79,7 +79,11 @@ class Catalog:
         elif code == RequestCode.COUNTER_STRUCT:
             entry.counter(tree["counter"]["counter_id"]).info = tree["counter"]
         elif code in _STRING_FIELDS:
-            setattr(entry, _STRING_FIELDS[RequestCode(code)], tree["guid" if code == RequestCode.PROVIDER_GUID else "string"])
+            setattr(
+                entry,
+                _STRING_FIELDS[RequestCode(code)],
+                tree["guid" if code == RequestCode.PROVIDER_GUID else "string"],
+            )
         elif code in _TABLE_FIELDS:
             for row in tree["strings"]:
                 if row.get("string") is not None:

@@ -2,6 +2,8 @@
 
 from enum import IntEnum
 
+from analyzer.buffers import BufferKind
+
 INTERFACE = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 NAME = "PerflibV2"
 NONE_ID = 0xFFFFFFFF  # "all" in an identifier, "no such counter" in registration information (perflib.h)
@@ -34,7 +36,7 @@ class RequestCode(IntEnum):
 
 
 # What the answer to a request code is laid out as.
-BUFFER_KIND_OF_CODE = {
+BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
     RequestCode.COUNTERSET_STRUCT: "counterset-info",
     RequestCode.COUNTER_STRUCT: "counter-info",
     RequestCode.COUNTERSET_NAME_STRING: "string",
@@ -48,7 +50,7 @@ BUFFER_KIND_OF_CODE = {
 }
 
 # What the other methods' lpData is laid out as, by (opnum, side).
-BUFFER_KIND_OF_METHOD = {
+BUFFER_KIND_OF_METHOD: dict[tuple[Opnum, str], BufferKind] = {
     (Opnum.ENUMERATE_COUNTER_SET, "response"): "guids",
     (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): "instances",
     (Opnum.QUERY_COUNTER_INFO, "response"): "identifiers",

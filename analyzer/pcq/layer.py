@@ -43,6 +43,9 @@ class PerflibCall(Call):
         return code if isinstance(code, int) else None
 
 
+_OPNUMS = frozenset(Opnum)
+
+
 class PerflibLayer:
     """Decodes PerflibV2 exchanges and follows what they say of query handles and countersets."""
 
@@ -115,7 +118,7 @@ class PerflibLayer:
         guid, code, response = call.counterset, call.request_code, call.response
         if guid is None or code is None or response is None or response.buffer is None or response.buffer_kind is None:
             return
-        decoded = decode_buffer(response.buffer_kind, response.buffer.data)
+        decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], response.buffer.data)
         if decoded.problem is None:
             self.catalogs.of(call.exchange.channel.server).learn(guid, code, decoded.tree)
 
@@ -131,7 +134,7 @@ def _side(
     if message is None:
         return None
     stub = message.stub
-    if isinstance(stub, Missing) or opnum is None or opnum not in Opnum:
+    if isinstance(stub, Missing) or opnum is None or opnum not in _OPNUMS:
         return CallSide(message, stub, {})
     try:
         decoded = decode_stub("perflib-v2", opnum, side, stub.data, ndr64=ndr64, big_endian=message.big_endian)

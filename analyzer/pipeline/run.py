@@ -100,7 +100,7 @@ def analyze(
         pdus=tuple(collected.pdus),
         catalogs=pcq.catalogs,
         name_tables=winperf.names,
-        secrets_given=not keyring.is_empty,
+        secrets_given=bool(keyring),
     )
 
 

@@ -88,7 +88,7 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
 def calls_table(analysis: Analysis, *, interface: str | None = None) -> pl.DataFrame:
     """One row a call. Times are UTC, `*_params` and `*_buffer` JSON text, sizes those of the stubs in bytes."""
     rows = (
-        _call_row(call_record(number, call, analysis.capture))
+        _call_row(call_record(number, call, analysis))
         for number, call in enumerate(analysis.calls, 1)
         if interface is None or is_of(call, interface)
     )

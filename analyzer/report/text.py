@@ -52,9 +52,7 @@ def timeline_lines(
 ) -> Iterator[str]:
     yield from header_lines(analysis, width)
     shown = [
-        (number, call)
-        for number, call in enumerate(analysis.calls, 1)
-        if interface is None or is_of(call, interface)
+        (number, call) for number, call in enumerate(analysis.calls, 1) if interface is None or is_of(call, interface)
     ]
     if shown:
         yield ""
@@ -98,7 +96,9 @@ def _session_words(session: SmbSession) -> str:
     if identity.mechanism:
         parts.append(identity.mechanism)
     if session.encrypted_messages:
-        parts.append(f"{session.cipher or 'unknown cipher'}, {session.opened_messages} of {session.encrypted_messages} opened")
+        parts.append(
+            f"{session.cipher or 'unknown cipher'}, {session.opened_messages} of {session.encrypted_messages} opened"
+        )
     return (
         f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
         + (f" ({server})" if server else "")
@@ -117,7 +117,9 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
             continue
         account = auth.identity.account if auth.identity is not None else None
         door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f", {auth.door.value}"
-        words[f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {account or 'unknown user'}{door}"] += 1
+        words[
+            f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {account or 'unknown user'}{door}"
+        ] += 1
     return words
 
 

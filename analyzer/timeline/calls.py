@@ -11,11 +11,11 @@ from analyzer.rpc.interfaces import interface_name, method_name
 
 def plain_call(exchange: Exchange) -> Call:
     """A call of an interface whose stubs are not decoded: its names, its bytes, no return value."""
-    named = exchange.interface is not None
+    interface, opnum = exchange.interface, exchange.opnum
     return Call(
         exchange,
-        interface_name(exchange.interface, exchange.version) if named else None,
-        method_name(exchange.interface, exchange.opnum) if named and exchange.opnum is not None else None,
+        interface_name(interface, exchange.version) if interface is not None else None,
+        method_name(interface, opnum) if interface is not None and opnum is not None else None,
         exchange.state,
         exchange.reason,
         None,

@@ -24,6 +24,9 @@ from analyzer.winperf.names import NameTables, table_language
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
+_OPNUMS = frozenset(Opnum)
+
+
 @dataclass(frozen=True, slots=True)
 class PerformanceRead:
     """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
@@ -171,7 +174,7 @@ def _side(
     stub = message.stub
     if isinstance(stub, Missing) or opnum is None:
         return CallSide(message, stub, {})
-    if opnum not in Opnum:
+    if opnum not in _OPNUMS:
         # Every method of [MS-RRP] returns an error_status_t, the last thing in its response.
         params: dict[str, Any] = {}
         if side == "response" and len(stub) >= 4 and not message.big_endian:

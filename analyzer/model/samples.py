@@ -1,0 +1,45 @@
+"""Raw counter values as records, of both generations ([MS-PCQ] data answers and winperf blocks)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from analyzer.core.win32 import win32_name
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import Record, endpoint_json
+from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.samples import PerflibSample, perflib_samples
+from analyzer.winperf.layer import WinregCall
+from analyzer.winperf.samples import WinperfSample, winperf_samples
+
+
+def sample_records(analysis: Analysis) -> Iterator[Record]:
+    """One record a value, in the order of the calls and within a call in the order of its buffer."""
+    for number, call in enumerate(analysis.calls, 1):
+        if call.response is None:
+            continue
+        server = call.exchange.channel.server
+        common: Record = {
+            "record": "sample",
+            "call": number,
+            "time_ns": call.response.message.first_time_ns,
+            "source": "winperf" if isinstance(call, WinregCall) else "perflib-v2",
+            "server": endpoint_json(server),
+        }
+        if isinstance(call, PerflibCall):
+            for sample in perflib_samples(call, analysis.catalogs.of(server)):
+                yield common | perflib_json(sample)
+        elif isinstance(call, WinregCall):
+            for value in winperf_samples(call, analysis.name_tables.of(server)):
+                yield common | winperf_json(value)
+
+
+def perflib_json(sample: PerflibSample) -> Record:
+    out = {item.name: getattr(sample, item.name) for item in fields(sample)}
+    out["block_status_name"] = win32_name(sample.block_status)
+    return out
+
+
+def winperf_json(sample: WinperfSample) -> Record:
+    return {item.name: getattr(sample, item.name) for item in fields(sample)}

@@ -1,0 +1,95 @@
+"""The values of a PerflibV2QueryCounterData answer, each bound to what the capture told about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from analyzer.buffers import PerfData, PerfRow, perf_data_rows
+from analyzer.pcq.catalog import Catalog
+from analyzer.pcq.identity import NONE_ID
+from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.queries import Identifier, QueryView
+
+_TYPE_CLASS_MASK = 0x00000C00
+_TYPE_CLASS_TEXT = 0x00000800
+
+
+@dataclass(frozen=True, slots=True)
+class PerflibSample:
+    """One raw value. `counterset`, `counter_id`, names and type are None where the capture does not tell.
+
+    `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
+    of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
+    """
+
+    query: str | None
+    block: int
+    block_type: int
+    block_status: int
+    counterset: str | None
+    counterset_name: str | None
+    counter_id: int | None
+    counter_name: str | None
+    counter_type: int | None
+    instance: str | None
+    instance_id: int | None
+    raw: int | str | None
+    data_size: int | None
+    perf_time_stamp: int | None
+    perf_time_100ns: int | None
+    perf_freq: int | None
+
+
+def perflib_samples(call: PerflibCall, catalog: Catalog) -> Iterator[PerflibSample]:
+    """The values a call was answered with, in the order of the buffer; nothing for calls that carry none."""
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        return
+    yield from samples_of(perf_data_rows(side.buffer.data), call.query, catalog)
+
+
+def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
+    """The values of a decoded answer; `query` names its blocks as far as it is known."""
+    for row in answer.rows:
+        known = query.blocks.get(row.block) if query is not None else None
+        counterset = known.counterset if known is not None else query.counterset if query is not None else None
+        counter_id = row.counter_id
+        if counter_id is None and known is not None and known.names_one_counter:
+            counter_id = known.counter_id
+        entry = catalog.counter(counterset, counter_id)
+        counter_type = entry.type if entry is not None else None
+        instance, instance_id = _instance_of(row, known)
+        yield PerflibSample(
+            query.handle if query is not None else None,
+            row.block,
+            row.block_type,
+            row.status,
+            counterset,
+            catalog.label(counterset),
+            counter_id,
+            entry.label if entry is not None else None,
+            counter_type,
+            instance,
+            instance_id,
+            _raw(row, counter_type),
+            len(row.data) if row.data is not None else None,
+            answer.perf_time_stamp,
+            answer.perf_time_100ns,
+            answer.perf_freq,
+        )
+
+
+def _instance_of(row: PerfRow, known: Identifier | None) -> tuple[str | None, int | None]:
+    """The instance as the block names it, else as the identifier does that the block answers."""
+    if row.instance is not None or row.instance_id is not None or known is None:
+        return row.instance, row.instance_id
+    instance = known.instance if known.names_one_instance else None
+    return instance, None if known.instance_id == NONE_ID else known.instance_id
+
+
+def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
+    """The value; text of 4 or 8 bytes can only be told from a number by the counter's declared type."""
+    if row.data is not None and counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT:
+        return row.data[: len(row.data) & ~1].decode("utf-16-le", "surrogatepass").partition("\0")[0]
+    return row.value
