@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
+from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
@@ -85,18 +86,18 @@ def _engine(etype: int, data: bytes) -> Any:
 
 
 @lru_cache(maxsize=256)
-def string_to_key(etype: int, password: str, salt: str) -> bytes:
-    """The key that Active Directory and MIT make from a password (RFC 3962, 8009, 4757; default iteration counts)."""
+def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int | None = None) -> bytes:
+    """The key made from a password (RFC 3962, 8009, 4757). `iterations` None: the default count of the type."""
     if etype not in SUPPORTED_ETYPES:
         raise UnsupportedError(f"no string-to-key for encryption type {etype}")
     if etype == RC4_HMAC:
-        from analyzer.auth.ntlm import nt_hash
-
         return nt_hash(password)
     from scapy.libs.rfc3961 import EncryptionType
     from scapy.libs.rfc3961 import Key as ScapyKey
 
-    made = ScapyKey.string_to_key(EncryptionType(etype), password.encode("utf-8", "surrogatepass"), salt.encode())
+    salted = salt.encode("utf-8", "surrogatepass") if isinstance(salt, str) else salt
+    params = None if iterations is None else iterations.to_bytes(4, "big")
+    made = ScapyKey.string_to_key(EncryptionType(etype), password.encode("utf-8", "surrogatepass"), salted, params)
     return bytes(made.key)
 
 

@@ -184,6 +184,22 @@ def _fields(fixed: int, *values: bytes) -> tuple[list[bytes], bytes]:
     return headers, payload
 
 
+def challenge_message(flags: int, server_challenge: bytes, target: bytes = b"", info: bytes = b"") -> bytes:
+    """A CHALLENGE_MESSAGE of these fields."""
+    (target_field, info_field), payload = _fields(56, target, info)
+    front = b"NTLMSSP\0" + struct.pack("<I", 2) + target_field + struct.pack("<I", flags)
+    return front + server_challenge + bytes(8) + info_field + version(10, 0, 20348) + payload
+
+
+def authenticate_message(
+    flags: int, lm_response: bytes, nt_response: bytes, domain: bytes, user: bytes, workstation: bytes, key: bytes
+) -> bytes:
+    """An AUTHENTICATE_MESSAGE of these fields, without a MIC."""
+    headers, payload = _fields(72, lm_response, nt_response, domain, user, workstation, key)
+    front = b"NTLMSSP\0" + struct.pack("<I", 3) + b"".join(headers) + struct.pack("<I", flags)
+    return front + version(10, 0, 19041) + payload
+
+
 def ntlm_handshake(
     user: str = "perfmon",
     domain: str = "LAB",
@@ -217,9 +233,7 @@ def ntlm_handshake(
         av_pair(7, noise("time", 8)),
     ]
     negotiate = b"NTLMSSP\0" + struct.pack("<II", 1, flags) + bytes(16) + version(10, 0, 19041)
-    (target, info), payload = _fields(56, text(server_domain), b"".join(names) + av_pair(0, b""))
-    challenge = b"NTLMSSP\0" + struct.pack("<I", 2) + target + struct.pack("<I", flags)
-    challenge += server_challenge + bytes(8) + info + version(10, 0, 20348) + payload
+    challenge = challenge_message(flags, server_challenge, text(server_domain), b"".join(names) + av_pair(0, b""))
 
     nt_hash = md4(password.encode("utf-16-le"))
     if anonymous:
