@@ -61,10 +61,11 @@ class SmbConnection:
             if framing is not None:
                 for event in framing.finish():
                     yield from self._framed(1 if direction else 0, event)
-        yield from self._smb2.finish()
+        self._smb2.finish()
         self._smb1.finish()
         for session in list(self._link.sessions.values()):
             yield from self._smb2.leave(session)
+        yield from self._link.told()
 
     def _framed(self, direction: Direction, event: Message | NetbiosNames | Lost | Problem) -> Iterator[Event]:
         if isinstance(event, Message):
@@ -74,10 +75,13 @@ class SmbConnection:
                 yield Problem("limit", "smb", event.frames, str(error))
                 yield from self._smb2.lost_data(direction, event.frames, str(error))
             except DecodeError as error:
-                yield Problem.of("smb", error, event.frames)
+                if isinstance(error, TruncatedError) and not event.whole:
+                    sender = self._link.connection.sender(direction)
+                    self._link.note("truncated", f"an SMB message from {sender} is cut: {event.reason}", event.frames)
+                else:
+                    yield Problem.of("smb", error, event.frames)
                 yield from self._smb2.lost_data(direction, event.frames, event.reason or str(error))
         elif isinstance(event, Lost):
-            yield from self._smb2.flush()
             yield from self._smb2.lost_data(direction, event.frames, event.reason)
         elif isinstance(event, NetbiosNames):
             self._link.name_host(self._link.connection.sender(direction).ip, event.calling, "NetBIOS session request")

@@ -364,7 +364,7 @@ class Smb1Reader:
             yield from session.deliver(pipes[0], False, message, span, self._info(header))
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
-            yield Problem("gap", "smb", message.frames, f"{reason} ({span[1] - span[0]} bytes)")
+            self._link.note("gap", reason, message.frames)
             for opened in pipes:
                 if opened.channel is not None:
                     yield ChannelGap(opened.channel, False, None, message.frames, reason)

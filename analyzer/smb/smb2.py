@@ -1,9 +1,8 @@
 """SMB2 and SMB3 messages in, channel events out ([MS-SMB2] sections 2.2 and 3.3).
 
 A request is remembered by its MessageId until its answer comes; what the answer means (whose data a READ returned, which
-FileId a CREATE got) is in the request. An interim answer (STATUS_PENDING) leaves the request waiting. An answer that comes
-before its request, as in a capture with disordered frames, is held until the next request. Sessions and trees that
-were set up before the capture began are made up as they are met, with what is known of them: their numbers.
+FileId a CREATE got) is in the request. An interim answer (STATUS_PENDING) leaves the request waiting. Sessions and trees
+that were set up before the capture began are made up as they are met, with what is known of them: their numbers.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
+from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_CMAC,
@@ -54,7 +54,6 @@ SESSION_FLAG_BINDING = 0x01
 SHARE_TYPE_PIPE = 0x02
 
 ANY_FILE = b"\xff" * 16
-_ANSWERS_AWAITED = frozenset((SESSION_SETUP, TREE_CONNECT, CREATE, READ, IOCTL))
 
 DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
 
@@ -66,8 +65,6 @@ _MAX_CONTEXTS = 64
 
 # Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
 MAX_PENDING = 8192
-# An answer that overtook its request in the capture did so by a frame or two.
-MAX_HELD = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +156,7 @@ class Smb2Reader:
         self._link = link
         self._pending: dict[int, Request] = {}
         self._setups: dict[int, Setup] = {}
-        self._held: list[tuple[Direction, Message, Shell]] = []
-        self._holding = True
+        self._requests_lost = False
         self._forgot = False
         self._signature_ok: bool | None = None
 
@@ -171,21 +167,9 @@ class Smb2Reader:
             yield from self._unreadable(direction, message, "its header is not in the capture")
             return
         header = read_header(head)
-        if header.is_response:
-            if self._link.client_direction is None:
-                self._link.client_direction = 0 if direction else 1
-            if self._held or (self._holding and self._is_early(header)):
-                self._held.append((direction, message, shell))
-                if len(self._held) > MAX_HELD:
-                    self._holding = False
-                    yield from self.flush()
-                return
-            yield from self._compound(direction, message, shell)
-            return
         if self._link.client_direction is None:
-            self._link.client_direction = direction
+            self._link.client_direction = _other(direction) if header.is_response else direction
         yield from self._compound(direction, message, shell)
-        yield from self.flush()
 
     def open_transform(
         self, direction: Direction, message: Message
@@ -208,14 +192,8 @@ class Smb2Reader:
             return None
         return opened, Shell(encrypted=True, session=session)
 
-    def flush(self) -> Iterator[Event]:
-        """Reads held answers, whether their requests are known by now or not."""
-        held, self._held = self._held, []
-        for direction, message, shell in held:
-            yield from self._compound(direction, message, shell)
-
-    def finish(self) -> Iterator[Event]:
-        yield from self.flush()
+    def finish(self) -> None:
+        """Setups whose end was not captured become sessions, so that what they said is not lost."""
         for session_id, setup in self._setups.items():
             self._establish(session_id, setup)
         self._setups.clear()
@@ -241,9 +219,6 @@ class Smb2Reader:
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its answer may come as an SMB2 one with MessageId 0."""
         self._pending[0] = Request(NEGOTIATE, 0, None)
-
-    def _is_early(self, header: Header) -> bool:
-        return header.command in _ANSWERS_AWAITED and header.message_id not in self._pending
 
     def _compound(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         at, chain = 0, Chain()
@@ -433,7 +408,7 @@ class Smb2Reader:
         if not pipes and not looks_like_dcerpc(first):
             return
         reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
-        yield Problem("gap", "smb", part.frames, f"{reason} ({span[1] - span[0]} bytes)")
+        self._link.note("gap", reason, part.frames)
         for opened in pipes:
             if opened.channel is not None:
                 yield ChannelGap(opened.channel, False, None, part.frames, reason)
@@ -585,6 +560,9 @@ class Smb2Reader:
         if session.handshake is None:
             session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
         key = setup.handshake.session_key
+        if key is None:
+            given = (keys.session_key for keys in link.world.keyring.smb_keys_for(session_id))
+            key = next((value for value in given if value is not None), None)
         keys = None
         if key is not None:
             dialect = link.dialect_number if link.dialect_number is not None else DIALECT_300
@@ -675,16 +653,28 @@ class Smb2Reader:
     def _unreadable(self, direction: Direction, message: Message, why: str) -> Iterator[Event]:
         """A message of which too little was captured to tell what it was about."""
         reason = message.reason or why
-        yield Problem("truncated", "smb", message.frames, f"an SMB2 message of {message.length} bytes is cut: {reason}")
+        self._link.note("truncated", f"an SMB2 message from {self._sender(direction)} is cut: {reason}", message.frames)
         yield from self.lost_data(direction, message.frames, reason)
 
+    def _sender(self, direction: Direction) -> Endpoint:
+        return self._link.connection.sender(direction)
+
     def lost_data(self, direction: Direction, frames: tuple[int, ...], reason: str) -> Iterator[Event]:
-        """Any pipe of the connection may have lost data of this direction."""
+        """Messages of this direction were lost: pipes that may have lost data are told.
+
+        Data of the server only come as an answer, so with all requests at hand only pipes with one unanswered are concerned.
+        """
         from_client = direction == (self._link.client_direction or 0)
+        self._requests_lost |= from_client
+        asked = {request.file_id for request in self._pending.values() if request.command in (READ, IOCTL)}
         for session in self._link.sessions.values():
-            for opened in session.pipes():
-                if opened.channel is not None:
+            for file_id, opened in session.opens.items():
+                if opened.channel is not None and (from_client or self._requests_lost or file_id in asked):
                     yield ChannelGap(opened.channel, from_client, None, frames, reason)
+
+
+def _other(direction: Direction) -> Direction:
+    return 0 if direction else 1
 
 
 def _time(message: Message) -> int:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from analyzer.auth.context import Door, Handshake, Identity
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import Event
+from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
@@ -69,6 +69,20 @@ class Seal:
 
 
 @dataclass(slots=True)
+class Tally:
+    """Trouble of one kind on one connection, told once with its count: a short snapshot length cuts every message."""
+
+    kind: ProblemKind
+    text: str
+    count: int = 0
+    frames: list[int] = field(default_factory=list)
+
+    def problem(self) -> Problem:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
+
+
+@dataclass(slots=True)
 class World:
     """Numbers and sessions that the connections of a capture share."""
 
@@ -103,6 +117,23 @@ class Link:
     @property
     def server(self) -> Endpoint:
         return self.connection.sender(0 if self.client_direction == 1 else 1)
+
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+
+    def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
+        """Counts trouble that is likely to repeat; `told` tells it."""
+        tally = self.tallies.get((kind, text))
+        if tally is None and len(self.tallies) < MAX_NAMES:
+            tally = self.tallies[kind, text] = Tally(kind, text)
+        if tally is not None:
+            tally.count += 1
+            if len(tally.frames) < MAX_FRAMES:
+                tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
+
+    def told(self) -> Iterator[Event]:
+        for tally in self.tallies.values():
+            yield tally.problem()
+        self.tallies.clear()
 
     def name_host(self, ip: str, name: str, said_in: str) -> None:
         if name and len(self.hosts) < MAX_NAMES:

@@ -90,8 +90,10 @@ class _RpcConnection:
             yield ChannelGap(self._channel, from_client, item.length, item.frames, item.reason)
             return
         if len(item.data):
-            yield ChannelData(self._channel, from_client, item.data, None, self._fresh[item.direction])
+            # TCP has no messages, but what begins like a PDU is a place to look for one.
+            fresh = self._fresh[item.direction] or looks_like_dcerpc(item.data.data)
             self._fresh[item.direction] = False
+            yield ChannelData(self._channel, from_client, item.data, None, fresh)
 
     def finish(self) -> Iterator[Event]:
         yield ChannelClosed(self._channel)
