@@ -462,7 +462,7 @@ class Association:
             call.opnum = head.opnum
             call.object_uuid = head.object_uuid
             call.presentation = self._presentations.get(head.context_id)
-            call.request.hint = head.alloc_hint
+            call.request.hint = head.alloc_hint if header.first else 0
             if not header.first:
                 call.request.damage = "the first fragment of the request was not captured"
             if len(self._calls) >= _MAX_PENDING:
@@ -500,7 +500,7 @@ class Association:
                 self._early[header.call_id] = call
         side = call.response
         if not side.began:
-            side.hint = head.alloc_hint
+            side.hint = head.alloc_hint if header.first else 0
             if not header.first:
                 side.damage = "the first fragment of the answer was not captured"
         elif header.first:

@@ -89,12 +89,8 @@ def _is_right(cur: Cursor, command: int, expected: Expected) -> bool:
     if which == Command.HEADER2 and cur.left == 16:
         ptype = cur.u8("ptype")
         cur.skip("reserved", 3)
-        return (
-            ptype == Ptype.REQUEST
-            and cur.take("drep", 4) == expected.drep
-            and cur.u32("call_id") == expected.call_id
-            and cur.u16("p_cont_id") == expected.context_id
-            and cur.u16("opnum") == expected.opnum
-        )
+        said_head = (ptype, cur.take("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
+        return said_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
     cur.rest()
-    return not command & _MUST_PROCESS
+    # A known command of another length contradicts its definition; an unknown one matters only if it must be processed.
+    return which not in set(Command) and not command & _MUST_PROCESS

@@ -1,0 +1,430 @@
+"""Builds DCERPC traffic for tests: PDUs byte by byte, and conversations of channel events with a frame for each message.
+
+`Toy*` is a security provider of the tests' own, behind the auth room's protocols: a keystream and a message count per
+sender and a checksum over everything, so that order, loss, padding and header signing matter as they do with NTLM.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from analyzer.auth.context import AuthLevel, Door, Identity, Sender, Unprotected
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.packet.segment import Endpoint
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo
+
+PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
+WINREG = "338cd001-2244-31f1-aaaa-900038001003"
+NDR = ("8a885d04-1ceb-11c9-9fe8-08002b104860", 2)
+NDR64 = ("71710533-beba-4937-8319-b5dbef9ccc36", 1)
+FEATURES = ("6cb71c2c-9812-4540-0300-000000000000", 1)
+
+FIRST, LAST, HEADER_SIGN, MAYBE, OBJECT = 0x01, 0x02, 0x04, 0x40, 0x80
+WHOLE = FIRST | LAST
+
+REQUEST, RESPONSE, FAULT = 0, 2, 3
+BIND, BIND_ACK, BIND_NAK, ALTER, ALTER_RESP, AUTH3, SHUTDOWN, CANCEL, ORPHANED = 11, 12, 13, 14, 15, 16, 17, 18, 19
+
+CHANNEL = Channel(0, "ncacn_np", Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), "winreg", 0, None)
+SMB = SmbInfo("3.1.1", 0x1D, encrypted=False, signed=False, compressed=False)
+
+
+@dataclass(frozen=True)
+class Auth:
+    """The sec_trailer of a PDU and its auth_value."""
+
+    value: bytes
+    level: int = AuthLevel.PRIVACY
+    auth_type: int = 10
+    context_id: int = 0
+
+
+def pdu(
+    ptype: int,
+    body: bytes = b"",
+    *,
+    flags: int = WHOLE,
+    call_id: int = 1,
+    big: bool = False,
+    minor: int = 0,
+    auth: Auth | None = None,
+    pad: int = 0,
+    frag_length: int | None = None,
+) -> bytes:
+    """One PDU, C706 12.6.3.1 and [MS-RPCE] 2.2.2.11."""
+    order = ">" if big else "<"
+    tail = b""
+    if auth is not None:
+        tail = struct.pack(f"{order}BBBBI", auth.auth_type, auth.level, pad, 0, auth.context_id) + auth.value
+    length = 16 + len(body) + len(tail) if frag_length is None else frag_length
+    auth_length = len(auth.value) if auth is not None else 0
+    drep = b"\x00\0\0\0" if big else b"\x10\0\0\0"
+    head = struct.pack(f"{order}BBBB4sHHI", 5, minor, ptype, flags, drep, length, auth_length, call_id)
+    return head + body + tail
+
+
+def syntax(uuid: str, version: int, *, big: bool = False) -> bytes:
+    """A UUID and a version whose minor part is 0."""
+    raw = UUID(uuid).bytes if big else UUID(uuid).bytes_le
+    return raw + struct.pack(">I" if big else "<I", version)
+
+
+def context(
+    context_id: int, uuid: str, transfers: Sequence[tuple[str, int]] = (NDR,), *, version: int = 1, big: bool = False
+) -> bytes:
+    """One presentation context element."""
+    head = struct.pack(">HBB" if big else "<HBB", context_id, len(transfers), 0)
+    return head + syntax(uuid, version, big=big) + b"".join(syntax(*one, big=big) for one in transfers)
+
+
+def bind_body(contexts: Sequence[bytes], *, group: int = 0, big: bool = False) -> bytes:
+    return struct.pack(">HHIBBH" if big else "<HHIBBH", 4280, 4280, group, len(contexts), 0, 0) + b"".join(contexts)
+
+
+def bind(
+    contexts: Sequence[bytes] = (),
+    *,
+    ptype: int = BIND,
+    flags: int = WHOLE,
+    call_id: int = 1,
+    auth: Auth | None = None,
+    big: bool = False,
+) -> bytes:
+    """A bind or alter_context."""
+    body = bind_body(contexts or (context(0, PCQ, big=big),), big=big)
+    return pdu(ptype, body, flags=flags, call_id=call_id, auth=auth, big=big)
+
+
+def bind_ack(
+    results: Sequence[tuple[int, int, tuple[str, int]]] = ((0, 0, NDR),),
+    *,
+    ptype: int = BIND_ACK,
+    flags: int = WHOLE,
+    call_id: int = 1,
+    auth: Auth | None = None,
+    group: int = 0x53,
+    address: bytes = b"\\PIPE\\winreg\0",
+    big: bool = False,
+) -> bytes:
+    """A bind_ack or alter_context_resp: (result, reason, transfer syntax) per offer."""
+    order = ">" if big else "<"
+    body = struct.pack(f"{order}HHIH", 4280, 4280, group, len(address)) + address
+    body += bytes(-len(body) % 4) + struct.pack("BBH", len(results), 0, 0)
+    for result, reason, transfer in results:
+        body += struct.pack(f"{order}HH", result, reason) + syntax(*transfer, big=big)
+    return pdu(ptype, body, flags=flags, call_id=call_id, auth=auth, big=big)
+
+
+def bind_nak(reason: int, *, call_id: int = 1) -> bytes:
+    return pdu(BIND_NAK, struct.pack("<HBBB", reason, 1, 5, 0), call_id=call_id)
+
+
+def _call_head(opnum_or_rest: bytes, context_id: int, hint: int, big: bool, object_uuid: str | None = None) -> bytes:
+    head = struct.pack(">IH" if big else "<IH", hint, context_id) + opnum_or_rest
+    if object_uuid is not None:
+        head += UUID(object_uuid).bytes if big else UUID(object_uuid).bytes_le
+    return head
+
+
+def request(
+    opnum: int,
+    stub: bytes,
+    *,
+    call_id: int = 1,
+    context_id: int = 0,
+    flags: int = WHOLE,
+    hint: int | None = None,
+    object_uuid: str | None = None,
+    big: bool = False,
+    sealer: ToySealer | None = None,
+) -> bytes:
+    """One request fragment, sealed where a sealer is given."""
+    rest = struct.pack(">H" if big else "<H", opnum)
+    head = _call_head(rest, context_id, len(stub) if hint is None else hint, big, object_uuid)
+    flags |= OBJECT if object_uuid is not None else 0
+    return _call(REQUEST, head, stub, call_id, flags, big, sealer)
+
+
+def response(
+    stub: bytes,
+    *,
+    call_id: int = 1,
+    context_id: int = 0,
+    flags: int = WHOLE,
+    hint: int | None = None,
+    big: bool = False,
+    sealer: ToySealer | None = None,
+) -> bytes:
+    """One response fragment."""
+    head = _call_head(b"\0\0", context_id, len(stub) if hint is None else hint, big)
+    return _call(RESPONSE, head, stub, call_id, flags, big, sealer)
+
+
+def fault(
+    status: int, *, call_id: int = 1, context_id: int = 0, big: bool = False, sealer: ToySealer | None = None
+) -> bytes:
+    head = _call_head(b"\0\0", context_id, 32, big) + struct.pack(">II" if big else "<II", status, 0)
+    return _call(FAULT, head, b"", call_id, WHOLE, big, sealer)
+
+
+def _call(ptype: int, head: bytes, stub: bytes, call_id: int, flags: int, big: bool, sealer: ToySealer | None) -> bytes:
+    if sealer is None:
+        return pdu(ptype, head + stub, flags=flags, call_id=call_id, big=big)
+    pad = -len(stub) % sealer.align
+    blank = Auth(bytes(TAG_LEN), sealer.level, sealer.auth_type, sealer.context_id)
+    whole = pdu(ptype, head + stub + b"\xbb" * pad, flags=flags, call_id=call_id, big=big, auth=blank, pad=pad)
+    return sealer.protect(whole, slice(16 + len(head), 16 + len(head) + len(stub) + pad))
+
+
+def fragments(stub: bytes, size: int) -> list[tuple[int, bytes]]:
+    """The stub in pieces of `size`, each with its first and last flags."""
+    pieces = [stub[at : at + size] for at in range(0, len(stub), size)] or [b""]
+    last = len(pieces) - 1
+    return [((FIRST if n == 0 else 0) | (LAST if n == last else 0), piece) for n, piece in enumerate(pieces)]
+
+
+VT_SIGNATURE = bytes.fromhex("8ae3137102f43671")
+VT_END, VT_MUST = 0x4000, 0x8000
+
+
+def verification_trailer(*commands: tuple[int, bytes]) -> bytes:
+    """[MS-RPCE] 2.2.2.13; the last command gets the END bit."""
+    out = VT_SIGNATURE
+    for n, (command, value) in enumerate(commands):
+        end = VT_END if n == len(commands) - 1 else 0
+        out += struct.pack("<HH", command | end, len(value)) + value
+    return out
+
+
+def vt_bitmask(bits: int = 1) -> tuple[int, bytes]:
+    return 1, struct.pack("<I", bits)
+
+
+def vt_pcontext(uuid: str = PCQ, transfer: tuple[str, int] = NDR) -> tuple[int, bytes]:
+    return 2, syntax(uuid, 1) + syntax(*transfer)
+
+
+def vt_header2(opnum: int, *, call_id: int = 1, context_id: int = 0, ptype: int = REQUEST) -> tuple[int, bytes]:
+    return 3, struct.pack("<BBH4sIHH", ptype, 0, 0, b"\x10\0\0\0", call_id, context_id, opnum)
+
+
+# The toy security provider
+
+TAG_LEN = 20
+TOY_FIRST = b"NTLMSSP\0\x01\0\0\0"
+TOY_ANSWER = b"NTLMSSP\0\x02\0\0\0"
+TOY_LAST = b"NTLMSSP\0\x03\0\0\0"
+
+
+class _ToyStream:
+    """A keystream and a count for one sender."""
+
+    def __init__(self, key: bytes, sender: Sender) -> None:
+        self._key = key + sender.encode()
+        self.position = 0
+        self.count = 0
+
+    def take(self, length: int) -> bytes:
+        first, last = self.position // 32, (self.position + length) // 32
+        blocks = b"".join(hashlib.sha256(self._key + n.to_bytes(8, "big")).digest() for n in range(first, last + 1))
+        return blocks[self.position - first * 32 :][:length]
+
+    def tag(self, covered: bytes) -> bytes:
+        return self.count.to_bytes(4, "little") + hmac.digest(self._key, self.count.to_bytes(4, "big") + covered, "md5")
+
+
+def _mix(data: bytes, stream: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(data, stream, strict=True))
+
+
+class ToySealer:
+    """One sender's end of an established toy context."""
+
+    def __init__(
+        self,
+        key: bytes,
+        sender: Sender,
+        *,
+        level: int = AuthLevel.PRIVACY,
+        auth_type: int = 10,
+        context_id: int = 0,
+        align: int = 16,
+    ) -> None:
+        self._stream = _ToyStream(key, sender)
+        self.level, self.auth_type, self.context_id, self.align = level, auth_type, context_id, align
+
+    def protect(self, whole: bytes, body: slice) -> bytes:
+        """The PDU with its body sealed (at PRIVACY) and its last TAG_LEN bytes replaced by the checksum."""
+        sealed = whole[body]
+        tag = self._stream.tag(whole[:-TAG_LEN])
+        if self.level == AuthLevel.PRIVACY:
+            sealed = _mix(sealed, self._stream.take(len(sealed)))
+            self._stream.position += len(sealed)
+        self._stream.count += 1
+        return whole[: body.start] + sealed + whole[body.stop : -TAG_LEN] + tag
+
+
+class ToyContext:
+    """The analyzer's side: opens what comes in order, finds out when something is missing, never guesses."""
+
+    def __init__(self, key: bytes) -> None:
+        self._streams = {"initiator": _ToyStream(key, "initiator"), "acceptor": _ToyStream(key, "acceptor")}
+        self.lost_calls: list[tuple[Sender, int | None]] = []
+
+    def unprotect(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
+        stream = self._streams[sender]
+        wire = whole[body]
+        sealed = level >= AuthLevel.PRIVACY
+        if level < AuthLevel.PKT:
+            return Unprotected(wire, None, Door.NOT_SEALED)
+        tag = whole[verifier]
+        plain = _mix(wire, stream.take(len(wire))) if sealed else wire
+        if stream.tag(whole[: body.start] + plain + whole[body.stop : verifier.start]) == tag:
+            stream.count += 1
+            stream.position += len(wire) if sealed else 0
+            return Unprotected(plain, True, Door.OPEN if sealed else Door.NOT_SEALED, None, True)
+        missing = int.from_bytes(tag[:4], "little") != stream.count
+        door = Door.BYTES_MISSING if missing else Door.WRONG_KEY
+        return Unprotected(None if sealed else wire, False, door if sealed else Door.NOT_SEALED, "toy says no", None)
+
+    def lost(self, sender: Sender, length: int | None) -> None:
+        self.lost_calls.append((sender, length))
+
+
+class ToyHandshake:
+    """Knows the key when it has heard all three tokens: the key is what follows the first token's magic."""
+
+    def __init__(self, keys: ToyKeys) -> None:
+        self._keys = keys
+        self._tokens: dict[int, bytes] = {}
+        self.missed_senders: list[Sender] = []
+        self.contexts: list[ToyContext] = []
+
+    def feed(self, sender: Sender, token: bytes) -> None:
+        self._tokens[token[8]] = token
+
+    def missed(self, sender: Sender) -> None:
+        self.missed_senders.append(sender)
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(mechanism="ntlm", user="perfmon" if 3 in self._tokens else None, domain="LAB")
+
+    @property
+    def door(self) -> Door:
+        if not {1, 2, 3} <= set(self._tokens):
+            return Door.NO_HANDSHAKE
+        key = self._tokens[1][12:]
+        return Door.OPEN if key in self._keys.known else Door.NO_KEY
+
+    @property
+    def reason(self) -> str | None:
+        return None if self.door is Door.OPEN else f"toy: {self.door.name}"
+
+    @property
+    def session_key(self) -> bytes | None:
+        return None
+
+    @property
+    def opened_by(self) -> str | None:
+        return "a toy key" if self.door is Door.OPEN else None
+
+    @property
+    def is_anonymous(self) -> bool:
+        return False
+
+    def context(self) -> ToyContext:
+        made = ToyContext(self._tokens[1][12:]) if self.door is Door.OPEN else ShutToyContext(self.door, self.reason)
+        self.contexts.append(made)
+        return made
+
+
+class ShutToyContext(ToyContext):
+    def __init__(self, door: Door, reason: str | None) -> None:
+        super().__init__(b"")
+        self._verdict = door, reason
+
+    def unprotect(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
+        if level >= AuthLevel.PRIVACY:
+            return Unprotected(None, None, *self._verdict)
+        return Unprotected(whole[body], None, Door.NOT_SEALED)
+
+
+@dataclass
+class ToyKeys:
+    """Stands for the keyring; remembers the handshakes it began."""
+
+    known: set[bytes] = field(default_factory=lambda: {b"key"})
+    begun: list[ToyHandshake] = field(default_factory=list)
+
+    def begin(self, keyring: object, auth_type: int | None = None) -> ToyHandshake:
+        made = ToyHandshake(self)
+        self.begun.append(made)
+        return made
+
+
+class Conversation:
+    """Channel events in the making: every message gets the next frame, one millisecond later."""
+
+    def __init__(self, channel: Channel = CHANNEL, smb: SmbInfo | None = SMB) -> None:
+        self.channel, self.smb = channel, smb
+        self.events: list[Event] = []
+        self.frame = 0
+
+    def send(self, from_client: bool, data: bytes, *, fresh: bool = True) -> Conversation:
+        self.frame += 1
+        traced = TracedBytes.of_frame(data, self.frame, 100, self.frame * 1_000_000)
+        self.events.append(ChannelData(self.channel, from_client, traced, self.smb, fresh))
+        return self
+
+    def client(self, *pdus: bytes) -> Conversation:
+        for one in pdus:
+            self.send(True, one)
+        return self
+
+    def server(self, *pdus: bytes) -> Conversation:
+        for one in pdus:
+            self.send(False, one)
+        return self
+
+    def gap(self, from_client: bool, length: int | None) -> Conversation:
+        self.frame += 1
+        around = (self.frame - 1, self.frame + 1)
+        self.events.append(ChannelGap(self.channel, from_client, length, around, "a segment was not captured"))
+        return self
+
+    def closed(self) -> Conversation:
+        self.events.append(ChannelClosed(self.channel))
+        return self
+
+    def bound(self, uuid: str = PCQ) -> Conversation:
+        """A bind without authentication, answered."""
+        return self.client(bind((context(0, uuid),))).server(bind_ack())
+
+    def sealed(self, key: bytes = b"key", *, level: int = AuthLevel.PRIVACY) -> tuple[ToySealer, ToySealer]:
+        """A bind with the toy's three legs; gives both ends' sealers."""
+        self.client(bind(auth=Auth(TOY_FIRST + key, level)))
+        self.server(bind_ack(auth=Auth(TOY_ANSWER, level)))
+        self.client(pdu(AUTH3, bytes(4), auth=Auth(TOY_LAST, level)))
+        return ToySealer(key, "initiator", level=level), ToySealer(key, "acceptor", level=level)
+
+
+def cut(events: Iterable[Event], at: Sequence[int]) -> list[Event]:
+    """The same bytes in more pieces: every data event is cut at the given places, which only its first piece begins fresh."""
+    out: list[Event] = []
+    for event in events:
+        if not isinstance(event, ChannelData):
+            out.append(event)
+            continue
+        places = sorted({place % len(event.data) for place in at if len(event.data)} - {0})
+        starts, stops = [0, *places], [*places, len(event.data)]
+        for start, stop in zip(starts, stops, strict=True):
+            fresh = event.fresh and start == 0
+            out.append(ChannelData(event.channel, event.from_client, event.data[start:stop], event.smb, fresh))
+    return out
