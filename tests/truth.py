@@ -174,7 +174,7 @@ def _untrue(true: Sequence[TrueCall], call: Record) -> Iterator[str]:
     candidates = [one for one in true if one.opnum == call["opnum"]] if call["opnum"] is not None else list(true)
     if request is not None:
         candidates = [one for one in candidates if request in _request_digests(one.request, call)]
-    if response is not None:
+    if response is not None and call["fault"] is None:
         candidates = [one for one in candidates if one.response is not None and response == _sha256(one.response)]
     if call["status"] is not None:
         candidates = [one for one in candidates if one.status == call["status"]]
@@ -244,12 +244,10 @@ def _by_call(samples: Sequence[Record]) -> dict[int, Counter[Sample]]:
         if sample["source"] == "winperf":
             key: Sample = (sample["object_index"], sample["counter_index"], sample["instance"], sample["raw"])
         else:
-            # Blocks of one counter do not carry its id; a reading may know it from other calls, the truth does not say it.
+            # What a block does not carry itself, a reading may know from other calls; the server's record does not say it.
             counter = sample["counter_id"] if sample["block_type"] in (2, 6) else None
-            key = (
-                *(sample["block"], sample["block_type"], sample["block_status"]),
-                *(counter, sample["instance"], sample["instance_id"], sample["raw"]),
-            )
+            instance = (sample["instance"], sample["instance_id"]) if sample["block_type"] in (4, 6) else (None, None)
+            key = (sample["block"], sample["block_type"], sample["block_status"], counter, *instance, sample["raw"])
         grouped.setdefault(sample["call"], Counter())[key] += 1
     return grouped
 
