@@ -1,7 +1,17 @@
 """Stubs and lpData buffers decoded by parsers compiled from ksy/."""
 
 from analyzer.buffers.adapt import JsonValue, counter_value
-from analyzer.buffers.columns import PerfData, PerfRow, SystemTime, perf_data_rows
+from analyzer.buffers.columns import (
+    CounterDefinition,
+    PerfData,
+    PerfRow,
+    SystemTime,
+    WinPerf,
+    WinPerfInstance,
+    WinPerfObject,
+    perf_data_rows,
+    winperf_rows,
+)
 from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer
 from analyzer.buffers.stubs import ArrayLayout, StubDecode, decode_stub
 
@@ -10,13 +20,18 @@ __all__ = [
     "ArrayLayout",
     "BufferDecode",
     "BufferKind",
+    "CounterDefinition",
     "JsonValue",
     "PerfData",
     "PerfRow",
     "StubDecode",
     "SystemTime",
+    "WinPerf",
+    "WinPerfInstance",
+    "WinPerfObject",
     "counter_value",
     "decode_buffer",
     "decode_stub",
     "perf_data_rows",
+    "winperf_rows",
 ]

@@ -34,6 +34,10 @@ JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 TROUBLE = (KaitaiStructError, EOFError, ValueError, OverflowError)
 
 
+# winperf.h: the class of a counter type, and which text class means single bytes.
+TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x00010000
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
@@ -73,15 +77,54 @@ def counter_value(value: bytes, *, big_endian: bool = False) -> str | int:
     return utf16_text(value, big_endian=big_endian)
 
 
+def v1_value(definition: Any, value: bytes | None, reading: Reading) -> int | str | None:
+    """A value of winperf.h: text where the counter's type is of the text class, else an unsigned integer; None for no bytes."""
+    kind = int(definition.counter_type)
+    if kind & TYPE_CLASS_MASK == TYPE_CLASS_TEXT:
+        if kind & TEXT_IS_ASCII:
+            return code_page_text(value or b"", 28591)
+        return utf16_text(value or b"", big_endian=reading.big_endian)
+    return None if value is None else int.from_bytes(value, "big" if reading.big_endian else "little")
+
+
+def check_overlap(values: Any, length: int) -> None:
+    """Refuses a counter block whose values would share its bytes more than eight times over.
+
+    Counters that share bytes exist; but nothing bounds how many definitions a forged object points at the same ones,
+    and each value is a copy.
+    """
+    wanted = sum(definition.counter_size for definition in values.definitions)
+    if wanted > 8 * (length + 4):
+        raise MalformedError(f"{wanted} bytes of values in a counter block of {length + 4}")
+
+
+def winperf_notes(compiled: Any) -> list[str]:
+    """What is to be said about a performance data block that can be read all the same."""
+    notes = []
+    objects = getattr(compiled, "objects", ())
+    end = getattr(compiled, "header_length", 0) + sum(getattr(item, "total_byte_length", 0) for item in objects)
+    if objects and hasattr(compiled, "rest") and end > compiled.total_byte_length:
+        notes.append(
+            f"TotalByteLength is {compiled.total_byte_length}, the objects end at byte {end} (Samba leaves out the header)"
+        )
+    for number, item in enumerate(objects):
+        body = getattr(item, "body", None)
+        definitions = [entry for entry in getattr(body, "counters", ()) if hasattr(entry, "counter_offset")]
+        needed = max((entry.counter_offset + entry.counter_size for entry in definitions), default=0)
+        blocks = [getattr(instance, "counter_block", None) for instance in getattr(body, "instances", None) or ()]
+        last = blocks[-1] if blocks else getattr(body, "counter_block", None)
+        if last is not None and getattr(last, "byte_length", needed) < needed:
+            notes.append(
+                f"object {number}: the last counter block says {last.byte_length} bytes and holds values up to byte {needed}"
+            )
+    return notes
+
+
 def reading_of(compiled: Any, reading: Reading) -> Reading:
-    """The reading inside `compiled`: some objects announce their byte order or code page."""
-    order = getattr(compiled, "is_big_endian", None)
-    page = getattr(compiled, "code_page", None)
-    if order is None and page is None:
-        return reading
-    return Reading(
-        reading.big_endian if order is None else bool(order), reading.code_page if page is None else int(page)
-    )
+    """The reading inside `compiled`: an object of winperf.h announces the code page of its names."""
+    if type_of(compiled).path == "winperf.object_body":
+        return Reading(reading.big_endian, getattr(compiled, "code_page", 0))
+    return reading
 
 
 def plain_value(compiled: Any, reading: Reading) -> dict[str, JsonValue]:
@@ -110,8 +153,13 @@ class TreeFiller:
         self._unfinished = unfinished
 
     def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Reading) -> None:
-        reading = reading_of(compiled, reading)
         cut = id(compiled) in self._unfinished
+        reading = reading_of(compiled, reading)
+        if type_of(compiled).path == "winperf.counter_values":
+            try:
+                check_overlap(compiled, len(compiled.raw))
+            except DecodeError as error:
+                raise LazyError(compiled, "values") from error
         for field in type_of(compiled).fields:
             if cut and (field.lazy or field.name not in compiled._debug):
                 continue
@@ -151,6 +199,12 @@ class TreeFiller:
             if id(value) not in self._unfinished:
                 items.append(guid_of(value))
             return
+        if type_of(value).path == "winperf.counter_value":
+            try:
+                items.append(v1_value(value.definition, value.value, reading))
+            except TROUBLE as error:
+                raise LazyError(value, "value") from error
+            return
         inner: dict[str, JsonValue] = {}
         items.append(inner)
         self.fill(value, inner, reading)
@@ -165,7 +219,7 @@ def _number(value: Any) -> JsonValue:
 def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
     """The DecodeError for an exception that ended reading the root object `compiled`, of `size` bytes."""
     path = broken_path(compiled)
-    return translated(error, ".".join(name for name, _, _ in path), path[-1][1] if path else 0, size)
+    return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
 
 
 def lazily_located(compiled: Any, error: LazyError, size: int) -> DecodeError:
@@ -221,6 +275,8 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
 
 def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:
     """Our error for the parser's."""
+    if isinstance(error, DecodeError):
+        return type(error)(error.reason, field=field, start=start, stop=stop)
     if isinstance(error, EndOfStreamError):
         if error.bytes_available == 0 and "terminator" in str(error):
             return TruncatedError("no terminator before the end", field=field, start=start, stop=stop)

@@ -9,9 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from analyzer.buffers.adapt import TROUBLE, counter_value
+from analyzer.buffers._compiled import type_of
+from analyzer.buffers.adapt import (
+    TROUBLE,
+    LazyError,
+    Reading,
+    check_overlap,
+    counter_value,
+    lazily_located,
+    v1_value,
+    winperf_notes,
+)
 from analyzer.buffers.decode import parse_positions, plan_for
-from analyzer.buffers.text import utf16_text
+from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError
 
 
@@ -138,3 +148,194 @@ def _value_rows(
     for counter_id, data in zip(ids, getattr(holder, "data", ()), strict=False):
         if hasattr(data, "value"):
             yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
+
+
+@dataclass(frozen=True, slots=True)
+class CounterDefinition:
+    """PERF_COUNTER_DEFINITION: a counter of an object, and where its value is in each counter block."""
+
+    name_index: int
+    help_index: int
+    default_scale: int
+    detail_level: int
+    counter_type: int
+    size: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class WinPerfInstance:
+    """An instance and its values, one for each definition of the object (None: the counter has no value).
+
+    In an object without instances the only one has neither name nor references. A `unique_id` of None (UniqueID -1)
+    means that the name identifies the instance; `name` is None where it has none.
+    """
+
+    name: str | None
+    unique_id: int | None
+    parent_index: int | None
+    parent_instance: int | None
+    values: tuple[int | str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WinPerfObject:
+    """PERF_OBJECT_TYPE with its definitions and instances. `num_instances` is -1 for an object that never has any."""
+
+    name_index: int
+    help_index: int
+    detail_level: int
+    default_counter: int
+    num_instances: int
+    code_page: int
+    perf_time: int
+    perf_freq: int
+    definitions: tuple[CounterDefinition, ...]
+    instances: tuple[WinPerfInstance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WinPerf:
+    """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off."""
+
+    big_endian: bool
+    total_byte_length: int | None
+    num_object_types: int | None
+    default_object: int | None
+    system_time: SystemTime | None
+    perf_time: int | None
+    perf_freq: int | None
+    perf_time_100ns: int | None
+    system_name: str | None
+    objects: tuple[WinPerfObject, ...]
+    problem: DecodeError | None
+    notes: tuple[str, ...]
+
+
+def winperf_rows(data: bytes) -> WinPerf:
+    """The objects of a performance data block, in the order of the block."""
+    plan = plan_for("winperf", data, None)
+    problem: DecodeError | None = None
+    try:
+        compiled = plan.fresh("plain")
+    except TROUBLE:
+        compiled, problem = parse_positions(plan)
+    objects, lazy, name = _objects(compiled)
+    if lazy is not None:
+        compiled, _ = parse_positions(plan)
+        objects, lazy, name = _objects(compiled)
+        problem = lazily_located(compiled, lazy, len(data)) if lazy is not None else None
+    return WinPerf(
+        compiled.big_endian,
+        getattr(compiled, "total_byte_length", None),
+        getattr(compiled, "num_object_types", None),
+        getattr(compiled, "default_object", None),
+        _system_time(getattr(compiled, "system_time", None)),
+        getattr(compiled, "perf_time", None),
+        getattr(compiled, "perf_freq", None),
+        getattr(compiled, "perf_time_100ns", None),
+        name,
+        tuple(objects),
+        problem,
+        tuple(winperf_notes(compiled)),
+    )
+
+
+def _objects(compiled: Any) -> tuple[list[WinPerfObject], LazyError | None, str | None]:
+    """The objects as far as they could be read, what ended reading values, and the name of the system."""
+    objects: list[WinPerfObject] = []
+    order = Reading(compiled.big_endian)
+    name: str | None = None
+    try:
+        if hasattr(compiled, "header_rest"):
+            name = _text(compiled, "system_name", order)
+        for item in getattr(compiled, "objects", ()):
+            body = getattr(item, "body", None)
+            if body is not None and hasattr(body, "header_rest"):
+                _read_object(objects, body, order)
+    except LazyError as error:
+        return objects, error, name
+    return objects, None, name
+
+
+def _text(compiled: Any, field_name: str, reading: Reading) -> str | None:
+    """A name that is read on demand, None for none."""
+    try:
+        raw = getattr(compiled, field_name)
+    except TROUBLE as error:
+        raise LazyError(compiled, field_name) from error
+    if raw is None:
+        return None
+    encoding = next(field.encoding for field in type_of(compiled).fields if field.name == field_name)
+    if encoding == "code-page" and reading.code_page:
+        return code_page_text(raw, reading.code_page)
+    return utf16_text(raw, big_endian=reading.big_endian)
+
+
+def _read_object(objects: list[WinPerfObject], body: Any, order: Reading) -> None:
+    reading = Reading(order.big_endian, body.code_page)
+    instances: list[WinPerfInstance] = []
+    definitions = tuple(
+        CounterDefinition(
+            item.counter_name_title_index,
+            item.counter_help_title_index,
+            item.default_scale,
+            int(item.detail_level),
+            int(item.counter_type),
+            item.counter_size,
+            item.counter_offset,
+        )
+        for item in getattr(body, "counters", ())
+        if hasattr(item, "counter_offset")
+    )
+    try:
+        block = getattr(body, "counter_block", None)
+        if block is not None and body.num_instances < 0:
+            instances.append(WinPerfInstance(None, None, None, None, _values(block, reading)))
+        for instance in getattr(body, "instances", None) or ():
+            definition = getattr(instance, "definition", None)
+            if definition is None or not hasattr(definition, "name_length"):
+                continue
+            block = getattr(instance, "counter_block", None)
+            instances.append(
+                WinPerfInstance(
+                    _text(definition, "name", reading),
+                    None if definition.unique_id == -1 else definition.unique_id,
+                    definition.parent_object_title_index,
+                    definition.parent_object_instance,
+                    () if block is None else _values(block, reading),
+                )
+            )
+    finally:
+        objects.append(
+            WinPerfObject(
+                body.object_name_title_index,
+                body.object_help_title_index,
+                int(body.detail_level),
+                body.default_counter,
+                body.num_instances,
+                body.code_page,
+                body.perf_time,
+                body.perf_freq,
+                definitions,
+                tuple(instances),
+            )
+        )
+
+
+def _values(block: Any, reading: Reading) -> tuple[int | str | None, ...]:
+    """The values of one counter block, all of them or (where it was cut off) none."""
+    body = getattr(block, "body", None)
+    if body is None or not hasattr(body, "raw"):
+        return ()
+    try:
+        check_overlap(body, len(body.raw))
+    except DecodeError as error:
+        raise LazyError(body, "values") from error
+    values = []
+    for item in body.values:
+        try:
+            values.append(v1_value(item.definition, item.value, reading))
+        except TROUBLE as error:
+            raise LazyError(item, "value") from error
+    return tuple(values)

@@ -18,6 +18,7 @@ from analyzer.buffers.adapt import (
     lazily_located,
     located,
     plain_value,
+    winperf_notes,
 )
 from analyzer.buffers.readings import id_paddings, string_table_base, without_unpaired
 from analyzer.core.errors import DecodeError
@@ -86,6 +87,9 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
     if kind == "perf-data":
         paddings, notes = id_paddings(data)
         return Plan(kind, data, (paddings,), Reading(), tuple(notes))
+    if kind == "winperf":
+        order = data[:1] == b"\0" or data[8:12] == bytes(4) if big_endian is None else big_endian
+        return Plan(kind, data, (order,), Reading(order), ())
     arguments: tuple[Any, ...] = ()
     notes = []
     if kind == "string-table":
@@ -95,6 +99,9 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
         start = _STRICT_TEXT[kind]
         if kind == "string-table":
             start = min(8 + 8 * int.from_bytes(data[4:8], "little"), len(data))
+        if len(data) % 2:
+            data = data[:-1]
+            notes.append("an odd byte at the end is left out")
         replaced = without_unpaired(data, start)
         if replaced is not None:
             data = replaced
@@ -108,9 +115,13 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
     try:
         compiled = plan.fresh("plain")
         tree = plain_value(compiled, plan.reading)
-        return BufferDecode(kind, tree, compiled._io.pos(), None, plan.notes)
+        return BufferDecode(kind, tree, compiled._io.pos(), None, _notes(plan, compiled))
     except (*TROUBLE, LazyError):
         return _damaged(plan)
+
+
+def _notes(plan: Plan, compiled: Any) -> tuple[str, ...]:
+    return (*plan.notes, *winperf_notes(compiled)) if plan.kind == "winperf" else plan.notes
 
 
 def _damaged(plan: Plan) -> BufferDecode:
@@ -123,7 +134,7 @@ def _damaged(plan: Plan) -> BufferDecode:
         TreeFiller(unfinished).fill(compiled, tree, plan.reading)
     except LazyError as error:
         problem = lazily_located(compiled, error, len(plan.data))
-    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, plan.notes)
+    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, _notes(plan, compiled))
 
 
 def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:
