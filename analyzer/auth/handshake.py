@@ -90,6 +90,9 @@ class TokenHandshake:
         elif spnego.mechanisms:
             self._chosen = spnego.mechanisms[0]
         if spnego.token:
+            # Nobody negotiates the negotiation; nesting would only let a token drive us as deep as it is long.
+            if is_spnego(spnego.token):
+                raise MalformedError("SPNEGO inside SPNEGO", field="spnego.mechToken")
             self._take(sender, spnego.token)
 
     @property
@@ -157,6 +160,11 @@ class TokenHandshake:
     def is_anonymous(self) -> bool:
         """See `Handshake.is_anonymous`."""
         return self._chosen == "ntlm" and self._ntlm.is_anonymous
+
+    @property
+    def mic_is_right(self) -> bool | None:
+        """Whether NTLM's MIC over its three messages fits; None where there is none or it cannot be checked."""
+        return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
 
     def context(self) -> SecurityContext:
         """See `Handshake.context`."""

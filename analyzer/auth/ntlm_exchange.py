@@ -154,10 +154,11 @@ class NtlmExchange:
 
 
 def _what(users: tuple[UserKey, ...]) -> str:
-    kinds = list(dict.fromkeys(user.kind for user in users))
-    if len(users) == 1:
-        return f"the {kinds[0]}"
-    return "the " + " and the ".join(f"{kind}{'es' if kind.endswith('h') else 's'}" for kind in kinds)
+    words = []
+    for kind, many in (("password", "passwords"), ("NT hash", "NT hashes")):
+        if count := sum(user.kind == kind for user in users):
+            words.append(f"the {kind if count == 1 else many}")
+    return " and ".join(words)
 
 
 def _is(users: tuple[UserKey, ...]) -> str:

@@ -1,0 +1,220 @@
+"""Secrets files and single values become a keyring; mistakes are placed, never shown."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.keyring import Keyring, parse_seskey_line
+from analyzer.auth.keys import default_salt, keys_from_password, ntlm_keytab, seskey_line, split_principal
+from analyzer.auth.keytab import KerberosKey, etype_name, parse_keytab, write_keytab
+from analyzer.auth.ntlm import nt_hash
+from analyzer.core.errors import DecodeError, InputError
+
+NT = nt_hash("S3cret!pw").hex()
+KEYS = (
+    KerberosKey("host/srv.lab.test", "LAB.TEST", 18, 2, bytes(range(32))),
+    KerberosKey("SRV$", "LAB.TEST", 23, 300, bytes(range(16))),
+)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_toml_and_json_have_the_same_shape(tmp_path: Path) -> None:
+    write(tmp_path / "srv.keytab", write_keytab(KEYS))
+    document = {
+        "users": [
+            {"username": "perfmon", "domain": "LAB", "password": "S3cret!pw"},
+            {"username": "LAB\\b", "nt_hash": NT},
+        ],
+        "keytabs": ["srv.keytab"],
+        "smb_session_keys": [{"session_id": "0x1d", "session_key": "ab" * 16, "server_to_client_key": "cd" * 32}],
+        "sessions": [{"client": "c1", "anything": 1}],
+    }
+    toml = f"""
+        keytabs = ["srv.keytab"]
+        comment = "unknown keys are ignored"
+        [[users]]
+        username = "perfmon"
+        domain = "LAB"
+        password = "S3cret!pw"
+        [[users]]
+        username = 'LAB\\b'
+        nt_hash = "{NT}"
+        [[smb_session_keys]]
+        session_id = 0x1d
+        session_key = "{"ab" * 16}"
+        server_to_client_key = "{"cd" * 32}"
+    """
+    first = Keyring.load(write(tmp_path / "a.toml", json.dumps(document)))
+    second = Keyring.load(write(tmp_path / "b.json", toml))
+    assert first.users == second.users
+    assert first.kerberos_keys == second.kerberos_keys == KEYS
+    assert first.smb_keys == second.smb_keys
+    assert [(user.username, user.domain, user.nt_hash.hex()) for user in first.users] == [
+        ("perfmon", "LAB", NT),
+        ("b", "LAB", NT),
+    ]
+    assert repr(first) == "Keyring(users=2, kerberos_keys=2, smb_session_keys=1)"
+
+
+def test_a_password_and_a_hash_that_disagree_are_both_kept(tmp_path: Path) -> None:
+    user = {"username": "a", "password": "new", "nt_hash": NT}
+    users = Keyring.load(write(tmp_path / "s", json.dumps({"users": [user]}))).users
+    assert [user.nt_hash.hex() for user in users] == [nt_hash("new").hex(), NT]
+
+
+def test_a_bare_keytab_is_a_secrets_file_too(tmp_path: Path) -> None:
+    assert Keyring.load(write(tmp_path / "x", write_keytab(KEYS))).kerberos_keys == KEYS
+
+
+def test_single_values_make_a_keyring(tmp_path: Path) -> None:
+    ring = Keyring.build(
+        passwords=["any", ("LAB\\one", "1"), ("two@LAB", "2")],
+        nt_hashes=[NT, f"aad3b435b51404eeaad3b435b51404ee:{NT}"],
+        keytabs=[write(tmp_path / "k", write_keytab(KEYS))],
+        smb_session_keys=[f'1d00000000000000,{"ab" * 16},"",""'],
+    )
+    assert [(user.username, user.domain) for user in ring.users] == [
+        (None, None),
+        ("one", "LAB"),
+        ("two", "LAB"),
+        (None, None),
+    ]
+    assert repr(ring.merged(ring)) == repr(ring)
+
+
+def test_users_are_found_whatever_the_case_and_the_domain() -> None:
+    ring = Keyring.build(
+        passwords=["any", ("perfmon", "none"), ("OTHER\\perfmon", "other"), ("LAB\\PerfMon", "lab"), "any2"]
+    )
+    found = [user.password for user in ring.users_for("PERFMON", "lab")]
+    assert found == ["lab", "none", "other", "any", "any2"]
+    assert [user.password for user in ring.users_for("perfmon@lab.test")] == ["none", "other", "lab", "any", "any2"]
+    assert [user.password for user in ring.users_for("somebody")] == ["any", "any2"]
+
+
+def test_smb_keys_are_found_in_either_byte_order() -> None:
+    ring = Keyring.build(smb_session_keys=[f"1900009c003c0000,{'ab' * 16}", f"0x3c009c000020,{'cd' * 32}"])
+    on_the_wire = int.from_bytes(bytes.fromhex("1900009c003c0000"), "little")
+    assert [keys.session_key for keys in ring.smb_keys_for(on_the_wire)] == [b"\xab" * 16]
+    assert [keys.session_key for keys in ring.smb_keys_for(0x3C009C000020)] == [b"\xcd" * 32]
+    assert ring.smb_keys_for(5) == ring.smb_keys_for(1 << 70) == ()
+
+
+def test_wireshark_lines_are_read_and_written() -> None:
+    line = seskey_line(0x3C009C000019, b"\xab" * 16, b"\xcd" * 16, b"\xef" * 16)
+    assert line == f"1900009c003c0000,{'ab' * 16},{'cd' * 16},{'ef' * 16}"
+    keys = parse_seskey_line(line)
+    assert (keys.server_to_client_key, keys.client_to_server_key) == (b"\xcd" * 16, b"\xef" * 16)
+    assert seskey_line(1, None, b"\xcd" * 16) == f'0100000000000000,"",{"cd" * 16},""'
+    assert parse_seskey_line(seskey_line(1, None, b"\xcd" * 16)).session_key is None
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("password = S3cret!pw", ["neither TOML nor JSON", "line 1"]),
+        ('{"users": [{"username": "a", "password": "S3cret!pw",}]}', ["neither TOML nor JSON", "line 1 column"]),
+        (b"\xff\xfeS\x003\x00", ["not UTF-8"]),
+        ("[1, 2]", ["no table"]),
+        ('{"users": {"password": "S3cret!pw"}}', ["users is not a list"]),
+        ('{"users": ["S3cret!pw"]}', ["users[1] is not a table"]),
+        ('{"users": [{"username": "a", "password": 5}]}', ["users[1].password is not a text"]),
+        ('{"users": [{"username": "a", "nt_hash": "S3cret!pw"}]}', ["users[1].nt_hash is not hexadecimal"]),
+        (
+            '{"users": [{"username": "a", "nt_hash": "abcd"}]}',
+            ["users[1].nt_hash has 4 hexadecimal digits, expected 32"],
+        ),
+        ('{"keytabs": ["missing.keytab"]}', ["cannot read the keytab", "missing.keytab"]),
+        ('{"keytabs": [5]}', ["keytabs[1] is not a path"]),
+        ('{"smb_session_keys": [{"session_key": "S3cret!pw"}]}', ["session_id is missing"]),
+        ('{"smb_session_keys": [{"session_id": "S3cret!pw"}]}', ["session_id is not a session id"]),
+        ('{"smb_session_keys": [{"session_id": 1}]}', ["smb_session_keys[1] has no key"]),
+        ('{"smb_session_keys": ["S3cret!pw"]}', ["1 fields"]),
+        ('{"kerberos_keys": [{"principal": "a@B", "key": "S3cret!pw"}]}', ["needs etype"]),
+        ('{"kerberos_keys": [{"principal": "a@B", "etype": 18, "key": "S3cret!pw"}]}', ["not hexadecimal"]),
+        ("[" * 100000, ["nested too deep"]),
+    ],
+)
+def test_mistakes_are_placed_and_nothing_is_echoed(tmp_path: Path, content: str | bytes, words: list[str]) -> None:
+    with pytest.raises(InputError) as caught:
+        Keyring.load(write(tmp_path / "secrets", content))
+    for word in words:
+        assert word in str(caught.value)
+    shown = "".join(traceback.format_exception(caught.value)).replace(repr(content), "")
+    assert "S3cret" not in shown
+    assert caught.value.__cause__ is None
+
+
+def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(InputError):
+            Keyring.load(path)
+    write(tmp_path / "broken.keytab", write_keytab(KEYS)[:30])
+    with pytest.raises(InputError, match="not a readable keytab"):
+        Keyring.build(keytabs=[tmp_path / "broken.keytab"])
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.one_of(st.binary(max_size=100), st.binary(max_size=80).map(lambda data: b"\x05\x02" + data)))
+def test_random_files_are_input_errors_or_keyrings(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = write(tmp_path_factory.mktemp("keyring") / "f", data)
+    try:
+        ring = Keyring.load(path)
+    except InputError:
+        return
+    assert isinstance(ring, Keyring)
+
+
+def test_keytabs_with_holes_and_of_version_one_are_read() -> None:
+    modern = write_keytab(KEYS)
+    hole = (-20 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(20)
+    assert parse_keytab(modern[:2] + hole + modern[2:]) == KEYS
+    for order in ("little", "big"):
+        entry = (3).to_bytes(2, order)
+        for text in (b"LAB.TEST", b"host", b"srv"):
+            entry += len(text).to_bytes(2, order) + text
+        entry += bytes(4) + b"\x07" + (18).to_bytes(2, order) + (32).to_bytes(2, order) + bytes(32)
+        old = b"\x05\x01" + len(entry).to_bytes(4, order) + entry
+        assert parse_keytab(old) == (KerberosKey("host/srv", "LAB.TEST", 18, 7, bytes(32)),)
+    with pytest.raises(DecodeError):
+        parse_keytab(b"PK\x03\x04")
+
+
+def test_keytabs_from_passwords() -> None:
+    principal, realm = split_principal("host/srv.lab.test@LAB.TEST")
+    assert default_salt(principal, realm) == "LAB.TESThostsrv.lab.test"
+    keys = keys_from_password(principal, realm, "pw", kvno=3)
+    assert [(key.etype, key.kvno, len(key.key)) for key in keys] == [
+        (20, 3, 32),
+        (19, 3, 16),
+        (18, 3, 32),
+        (17, 3, 16),
+        (23, 3, 16),
+    ]
+    assert parse_keytab(write_keytab(keys)) == keys
+    assert keys_from_password(principal, realm, "pw", salt="other")[0].key != keys[0].key
+    with pytest.raises(InputError):
+        split_principal("host/srv.lab.test")
+
+
+def test_nt_hashes_go_into_a_keytab_for_wireshark() -> None:
+    ring = Keyring.build(passwords=[("LAB\\a", "1"), "2"])
+    found = parse_keytab(ntlm_keytab(ring))
+    assert [(key.principal, key.etype, key.key) for key in found] == [
+        ("a", 23, nt_hash("1")),
+        ("any", 23, nt_hash("2")),
+    ]
+
+
+def test_encryption_types_have_their_registered_names() -> None:
+    assert (etype_name(18), etype_name(99)) == ("aes256-cts-hmac-sha1-96", "etype 99")
