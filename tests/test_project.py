@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -45,9 +46,9 @@ def _texts() -> list[tuple[str, str]]:
     found = []
     for path in _tracked():
         name = path.relative_to(ROOT).as_posix()
-        data = path.read_bytes()
-        if not name.startswith("captures/") and b"\0" not in data:
-            found.append((name, data.decode("utf-8")))
+        if not name.startswith("captures/"):
+            with suppress(UnicodeDecodeError):
+                found.append((name, path.read_text(encoding="utf-8")))
     return found
 
 
@@ -60,6 +61,16 @@ def test_the_readme_names_only_make_targets_that_exist() -> None:
 def test_ci_runs_the_commands_of_the_readme() -> None:
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert {"make timeline", "make test"} <= set(re.findall(r"^make [a-z]+", run, re.MULTILINE))
+
+
+def test_the_readme_shows_what_the_command_prints() -> None:
+    """The sample is the command's own output with lines left out at `...`. Where this fails, copy the new lines over."""
+    sample = README.split("<!-- sample: make timeline -->\n```\n")[1].split("\n```")[0].splitlines()
+    capture = ROOT / "captures" / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
+    argv = [sys.executable, "-m", "analyzer", "timeline", f"{capture}.pcap", "--secrets", f"{capture}.secrets.json"]
+    done = subprocess.run(argv, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=True, timeout=60)
+    printed = iter(done.stdout.replace(f"{ROOT}/", "").splitlines())
+    assert not [line for line in sample if line != "..." and line not in printed]
 
 
 def test_the_readme_points_only_at_files_that_exist() -> None:
