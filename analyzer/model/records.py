@@ -102,10 +102,12 @@ def decoded_buffer(side: CallSide | None) -> BufferDecode | None:
     return decode_buffer(cast(BufferKind, side.buffer_kind), side.buffer.data)
 
 
-def side_json(side: CallSide | None, facts: CaptureFacts) -> Record | None:
+def side_json(side: CallSide | None, opnum: int | None, facts: CaptureFacts) -> Record | None:
+    """One side of a call. A stub of an unknown method (its request was not captured) counts as undecodable: nothing can be
+    said of what it means."""
     if side is None:
         return None
-    stub = side.stub
+    stub = side.stub if opnum is not None else Missing.UNDECODABLE
     out: Record = frames_json(side.message.frames, facts)
     out["stub_length"] = None if isinstance(stub, Missing) else len(stub)
     out["stub_sha256"] = None if isinstance(stub, Missing) else sha256(stub.data).hexdigest()
@@ -159,8 +161,8 @@ def call_record(number: int, call: Call, analysis: Analysis) -> Record:
         "fault": exchange.fault,
         "fault_name": fault_name(exchange.fault) if exchange.fault is not None else None,
         "latency_ns": latency_ns(call),
-        "request": side_json(call.request, facts),
-        "response": side_json(call.response, facts),
+        "request": side_json(call.request, exchange.opnum, facts),
+        "response": side_json(call.response, exchange.opnum, facts),
     }
     if isinstance(call, WinregCall) and call.read is not None:
         words = value_in_words(call.read.value_name, analysis.name_tables.of(channel.server))

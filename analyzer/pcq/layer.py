@@ -20,7 +20,7 @@ from analyzer.pcq.identity import (
     RequestCode,
 )
 from analyzer.pcq.queries import Identifier, QueryBook, QueryView
-from analyzer.rpc.call import Call, CallSide, trimmed
+from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
 
@@ -67,7 +67,10 @@ class PerflibLayer:
         opnum = exchange.opnum
         request = _side(exchange.request, opnum, "request", ndr64=ndr64)
         code = request.params.get("RequestCode") if request is not None else None
-        response = _side(exchange.response, opnum, "response", ndr64=ndr64, request_code=code)
+        if exchange.fault is None:
+            response = _side(exchange.response, opnum, "response", ndr64=ndr64, request_code=code)
+        else:
+            response = plain_side(exchange.response)
         state, reason = exchange.state, exchange.reason
         for side in (request, response):
             if state == "complete" and side is not None and side.trouble is not None:

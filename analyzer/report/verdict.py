@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from analyzer.model.analysis import Analysis
 
+# Layers that only speak of connections that are ours: what they lost may have been a call.
+_OURS = frozenset({"smb", "rpc"})
 _LOSSES = frozenset({"gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
 
 
 def nothing_found(analysis: Analysis) -> str | None:
     """Why there is nothing to show; None where there is a call, or something that may hide calls."""
-    if analysis.calls or any(problem.kind == "sealed" for problem in analysis.problems):
+    if analysis.calls or any(problem.layer in _OURS and problem.kind in _LOSSES for problem in analysis.problems):
         return None
     name = ", ".join(analysis.capture.files)
     if analysis.capture.frames == 0:

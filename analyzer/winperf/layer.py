@@ -15,7 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.packet.segment import Endpoint
-from analyzer.rpc.call import Call, CallSide, trimmed
+from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
 from analyzer.winperf.identity import ERROR_MORE_DATA, ERROR_SUCCESS, INTERFACE, NAME, PERFORMANCE_KEYS, Opnum
@@ -70,7 +70,10 @@ class WinregLayer:
     def _call(self, exchange: Exchange) -> WinregCall:
         opnum = exchange.opnum
         request = _side(exchange.request, opnum, "request", exchange)
-        response = _side(exchange.response, opnum, "response", exchange)
+        if exchange.fault is None:
+            response = _side(exchange.response, opnum, "response", exchange)
+        else:
+            response = plain_side(exchange.response)
         state, reason = exchange.state, exchange.reason
         for side in (request, response):
             if state == "complete" and side is not None and side.trouble is not None:
