@@ -140,7 +140,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         doc=str(entry.get("doc", "")).strip(),
         encoding=entry.get("-encoding"),
         meaning=entry.get("-meaning"),
-        names=_enum_of(entry, path, "enum"),
+        names=_enum_of(entry, path, "enum") or _enum_of(entry, path, "-enum"),
         flags=_enum_of(entry, path, "-flags"),
         lazy=lazy,
     )

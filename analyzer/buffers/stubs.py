@@ -100,12 +100,16 @@ class _Found:
             value = getattr(body, field.name, None)
             if field.name == "status":
                 self.status = value
-            elif field.spelling == "lpData":
-                self._array(value)
+            elif field.spelling in ("lpData", "lpvalueBuf"):
+                self._array(
+                    value if type(value).__qualname__ != "MsRrpStubs.OptionalData" else getattr(value, "array", None)
+                )
             elif not field.is_filler:
                 self.params[field.spelling] = self._value(value)
 
     def _array(self, array: Any) -> None:
+        if array is None:
+            return
         self.data = array.data
         self.data_start = array._debug["data"]["start"]
         self.layout = ArrayLayout(array.max_count, getattr(array, "offset", None), getattr(array, "actual_count", None))
@@ -115,9 +119,23 @@ class _Found:
             return None if value is None else int(value)
         if is_guid(value):
             return guid_of(value)
-        kind = type(value).__qualname__
-        if kind == "Ndr.ContextHandle":
-            return {"attributes": value.attributes, "uuid": guid_of(value.uuid)}
-        if kind == "MsPcqStubs.MachineName":
-            return utf16_text(value.string.data, big_endian=self.reading.big_endian)
-        raise TypeError(kind)
+        match type(value).__qualname__:
+            case "Ndr.ContextHandle":
+                return {"attributes": value.attributes, "uuid": guid_of(value.uuid)}
+            case "MsPcqStubs.MachineName" | "MsRrpStubs.UnicodeString":
+                string = getattr(value, "string", None)
+                return None if string is None else utf16_text(string.data, big_endian=self.reading.big_endian)
+            case "MsRrpStubs.Filetime":
+                return int(value.high << 32 | value.low)
+            case "MsRrpStubs.RvalentArray":
+                return [
+                    {
+                        "ve_valuename": self._value(getattr(referents, "value_name", None)),
+                        "ve_valuelen": entry.value_len,
+                        "ve_valueptr": self._value(getattr(referents, "value_ptr", None)),
+                        "ve_type": int(entry.value_type),
+                    }
+                    for entry, referents in zip(value.entries, value.referents, strict=True)
+                ]
+        # What is left are unique pointers to integers, and integers with alignment.
+        return self._value(getattr(value, "value", None))

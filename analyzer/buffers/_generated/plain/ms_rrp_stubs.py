@@ -1,0 +1,1472 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+import ndr
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class MsRrpStubs(KaitaiStruct):
+    """The stubs of interface 338cd001-2244-31f1-aaaa-900038001003 version 1.0 that open HKEY_PERFORMANCE_DATA and its
+    siblings, read and enumerate their values, and close them; without authentication padding and verification trailer.
+    
+    .. seealso::
+       MS-RRP revision 39.0 sections 3.1.5 and 6
+    """
+
+    class Access(IntEnum):
+        query_value = 1
+        set_value = 2
+        create_sub_key = 4
+        enumerate_sub_keys = 8
+        notify = 16
+        create_link = 32
+        wow64_64key = 256
+        wow64_32key = 512
+        maximum_allowed = 33554432
+
+    class ValueType(IntEnum):
+        none = 0
+        sz = 1
+        expand_sz = 2
+        binary = 3
+        dword = 4
+        dword_big_endian = 5
+        link = 6
+        multi_sz = 7
+        qword = 11
+    def __init__(self, opnum, is_response, ndr64, big_endian, _io, _parent=None, _root=None):
+        super(MsRrpStubs, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self.opnum = opnum
+        self.is_response = is_response
+        self.ndr64 = ndr64
+        self.big_endian = big_endian
+        self._read()
+
+    def _read(self):
+        _on = self.big_endian
+        if _on == True:
+            pass
+            self._is_le = False
+        elif _on == False:
+            pass
+            self._is_le = True
+        if not hasattr(self, '_is_le'):
+            raise kaitaistruct.UndecidedEndiannessError("/")
+        elif self._is_le == True:
+            self._read_le()
+        elif self._is_le == False:
+            self._read_be()
+
+    def _read_le(self):
+        if (not (self.is_response)):
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.request = MsRrpStubs.BaseRegEnumValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 16:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryInfoKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 17:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 29:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryMultipleValuesRequest(self._io, self, self._root, self._is_le)
+            elif _on == 3:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceDataRequest(self._io, self, self._root, self._is_le)
+            elif _on == 32:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceTextRequest(self._io, self, self._root, self._is_le)
+            elif _on == 33:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceNlsTextRequest(self._io, self, self._root, self._is_le)
+            elif _on == 34:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryMultipleValues2Request(self._io, self, self._root, self._is_le)
+            elif _on == 5:
+                pass
+                self.request = MsRrpStubs.BaseRegCloseKeyRequest(self._io, self, self._root, self._is_le)
+
+        if self.is_response:
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.response = MsRrpStubs.BaseRegEnumValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 16:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryInfoKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 17:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 29:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryMultipleValuesResponse(self._io, self, self._root, self._is_le)
+            elif _on == 3:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceDataResponse(self._io, self, self._root, self._is_le)
+            elif _on == 32:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceTextResponse(self._io, self, self._root, self._is_le)
+            elif _on == 33:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceNlsTextResponse(self._io, self, self._root, self._is_le)
+            elif _on == 34:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryMultipleValues2Response(self._io, self, self._root, self._is_le)
+            elif _on == 5:
+                pass
+                self.response = MsRrpStubs.BaseRegCloseKeyResponse(self._io, self, self._root, self._is_le)
+
+
+    def _read_be(self):
+        if (not (self.is_response)):
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.request = MsRrpStubs.BaseRegEnumValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 16:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryInfoKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 17:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 29:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryMultipleValuesRequest(self._io, self, self._root, self._is_le)
+            elif _on == 3:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceDataRequest(self._io, self, self._root, self._is_le)
+            elif _on == 32:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceTextRequest(self._io, self, self._root, self._is_le)
+            elif _on == 33:
+                pass
+                self.request = MsRrpStubs.OpenPerformanceNlsTextRequest(self._io, self, self._root, self._is_le)
+            elif _on == 34:
+                pass
+                self.request = MsRrpStubs.BaseRegQueryMultipleValues2Request(self._io, self, self._root, self._is_le)
+            elif _on == 5:
+                pass
+                self.request = MsRrpStubs.BaseRegCloseKeyRequest(self._io, self, self._root, self._is_le)
+
+        if self.is_response:
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.response = MsRrpStubs.BaseRegEnumValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 16:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryInfoKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 17:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 29:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryMultipleValuesResponse(self._io, self, self._root, self._is_le)
+            elif _on == 3:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceDataResponse(self._io, self, self._root, self._is_le)
+            elif _on == 32:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceTextResponse(self._io, self, self._root, self._is_le)
+            elif _on == 33:
+                pass
+                self.response = MsRrpStubs.OpenPerformanceNlsTextResponse(self._io, self, self._root, self._is_le)
+            elif _on == 34:
+                pass
+                self.response = MsRrpStubs.BaseRegQueryMultipleValues2Response(self._io, self, self._root, self._is_le)
+            elif _on == 5:
+                pass
+                self.response = MsRrpStubs.BaseRegCloseKeyResponse(self._io, self, self._root, self._is_le)
+
+
+
+    def _fetch_instances(self):
+        pass
+        if (not (self.is_response)):
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.request._fetch_instances()
+            elif _on == 16:
+                pass
+                self.request._fetch_instances()
+            elif _on == 17:
+                pass
+                self.request._fetch_instances()
+            elif _on == 29:
+                pass
+                self.request._fetch_instances()
+            elif _on == 3:
+                pass
+                self.request._fetch_instances()
+            elif _on == 32:
+                pass
+                self.request._fetch_instances()
+            elif _on == 33:
+                pass
+                self.request._fetch_instances()
+            elif _on == 34:
+                pass
+                self.request._fetch_instances()
+            elif _on == 5:
+                pass
+                self.request._fetch_instances()
+
+        if self.is_response:
+            pass
+            _on = self.opnum
+            if _on == 10:
+                pass
+                self.response._fetch_instances()
+            elif _on == 16:
+                pass
+                self.response._fetch_instances()
+            elif _on == 17:
+                pass
+                self.response._fetch_instances()
+            elif _on == 29:
+                pass
+                self.response._fetch_instances()
+            elif _on == 3:
+                pass
+                self.response._fetch_instances()
+            elif _on == 32:
+                pass
+                self.response._fetch_instances()
+            elif _on == 33:
+                pass
+                self.response._fetch_instances()
+            elif _on == 34:
+                pass
+                self.response._fetch_instances()
+            elif _on == 5:
+                pass
+                self.response._fetch_instances()
+
+
+    class BaseRegCloseKeyRequest(KaitaiStruct):
+        """BaseRegCloseKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.6
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegCloseKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_close_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class BaseRegCloseKeyResponse(KaitaiStruct):
+        """BaseRegCloseKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.6
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegCloseKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_close_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class BaseRegEnumValueRequest(KaitaiStruct):
+        """BaseRegEnumValue, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.11
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegEnumValueRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_enum_value_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_index = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.index = self._io.read_u4le()
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_index = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.index = self._io.read_u4be()
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.value_name._fetch_instances()
+            self.value_type._fetch_instances()
+            self.data._fetch_instances()
+            self.data_size._fetch_instances()
+            self.data_len._fetch_instances()
+
+
+    class BaseRegEnumValueResponse(KaitaiStruct):
+        """BaseRegEnumValue, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.11
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegEnumValueResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_enum_value_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.value_name._fetch_instances()
+            self.value_type._fetch_instances()
+            self.data._fetch_instances()
+            self.data_size._fetch_instances()
+            self.data_len._fetch_instances()
+
+
+    class BaseRegQueryInfoKeyRequest(KaitaiStruct):
+        """BaseRegQueryInfoKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.16
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryInfoKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_info_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.class_name._fetch_instances()
+
+
+    class BaseRegQueryInfoKeyResponse(KaitaiStruct):
+        """BaseRegQueryInfoKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.16
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryInfoKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_info_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_num_sub_keys = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_sub_keys = self._io.read_u4le()
+            self.align_max_sub_key_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_sub_key_len = self._io.read_u4le()
+            self.align_max_class_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_class_len = self._io.read_u4le()
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4le()
+            self.align_max_value_name_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_value_name_len = self._io.read_u4le()
+            self.align_max_value_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_value_len = self._io.read_u4le()
+            self.align_security_descriptor_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.security_descriptor_len = self._io.read_u4le()
+            self.last_write_time = MsRrpStubs.Filetime(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_num_sub_keys = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_sub_keys = self._io.read_u4be()
+            self.align_max_sub_key_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_sub_key_len = self._io.read_u4be()
+            self.align_max_class_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_class_len = self._io.read_u4be()
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4be()
+            self.align_max_value_name_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_value_name_len = self._io.read_u4be()
+            self.align_max_value_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.max_value_len = self._io.read_u4be()
+            self.align_security_descriptor_len = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.security_descriptor_len = self._io.read_u4be()
+            self.last_write_time = MsRrpStubs.Filetime(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.class_name._fetch_instances()
+            self.last_write_time._fetch_instances()
+
+
+    class BaseRegQueryMultipleValues2Request(KaitaiStruct):
+        """BaseRegQueryMultipleValues2, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.30
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryMultipleValues2Request, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_multiple_values2_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4le()
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4be()
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.values._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class BaseRegQueryMultipleValues2Response(KaitaiStruct):
+        """BaseRegQueryMultipleValues2, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.30
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryMultipleValues2Response, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_multiple_values2_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_required_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.required_size = self._io.read_u4le()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_required_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.required_size = self._io.read_u4be()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.values._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class BaseRegQueryMultipleValuesRequest(KaitaiStruct):
+        """BaseRegQueryMultipleValues, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.26
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryMultipleValuesRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_multiple_values_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4le()
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.align_num_values = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.num_values = self._io.read_u4be()
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.values._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class BaseRegQueryMultipleValuesResponse(KaitaiStruct):
+        """BaseRegQueryMultipleValues, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.26
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryMultipleValuesResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_multiple_values_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4le()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.values = MsRrpStubs.RvalentArray(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.align_total_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.total_size = self._io.read_u4be()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.values._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class BaseRegQueryValueRequest(KaitaiStruct):
+        """BaseRegQueryValue, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.17
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryValueRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_value_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.value_name._fetch_instances()
+            self.value_type._fetch_instances()
+            self.data._fetch_instances()
+            self.data_size._fetch_instances()
+            self.data_len._fetch_instances()
+
+
+    class BaseRegQueryValueResponse(KaitaiStruct):
+        """BaseRegQueryValue, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.17
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegQueryValueResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_query_value_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.value_type = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data = MsRrpStubs.OptionalData(self._io, self, self._root, self._is_le)
+            self.data_size = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.data_len = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.value_type._fetch_instances()
+            self.data._fetch_instances()
+            self.data_size._fetch_instances()
+            self.data_len._fetch_instances()
+
+
+    class Filetime(KaitaiStruct):
+        """100 ns since 1601, UTC.
+        
+        .. seealso::
+           MS-DTYP revision 37.0 section 2.3.3
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.Filetime, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/filetime")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_low = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.low = self._io.read_u4le()
+            self.high = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_low = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.low = self._io.read_u4be()
+            self.high = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class OpenPerformanceDataRequest(KaitaiStruct):
+        """OpenPerformanceData, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.4
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceDataRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_data_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenPerformanceDataResponse(KaitaiStruct):
+        """OpenPerformanceData, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.4
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceDataResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_data_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OpenPerformanceNlsTextRequest(KaitaiStruct):
+        """OpenPerformanceNlsText, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.29
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceNlsTextRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_nls_text_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenPerformanceNlsTextResponse(KaitaiStruct):
+        """OpenPerformanceNlsText, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.29
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceNlsTextResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_nls_text_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OpenPerformanceTextRequest(KaitaiStruct):
+        """OpenPerformanceText, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.28
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceTextRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_text_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenPerformanceTextResponse(KaitaiStruct):
+        """OpenPerformanceText, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.28
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenPerformanceTextResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_performance_text_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OptionalData(KaitaiStruct):
+        """A unique pointer to bytes.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OptionalData, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/optional_data")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.array = ndr.Ndr.ConformantVarying(1, self._root.ndr64, self._root.big_endian, self._io)
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.array = ndr.Ndr.ConformantVarying(1, self._root.ndr64, self._root.big_endian, self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+                self.array._fetch_instances()
+
+
+
+    class OptionalU4(KaitaiStruct):
+        """A unique pointer to a 32-bit integer.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OptionalU4, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/optional_u4")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = self._io.read_u4le()
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = self._io.read_u4be()
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+
+
+
+    class Rvalent(KaitaiStruct):
+        """A value to read, and after the call its type and where its data is in the buffer.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 2.2.6
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.Rvalent, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/rvalent")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.value_name = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.value_len = self._io.read_u4le()
+            self.value_ptr = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.value_type = KaitaiStream.resolve_enum(MsRrpStubs.ValueType, self._io.read_u4le())
+            self.padding = self._io.read_bytes((4 if self._root.ndr64 else 0))
+
+        def _read_be(self):
+            self.value_name = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.value_len = self._io.read_u4be()
+            self.value_ptr = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.value_type = KaitaiStream.resolve_enum(MsRrpStubs.ValueType, self._io.read_u4be())
+            self.padding = self._io.read_bytes((4 if self._root.ndr64 else 0))
+
+
+        def _fetch_instances(self):
+            pass
+            self.value_name._fetch_instances()
+            self.value_ptr._fetch_instances()
+
+
+    class RvalentArray(KaitaiStruct):
+        """What to read of several values. What pointers of an element point to follows the whole array.
+        
+        .. seealso::
+           MS-RRP revision 39.0 sections 2.2.6 and 3.1.5.26
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.RvalentArray, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/rvalent_array")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_counts = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.max_count = self._io.read_u4le()
+            elif _on == True:
+                pass
+                self.max_count = self._io.read_u8le()
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.offset = self._io.read_u4le()
+            elif _on == True:
+                pass
+                self.offset = self._io.read_u8le()
+            if not self.offset == 0:
+                raise kaitaistruct.ValidationNotEqualError(0, self.offset, self._io, u"/types/rvalent_array/seq/2")
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.actual_count = self._io.read_u4le()
+            elif _on == True:
+                pass
+                self.actual_count = self._io.read_u8le()
+            if not self.actual_count <= self.max_count:
+                raise kaitaistruct.ValidationGreaterThanError(self.max_count, self.actual_count, self._io, u"/types/rvalent_array/seq/3")
+            self.entries = []
+            for i in range(self.actual_count):
+                self.entries.append(MsRrpStubs.Rvalent(self._io, self, self._root, self._is_le))
+
+            self.referents = []
+            for i in range(self.actual_count):
+                self.referents.append(MsRrpStubs.RvalentReferents(self.entries[i], self._io, self, self._root, self._is_le))
+
+
+        def _read_be(self):
+            self.align_counts = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.max_count = self._io.read_u4be()
+            elif _on == True:
+                pass
+                self.max_count = self._io.read_u8be()
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.offset = self._io.read_u4be()
+            elif _on == True:
+                pass
+                self.offset = self._io.read_u8be()
+            if not self.offset == 0:
+                raise kaitaistruct.ValidationNotEqualError(0, self.offset, self._io, u"/types/rvalent_array/seq/2")
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+                self.actual_count = self._io.read_u4be()
+            elif _on == True:
+                pass
+                self.actual_count = self._io.read_u8be()
+            if not self.actual_count <= self.max_count:
+                raise kaitaistruct.ValidationGreaterThanError(self.max_count, self.actual_count, self._io, u"/types/rvalent_array/seq/3")
+            self.entries = []
+            for i in range(self.actual_count):
+                self.entries.append(MsRrpStubs.Rvalent(self._io, self, self._root, self._is_le))
+
+            self.referents = []
+            for i in range(self.actual_count):
+                self.referents.append(MsRrpStubs.RvalentReferents(self.entries[i], self._io, self, self._root, self._is_le))
+
+
+
+        def _fetch_instances(self):
+            pass
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+            elif _on == True:
+                pass
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+            elif _on == True:
+                pass
+            _on = self._root.ndr64
+            if _on == False:
+                pass
+            elif _on == True:
+                pass
+            for i in range(len(self.entries)):
+                pass
+                self.entries[i]._fetch_instances()
+
+            for i in range(len(self.referents)):
+                pass
+                self.referents[i]._fetch_instances()
+
+
+
+    class RvalentReferents(KaitaiStruct):
+        """What the pointers of an element point to.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 2.2.6; DCE 1.1 RPC (C706) section 14.3.12.3
+        """
+        def __init__(self, entry, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.RvalentReferents, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self.entry = entry
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/rvalent_referents")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            if self.entry.value_name.referent != 0:
+                pass
+                self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+            if self.entry.value_ptr.referent != 0:
+                pass
+                self.value_ptr = ndr.Ndr.AlignedU4(self._root.big_endian, self._io)
+
+
+        def _read_be(self):
+            if self.entry.value_name.referent != 0:
+                pass
+                self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+            if self.entry.value_ptr.referent != 0:
+                pass
+                self.value_ptr = ndr.Ndr.AlignedU4(self._root.big_endian, self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            if self.entry.value_name.referent != 0:
+                pass
+                self.value_name._fetch_instances()
+
+            if self.entry.value_ptr.referent != 0:
+                pass
+                self.value_ptr._fetch_instances()
+
+
+
+    class ServerName(KaitaiStruct):
+        """A unique pointer to a single 16-bit character, which the server ignores.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 2.2.2
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.ServerName, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/server_name")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = self._io.read_u2le()
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = self._io.read_u2be()
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+
+
+
+    class UnicodeString(KaitaiStruct):
+        """A counted string; most senders count the NUL at its end.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 2.2.4; MS-DTYP revision 37.0 section 2.3.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.UnicodeString, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/unicode_string")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_length = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            self.length = self._io.read_u2le()
+            self.maximum_length = self._io.read_u2le()
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.string = ndr.Ndr.ConformantVarying(2, self._root.ndr64, self._root.big_endian, self._io)
+
+
+        def _read_be(self):
+            self.align_length = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            self.length = self._io.read_u2be()
+            self.maximum_length = self._io.read_u2be()
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.string = ndr.Ndr.ConformantVarying(2, self._root.ndr64, self._root.big_endian, self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+                self.string._fetch_instances()
+
+
+
+
