@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, winperf_rows
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.names import NameSource, NameTable
+
+_CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
+_SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,4 +44,64 @@ class WinperfSample:
 
 def winperf_samples(call: WinregCall, table: NameTable) -> Iterator[WinperfSample]:
     """The values a read was answered with, in the order of the block; nothing for calls that carry none."""
-    return iter(())
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "winperf":
+        return
+    yield from samples_of(winperf_rows(side.buffer.data), table)
+
+
+def samples_of(block: WinPerf, table: NameTable) -> Iterator[WinperfSample]:
+    """The values of a decoded block."""
+    for item in block.objects:
+        object_name = table.name(item.name_index)
+        bases = tuple(_base_of(item.definitions, at) for at in range(len(item.definitions)))
+        for instance in item.instances:
+            parent = _parent_name(block, instance)
+            for at, (definition, raw) in enumerate(zip(item.definitions, instance.values, strict=False)):
+                if definition.size == 0:
+                    continue  # PERF_SIZE_ZERO: such a counter never has a value (winperf.h)
+                counter_name = table.name(definition.name_index)
+                base = bases[at]
+                yield WinperfSample(
+                    item.name_index,
+                    object_name.text if object_name is not None else None,
+                    definition.name_index,
+                    counter_name.text if counter_name is not None else None,
+                    counter_name.source if counter_name is not None else None,
+                    definition.counter_type,
+                    instance.name,
+                    instance.unique_id,
+                    instance.parent_index or None,
+                    parent,
+                    raw,
+                    instance.values[base] if base is not None and base < len(instance.values) else None,
+                    definition.size,
+                    block.perf_time,
+                    block.perf_freq,
+                    block.perf_time_100ns,
+                    item.perf_time,
+                    item.perf_freq,
+                )
+
+
+def _base_of(definitions: Sequence[CounterDefinition], at: int) -> int | None:
+    """Where the base of a counter stands: V1 binds by adjacency, the base follows what it belongs to (winperf.h)."""
+    follower = at + 1
+    if follower < len(definitions) and is_base(definitions[follower].counter_type):
+        return None if is_base(definitions[at].counter_type) else follower
+    return None
+
+
+def is_base(counter_type: int) -> bool:
+    """Whether the type's bits say PERF_COUNTER_BASE: no value of its own, the denominator of the one before it."""
+    return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE
+
+
+def _parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:
+    """The name of the instance's parent: ParentObjectInstance counts the parent object's instances from 0."""
+    if not instance.parent_index or instance.parent_instance is None:
+        return None
+    for item in block.objects:
+        if item.name_index == instance.parent_index and 0 <= instance.parent_instance < len(item.instances):
+            return item.instances[instance.parent_instance].name
+    return None
