@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.readme import with_sample
+
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,13 +66,7 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 
 def test_the_readme_shows_what_the_command_prints() -> None:
-    """The sample is the command's own output with lines left out at `...`. Where this fails, copy the new lines over."""
-    sample = README.split("<!-- sample: make timeline -->\n```\n")[1].split("\n```")[0].splitlines()
-    capture = ROOT / "captures" / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
-    argv = [sys.executable, "-m", "analyzer", "timeline", f"{capture}.pcap", "--secrets", f"{capture}.secrets.json"]
-    done = subprocess.run(argv, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=True, timeout=60)
-    printed = iter(done.stdout.replace(f"{ROOT}/", "").splitlines())
-    assert not [line for line in sample if line != "..." and line not in printed]
+    assert with_sample(README) == README, "the output has changed: look at it, then run `python -m tests.readme`"
 
 
 def test_the_readme_points_only_at_files_that_exist() -> None:
