@@ -30,6 +30,7 @@ _KUZNETZOV_HEADER_LENS = (24, 28)
 # Wireshark refuses a longer frame of a network (WTAP_MAX_PACKET_SIZE_STANDARD); frame numbers are to agree with it.
 MAX_FRAME_BYTES = 262_144
 _GUESS_TRIES = 8
+_GUESS_RECORDS = 2
 # Enough to see several records of a variant that only its records tell apart.
 _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
@@ -67,7 +68,7 @@ class PcapFile:
             yield self._problem("truncated", f"the file ends inside its {FILE_HEADER_LEN}-byte header")
             return
         order: Literal["<", ">"] = "<" if unpack_from("<I", head)[0] in _MAGICS else ">"
-        magic, _, minor, _, _, _, network = unpack(order + "IHHiIII", head)
+        magic, major, minor, _, _, _, network = unpack(order + "IHHiIII", head)
         if magic in (_IXIA_HW, _IXIA_SW):
             self._stream.read(4)
         rest = b""
@@ -85,8 +86,8 @@ class PcapFile:
             fraction_ns,
             record_header_len,
             link_type_of(network),
-            # Before version 2.3 the two lengths stood the other way round; in 2.3 both orders were written.
-            lengths_swapped=minor < 3,
+            # Before version 2.3 the two lengths stood the other way round.
+            lengths_swapped=major == 2 and minor < 3,
         )
         yield from self._records(header, rest)
 
@@ -125,7 +126,7 @@ class PcapFile:
             if len(chunk) < wanted:
                 break
         if rest or self._stream.damage:
-            why = self._stream.damage or f"the file ends in the middle of a record, {len(rest)} bytes into it,"
+            why = self._stream.damage or "the file ends in the middle of a record"
             yield self._problem("truncated", f"{why} after frame {self._number}")
 
     def _block(self, header: PcapHeader, data: bytes, found: Walk) -> FrameBlock:
@@ -207,7 +208,7 @@ class _Guesser:
         return -1
 
     def _looks_right(self, data: bytes, pos: int) -> bool:
-        for _ in range(3):
+        for _ in range(_GUESS_RECORDS):
             if pos + self._chain.header > len(data):
                 return False
             _, fraction, first, second = unpack_from(self._order + "IIII", data, pos)

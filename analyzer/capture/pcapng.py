@@ -53,6 +53,12 @@ MAX_NAMES = 100_000
 _GUESS_TRIES = 16
 _SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
 _INT64_MAX = (1 << 63) - 1
+# Offsets beyond this overflow 64 bits of nanoseconds.
+_FAR_S = _INT64_MAX // NS_PER_S // 2
+# Wireshark has no bound, but nobody has this many interfaces, and a description is longer in memory than in the file.
+MAX_INTERFACES = 1 << 16
+MOST_CLOCKS_AT_ONCE = 16
+MAX_NAME_LEN = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,12 @@ class Interface:
 
     def time_ns(self, units: int) -> int:
         """A time stamp of this interface as nanoseconds since 1970."""
-        return units * NS_PER_S // self.units_per_s + self.offset_s * NS_PER_S
+        return time_ns(units, self.units_per_s, self.offset_s)
+
+
+def time_ns(units: int, units_per_s: int, offset_s: int) -> int:
+    """A time stamp as nanoseconds since 1970, rounded down where its unit is finer."""
+    return units * NS_PER_S // units_per_s + offset_s * NS_PER_S
 
 
 def is_pcapng(head: bytes) -> bool:
@@ -96,7 +107,9 @@ class PcapngFile:
         self._untimed = 0
         self._bad_packets: list[int] = []
         self._bad_packet_count = 0
-        self._late_times = 0
+        self._far_times = 0
+        self._interfaces_beyond = 0
+        self._skip_missing = 0
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         rest = b""
@@ -143,8 +156,8 @@ class PcapngFile:
             rest = data[pos:]
             if last:
                 break
-        if rest or self._stream.damage:
-            why = self._stream.damage or f"the file ends in the middle of a block, {len(rest)} bytes into it,"
+        if rest or self._skip_missing or self._stream.damage:
+            why = self._stream.damage or "the file ends in the middle of a block"
             yield self._problem("truncated", f"{why} after frame {self._number}")
         yield from self._notes()
 
@@ -189,6 +202,7 @@ class PcapngFile:
         while left > 0:
             passed = len(self._stream.read(min(left, 1 << 20)))
             if not passed:
+                self._skip_missing = left
                 break
             left -= passed
         return True
@@ -196,26 +210,32 @@ class PcapngFile:
     def _decode(self, data: bytes, at: IntArray) -> Iterator[FrameBlock | Problem]:
         words = _words(data, self._order)
         types = words[at]
-        done = 0
+        # How many interfaces are described before each block: a packet must not find one that comes after it.
+        described = len(self._interfaces) + np.cumsum(types == INTERFACE_DESCRIPTION)
         other = (types != ENHANCED_PACKET) & (types != SIMPLE_PACKET) & (types != OBSOLETE_PACKET)
         for index in np.flatnonzero(other).tolist():
             kind, pos = int(types[index]), int(at[index])
             length: int = unpack_from(self._order + "I", data, pos + 4)[0]
             if kind == INTERFACE_DESCRIPTION:
-                # Frames before it must not find this interface: a number that is not described yet is an error.
-                yield from self._frames(data, words, at[done:index], types[done:index])
-                done = index
-                self._interfaces.append(self._interface(data, pos, length))
+                if len(self._interfaces) < MAX_INTERFACES:
+                    self._interfaces.append(self._interface(data, pos, length))
+                else:
+                    self._interfaces_beyond += 1
             elif kind == NAME_RESOLUTION:
                 self._read_names(data, pos, length)
             elif kind == DECRYPTION_SECRETS and length >= 20:
                 secret = unpack_from(self._order + "I", data, pos + 8)[0]
                 what = _SECRET_KINDS.get(secret, f"secrets of type {secret:#x}")
                 yield self._problem("note", f"the file carries {what} in a decryption secrets block; it is not used")
-        yield from self._frames(data, words, at[done:], types[done:])
+        yield from self._frames(data, words, at, types, np.minimum(described, len(self._interfaces)))
 
     def _frames(
-        self, data: bytes, words: npt.NDArray[np.uint32], at: IntArray, types: npt.NDArray[np.uint32]
+        self,
+        data: bytes,
+        words: npt.NDArray[np.uint32],
+        at: IntArray,
+        types: npt.NDArray[np.uint32],
+        described: IntArray,
     ) -> Iterator[FrameBlock]:
         numbers = self._number + np.cumsum(np.isin(types, _NUMBERED))
         if not len(numbers):
@@ -223,7 +243,7 @@ class PcapngFile:
         self._number = int(numbers[-1])
         packets = (types == ENHANCED_PACKET) | (types == SIMPLE_PACKET) | (types == OBSOLETE_PACKET)
         if not packets.all():
-            at, types, numbers = at[packets], types[packets], numbers[packets]
+            at, types, numbers, described = at[packets], types[packets], numbers[packets], described[packets]
         if not len(at):
             return
         lengths = words[at + 4].astype(np.int64)
@@ -252,7 +272,7 @@ class PcapngFile:
             captured = np.where(simple, held, captured)
             original = np.where(simple, wire, original)
             room = np.where(simple, lengths - _SIMPLE_OVERHEAD, room)
-        good = (interface < len(self._interfaces)) & (captured <= room) & (captured >= 0)
+        good = (interface < described) & (captured <= room) & (captured >= 0)
         if not good.all():
             bad = numbers[~good]
             self._bad_packet_count += len(bad)
@@ -271,7 +291,8 @@ class PcapngFile:
             times = np.where(known < 0, self._last_time_ns, times[known])
         self._last_time_ns = int(times[-1])
         frames = numbers + frame_id(self.file, 0)
-        link_types = np.array([described.link_type for described in self._interfaces], np.int64)[interface]
+        used, which = np.unique(interface, return_inverse=True)
+        link_types = np.array([self._interfaces[number].link_type for number in used.tolist()], np.int64)[which]
         borders = [0, *(np.flatnonzero(np.diff(link_types)) + 1).tolist(), len(at)]
         for start, stop in pairwise(borders):
             run = slice(start, stop)
@@ -287,21 +308,36 @@ class PcapngFile:
 
     def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:
         """Time stamps in nanoseconds, each by the resolution of its interface."""
-        times = np.zeros(len(units), np.int64)
-        for number in np.unique(interface).tolist():
+        used, which = np.unique(interface, return_inverse=True)
+        clocks: dict[tuple[int, int], list[int]] = {}
+        for place, number in enumerate(used.tolist()):
             described = self._interfaces[number]
-            mine = interface == number
-            stamps = units[mine]
-            per_s = described.units_per_s
-            latest = int(stamps.max())
-            if NS_PER_S % per_s == 0 and described.time_ns(latest) <= _INT64_MAX and abs(described.offset_s) < 1 << 33:
-                factor = np.int64(NS_PER_S // per_s)
-                times[mine] = stamps.astype(np.int64) * factor + np.int64(described.offset_s * NS_PER_S)
-                continue
-            exact = [described.time_ns(stamp) for stamp in stamps.tolist()]
-            self._late_times += sum(abs(time) > _INT64_MAX for time in exact)
-            times[mine] = [max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact]
+            clocks.setdefault((described.units_per_s, described.offset_s), []).append(place)
+        if len(clocks) == 1:
+            return self._by_clock(*next(iter(clocks)), units)
+        if len(clocks) > MOST_CLOCKS_AT_ONCE:
+            exact = [
+                self._interfaces[number].time_ns(unit)
+                for number, unit in zip(interface.tolist(), units.tolist(), strict=True)
+            ]
+            return self._bounded(exact)
+        times = np.zeros(len(units), np.int64)
+        for clock, places in clocks.items():
+            mine = np.isin(which, places)
+            times[mine] = self._by_clock(*clock, units[mine])
         return times
+
+    def _by_clock(self, units_per_s: int, offset_s: int, units: npt.NDArray[np.uint64]) -> IntArray:
+        latest = time_ns(int(units.max()), units_per_s, offset_s)
+        if NS_PER_S % units_per_s == 0 and latest <= _INT64_MAX and abs(offset_s) < _FAR_S:
+            times: IntArray = units.astype(np.int64) * np.int64(NS_PER_S // units_per_s)
+            times += np.int64(offset_s * NS_PER_S)
+            return times
+        return self._bounded([time_ns(unit, units_per_s, offset_s) for unit in units.tolist()])
+
+    def _bounded(self, exact: list[int]) -> IntArray:
+        self._far_times += sum(abs(time) > _INT64_MAX for time in exact)
+        return np.array([max(-_INT64_MAX, min(time, _INT64_MAX)) for time in exact], np.int64)
 
     def _interface(self, data: bytes, pos: int, length: int) -> Interface:
         """Reads an interface description; what a damaged one does not say takes its default."""
@@ -334,7 +370,7 @@ class PcapngFile:
             address_len = {_NAME_IPV4: 4, _NAME_IPV6: 16}.get(kind)
             if address_len is not None and size > address_len:
                 address = str(ip_address(data[at : at + address_len]))
-                name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")
+                name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")[:MAX_NAME_LEN]
                 if name:
                     self.names.setdefault(address, name)
             at += size + -size % 4
@@ -348,14 +384,16 @@ class PcapngFile:
                 f"{count} packet blocks name an interface that is not described or are shorter than their frame; "
                 "they are left out",
             )
+        if self._interfaces_beyond:
+            yield self._problem("limit", f"more than {MAX_INTERFACES} interfaces are described; the rest are not read")
         if self._untimed:
             yield self._problem(
                 "note", f"{self._untimed} frames have no time stamp of their own and take that of the frame before"
             )
-        if self._late_times:
-            yield self._problem("malformed", f"{self._late_times} time stamps lie beyond the year 2262")
+        if self._far_times:
+            yield self._problem("note", f"{self._far_times} time stamps lie beyond the year 2262")
 
-    def _problem(self, kind: Literal["truncated", "malformed", "note"], text: str) -> Problem:
+    def _problem(self, kind: Literal["truncated", "malformed", "limit", "note"], text: str) -> Problem:
         frames = (frame_id(self.file, self._number),) if self._number and kind != "note" else ()
         return Problem(kind, "capture", frames, text)
 

@@ -74,6 +74,8 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
     if not isinstance(source, str | Path):
         return [source]
     if str(source) == STANDARD_INPUT:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InputError("Standard input is not a capture.", hint="Pipe one in: pcq-analyzer ... - < FILE.")
         return [sys.stdin.buffer]
     text = str(source)
     try:

@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.int64]
 # Finds a place in data[start:stop] that looks like a record header, or -1.
 Guess = Callable[[bytes, int, int], int]
 
-LANE_BYTES = 16 * 1024
+LANE_BYTES = 24 * 1024
 # Below this many lanes stepping together costs more than it saves.
 FEWEST_LANES = 8
 _STEPS_BETWEEN_CHECKS = 8
@@ -93,13 +93,14 @@ def walk(chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
     stops = np.append(starts[1:], end)
     # For each offset of the data, what the length field of a record there says.
     lengths = np.ndarray((end - chain.length_at - 3,), chain.order + "u4", data, offset=chain.length_at, strides=(1,))
+    last = len(lengths) - 1
     rows = [starts]
     pos = starts
     most_steps = 2 * LANE_BYTES // (chain.smallest + chain.extra) + _STEPS_BETWEEN_CHECKS
     while len(rows) <= most_steps:
         for _ in range(_STEPS_BETWEEN_CHECKS):
             # Lanes run on past their stop, even past the end of the data (clipped), until the slowest has arrived.
-            pos = lengths.take(pos, mode="clip") + pos
+            pos = lengths[np.minimum(pos, last)] + pos
             pos += chain.extra
             rows.append(pos)
         if (pos >= stops).all():

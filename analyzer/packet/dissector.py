@@ -32,6 +32,7 @@ from analyzer.packet.segment import Endpoint, Segment
 LOOK_BEHIND_BYTES = 2 * 1024 * 1024
 _MOST_ENDPOINTS = 100_000
 _FRAMES_NAMED = 16
+_MOST_OF_A_KIND = 16
 
 _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
     "truncated": ("truncated", "frames were captured too short to hold their TCP header"),
@@ -78,6 +79,7 @@ class Dissector:
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey]] = {}
         self._lost: dict[str, _Count] = {}
         self._bad_checksums = _Count()
+        self._said: dict[tuple[ProblemKind, str], _Count] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[Segment | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
@@ -96,6 +98,9 @@ class Dissector:
         for kind, count in self._lost.items():
             problem_kind, text = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", count.frames, f"{count.count} {text}")
+        for (kind_said, text), said in self._said.items():
+            if said.count > _MOST_OF_A_KIND:
+                yield Problem(kind_said, "packet", said.frames, f"{said.count - _MOST_OF_A_KIND} times more: {text}")
         for link_type, (count_of_type, *frames) in self._road.unknown_links.items():
             yield Problem(
                 "unsupported",
@@ -227,7 +232,10 @@ class Dissector:
     def _item(self, item: Item) -> Iterator[Segment | Problem]:
         """What an item of the plain road amounts to."""
         if isinstance(item, Problem):
-            yield item
+            said = self._said.setdefault((item.kind, item.text), _Count())
+            said.add(item.frames[-1])
+            if said.count <= _MOST_OF_A_KIND:
+                yield item
         elif isinstance(item, Lost):
             self._count_lost(item)
         elif flow_key(item.src, item.dst) in self._flows:
