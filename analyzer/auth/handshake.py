@@ -16,8 +16,8 @@ from analyzer.auth.kerberos_exchange import KerberosExchange
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.ntlm import SIGNATURE as NTLM_SIGNATURE
 from analyzer.auth.ntlm_exchange import NtlmExchange
-from analyzer.auth.spnego import is_spnego, parse_spnego
-from analyzer.core.errors import DecodeError, MalformedError
+from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
+from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
 
 _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
@@ -54,7 +54,8 @@ class TokenHandshake:
         try:
             self._take(sender, bytes(token))
         except DecodeError as error:
-            self._trouble = (Door.NO_HANDSHAKE, f"a token of the {sender} cannot be read: {error}")
+            door = Door.UNSUPPORTED if isinstance(error, UnsupportedError) else Door.NO_HANDSHAKE
+            self._trouble = (door, f"a token of the {sender} cannot be read: {error}")
         else:
             self._trouble = None
 
@@ -75,7 +76,12 @@ class TokenHandshake:
             self._kerberos.feed(sender, token)
             return
         if (framed := unwrap_gss(token)) is not None:
-            raise MalformedError(f"a token of mechanism {framed[0]}", field="gss.thisMech")
+            name = MECHANISMS.get(framed[0], framed[0])
+            raise UnsupportedError(f"security mechanism {name} is not supported", field="gss.thisMech")
+        if token.startswith(b"NEGOEXTS"):
+            # Windows offers it first; what the acceptor then chooses counts.
+            self._chosen = "negoex"
+            return
         if token[:2] == b"\x16\x03":
             self._foreign = "schannel"
             return

@@ -20,7 +20,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 
@@ -35,8 +34,12 @@ _KEEP_BEHIND = 256 * 1024
 _SEARCH_AHEAD = 1024 * 1024
 # The longest run of keystream that will be generated to look behind a loss of known size.
 _MAX_AHEAD = 64 * 1024 * 1024
-# Work that searches of one context may cost between two successes, in checksums over 256 bytes: a few seconds.
-_SEARCH_BUDGET = 1_000_000
+# Of that, how far at positions that are no multiple of 4.
+_SEARCH_UNALIGNED = 64 * 1024
+# Work that searches of one context may cost between two successes, in checksums over short messages: a second or two.
+_SEARCH_BUDGET = 350_000
+# What each message may cost in any case, so that a later, better hint about the loss is not in vain.
+_SEARCH_MINIMUM = 256
 _REMEMBERED = 512
 _HEADER_LEN, _TRAILER_LEN = 24, 8
 
@@ -202,7 +205,7 @@ class NtlmContext:
 
     def _search(self, stream: _Stream, piece: _Piece, missing: int) -> Iterator[int]:
         """Positions after a loss, the likeliest first, within the budget."""
-        cost = 1 + len(piece.body) // 256
+        cost = 1 + len(piece.body) // 1024
         low = stream.position
         # What was lost had a header, a sec_trailer and a signature in each PDU, of which only a checksum spends keystream.
         guess = low + stream.failed_length
@@ -212,14 +215,19 @@ class NtlmContext:
         reach = stream.failed_length + stream.lost_length + _SEARCH_AHEAD
         high = low + min(reach, _MAX_AHEAD)
         guess = min(guess, high)
+        stream.budget = max(stream.budget, _SEARCH_MINIMUM * cost)
         for step in (4, 1):
             # Stub data is padded to 4 at least, and the checksum takes 8 (or 12), so positions are multiples of 4
             # unless somebody pads otherwise.
             up = guess - (guess - low) % step
             down = up - step
-            while up <= high or down >= low:
+            if step == 1:
+                low_end, high_end = max(low, guess - _SEARCH_UNALIGNED), min(high, guess + _SEARCH_UNALIGNED)
+            else:
+                low_end, high_end = low, high
+            while up <= high_end or down >= low_end:
                 for position in (up, down):
-                    if not low <= position <= high or (step == 1 and (position - low) % 4 == 0):
+                    if not low_end <= position <= high_end or (step == 1 and (position - low) % 4 == 0):
                         continue
                     if stream.budget < cost:
                         return
@@ -308,6 +316,4 @@ class NtlmContext:
 
 
 def _xor(left: bytes, right: bytes) -> bytes:
-    if len(left) < 64:
-        return (int.from_bytes(left, "big") ^ int.from_bytes(right, "big")).to_bytes(len(left), "big")
-    return (np.frombuffer(left, np.uint8) ^ np.frombuffer(right, np.uint8)).tobytes()
+    return (int.from_bytes(left, "little") ^ int.from_bytes(right, "little")).to_bytes(len(left), "little")

@@ -85,7 +85,7 @@ class NtlmExchange:
         if answer is not None:
             known = replace(
                 known,
-                user=answer.user,
+                user=answer.user or None,
                 domain=answer.domain or None,
                 workstation=answer.workstation or known.workstation,
                 client_os_version=answer.os_version or known.client_os_version,

@@ -268,6 +268,24 @@ def test_the_mechanism_is_what_the_acceptor_chose() -> None:
     assert (handshake.session_key, handshake.identity.mechanism) == (ntlm.session_key, "spnego-ntlm")
 
 
+def test_negoex_offered_first_does_not_hide_ntlm() -> None:
+    ntlm = ntlm_handshake()
+    negoex = bytes.fromhex("060a2b06010401823702021e")
+    handshake = begin(RING)
+    handshake.feed("initiator", neg_token_init([negoex, OID_NTLM], b"NEGOEXTS" + bytes(88)))
+    assert (handshake.identity.mechanism, handshake.door) == ("spnego-negoex", Door.UNSUPPORTED)
+    handshake.feed("acceptor", neg_token_resp(state=1, mechanism=OID_NTLM, token=ntlm.challenge))
+    handshake.feed("initiator", neg_token_resp(token=ntlm.authenticate))
+    assert (handshake.session_key, handshake.identity.mechanism) == (ntlm.session_key, "spnego-ntlm")
+
+
+def test_a_name_that_is_empty_is_no_name() -> None:
+    handshake = begin(RING)
+    for sender, token in ntlm_handshake(user="").legs:
+        handshake.feed(sender, token)
+    assert (handshake.identity.user, handshake.identity.account, handshake.is_anonymous) == (None, None, False)
+
+
 def test_the_offer_of_a_server_is_no_choice() -> None:
     # NegTokenInit2 in the SMB2 negotiate response, [MS-SPNG] section 2.2.1.
     hints = tlv(0xA3, tlv(0x30, tlv(0xA0, tlv(0x1B, b"not_defined_in_RFC4178@please_ignore"))))

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from hashlib import md5
 from typing import Any, Literal
 
+from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4, TripleDES
+from cryptography.hazmat.primitives.ciphers import Cipher, modes
 from scapy.layers.tls.crypto.hash import Hash_MD4
 from scapy.libs.rfc3961 import EncryptionType
 from scapy.libs.rfc3961 import Key as ScapyKey
@@ -36,26 +38,13 @@ def hmac_md5(key: bytes, data: bytes) -> bytes:
 
 
 class Rc4:
-    """RC4, written out."""
+    """An RC4 handle."""
 
     def __init__(self, key: bytes) -> None:
-        self._state = list(range(256))
-        self._i = self._j = 0
-        j = 0
-        for i in range(256):
-            j = (j + self._state[i] + key[i % len(key)]) & 255
-            self._state[i], self._state[j] = self._state[j], self._state[i]
+        self._cipher = Cipher(ARC4(key), mode=None).encryptor()
 
     def update(self, data: bytes) -> bytes:
-        state, i, j = self._state, self._i, self._j
-        out = bytearray()
-        for octet in data:
-            i = (i + 1) & 255
-            j = (j + state[i]) & 255
-            state[i], state[j] = state[j], state[i]
-            out.append(octet ^ state[(state[i] + state[j]) & 255])
-        self._i, self._j = i, j
-        return bytes(out)
+        return self._cipher.update(data)
 
 
 # --- DER and SPNEGO ---------------------------------------------------------------------------------------------------
@@ -277,9 +266,6 @@ def ntlm_handshake(
 
 
 def _v1_response(nt_hash: bytes, server_challenge: bytes, flags: int, client: bytes) -> tuple[bytes, bytes, bytes]:
-    from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
-    from cryptography.hazmat.primitives.ciphers import Cipher, modes
-
     def des(key: bytes, block: bytes) -> bytes:
         bits = "".join(f"{octet:08b}" for octet in key)
         spread = bytes(int(bits[at : at + 7] + "0", 2) for at in range(0, 56, 7))
