@@ -188,7 +188,7 @@ def _answer_of_winreg(call: WinregCall) -> str:
     if decoded is None:
         return words
     if side.buffer_kind == "name-table":
-        words += f": {len(decoded.tree.get('entries', []))} names"
+        words += f": {sum('text' in row for row in decoded.tree.get('entries', []))} names"
     elif side.buffer_kind == "winperf":
         words += f": {_counted(decoded.tree.get('objects'), 'object')}"
     if decoded.problem is not None:

@@ -140,8 +140,9 @@ class WinregLayer:
         decoded = decode_buffer("name-table", response.buffer.data)
         entries = {}
         for row in decoded.tree["entries"]:
-            if row["index"].isdigit():
-                entries[int(row["index"])] = row["name"]
+            index, text = row.get("index"), row.get("text")
+            if index and index.isascii() and index.isdecimal() and text is not None:
+                entries[int(index)] = text
         # The first pair of a Windows table holds the highest index in use, not a name (winperf.h reference).
         entries.pop(1, None)
         self.names.of(server).learn(language[1], entries)
