@@ -17,6 +17,7 @@ _CAPTURES = (
     (b"NetScanner", "a NetScaler trace"),
 )
 _OTHERS = (
+    (b"\n\r\r\n", "a pcapng file with a damaged section header"),
     (b"%PDF", "a PDF document"),
     (b"PK\x03\x04", "a ZIP archive (or an Office document)"),
     (b"PK\x05\x06", "an empty ZIP archive"),

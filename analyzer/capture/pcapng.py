@@ -283,10 +283,12 @@ class PcapngFile:
                 return
         high = words[np.minimum(at + 12, last)].astype(np.uint64)
         low = words[np.minimum(at + 16, last)].astype(np.uint64)
-        times = self._times(interface, high << np.uint64(32) | low)
+        units = high << np.uint64(32) | low
+        # A Simple Packet Block has no time, and what stands in its place is the frame.
+        times = self._times(interface, np.where(simple, np.uint64(0), units))
         if simple.any():
             self._untimed += int(simple.sum())
-            # A Simple Packet Block has no time; the frame before it is the best that can be said.
+            # The frame before it is the best that can be said.
             known = np.maximum.accumulate(np.where(simple, -1, np.arange(len(at))))
             times = np.where(known < 0, self._last_time_ns, times[known])
         self._last_time_ns = int(times[-1])

@@ -81,6 +81,7 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
     try:
         path = Path(source).expanduser()
         exists = path.exists()
+        path.resolve()
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{text!r} is no usable path ({error}).") from None
     if not exists and any(character in text for character in _GLOB_CHARACTERS):

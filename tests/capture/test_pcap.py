@@ -1,0 +1,125 @@
+"""pcap files in every variant give the same frames."""
+
+from io import BytesIO
+from struct import pack
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.capture.frame import FrameBlock
+from tests.build.capture import IXIA_HW, IXIA_SW, KUZNETZOV, MICRO, NANO, T0, as_given, frames_of, pcap, read
+
+FRAMES = frames_of(300)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(
+    ("magic", "extra"),
+    [(MICRO, b""), (NANO, b""), (KUZNETZOV, bytes(8)), (KUZNETZOV, bytes(12)), (IXIA_HW, b""), (IXIA_SW, b"")],
+)
+@pytest.mark.parametrize("fast", [True, False])
+def test_every_variant_gives_the_same_frames(order, magic, extra, fast):
+    frames, problems, reader = read(BytesIO(pcap(FRAMES, order=order, magic=magic, extra=extra)), fast=fast)
+    assert as_given(frames) == FRAMES
+    assert [frame.frame for frame in frames] == list(range(1, 301))
+    assert not problems
+    assert reader.info.frames == 300
+    assert reader.info.bytes == sum(len(data) for _, data in FRAMES)
+    assert (reader.info.first_time_ns, reader.info.last_time_ns) == (FRAMES[0][0], FRAMES[-1][0])
+
+
+def test_nanoseconds_are_kept_to_the_last():
+    frames, _, _ = read(BytesIO(pcap([(T0 + 123_456_789, b"x" * 60)], magic=NANO)))
+    assert frames[0].time_ns == T0 + 123_456_789
+
+
+def test_ixia_hardware_stamps_above_a_million_are_nanoseconds():
+    data = pcap([], magic=IXIA_HW) + pack("<IIII", 1_700_000_000, 5_000_001, 4, 4) + b"abcd"
+    assert read(BytesIO(data))[0][0].time_ns == T0 + 5_000_001
+
+
+def test_old_files_have_their_lengths_the_other_way_round():
+    data = pcap([], version=(2, 2)) + pack("<IIII", 1_700_000_000, 0, 100, 4) + b"abcd"
+    frame = read(BytesIO(data))[0][0]
+    assert (frame.data, frame.original_length) == (b"abcd", 100)
+
+
+@pytest.mark.parametrize(
+    ("network", "link_type"), [(1, 1), (12, 101), (14, 101), (101, 101), (0x34000001, 1), (113, 113), (0xF4000071, 113)]
+)
+def test_link_types_are_the_registrys_without_the_check_sequence_bits(network, link_type):
+    block = next(iter(_blocks(pcap(FRAMES, network=network))))
+    assert block.link_type == link_type
+
+
+def test_a_snapped_frame_keeps_its_length_on_the_wire():
+    frame = read(BytesIO(pcap([(T0, b"x" * 96, 1514)])))[0][0]
+    assert (len(frame.data), frame.original_length) == (96, 1514)
+
+
+def test_a_file_with_a_header_and_no_frames_is_fine():
+    frames, problems, reader = read(BytesIO(pcap([])))
+    assert (frames, problems, reader.info.frames, reader.info.first_time_ns) == ([], [], 0, None)
+
+
+def test_a_cut_file_gives_everything_before_the_cut_and_a_problem():
+    data = pcap(FRAMES)
+    frames, problems, _ = read(BytesIO(data[:-10]))
+    assert as_given(frames) == FRAMES[:-1]
+    assert [(problem.kind, problem.layer, problem.frames) for problem in problems] == [("truncated", "capture", (299,))]
+
+
+def test_a_file_cut_in_its_header_is_a_problem():
+    frames, problems, _ = read(BytesIO(pcap([])[:20]))
+    assert not frames
+    assert problems[0].kind == "truncated"
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_an_impossible_length_ends_the_file_with_a_problem(fast):
+    data = pcap(FRAMES) + pack("<IIII", 1_700_000_000, 0, 0x7FFFFFFF, 0x7FFFFFFF) + pcap(FRAMES)[24:]
+    frames, problems, _ = read(BytesIO(data), fast=fast)
+    assert as_given(frames) == FRAMES
+    assert [problem.kind for problem in problems] == ["malformed"]
+
+
+def test_frames_that_hold_fake_records_do_not_lead_the_fast_walk_astray():
+    fakes = pcap([(T0 + n, b"z" * 40) for n in range(500)])[24:]
+    frames = [(T0 + n * 1000, fakes[: 20_000 + n]) for n in range(200)]
+    data = pcap(frames)
+    assert as_given(read(BytesIO(data))[0]) == frames
+    assert as_given(read(BytesIO(data), fast=False)[0]) == frames
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 4000), st.integers(0, 2500), st.integers(0, 2**32), st.integers(0, 70_000), st.booleans())
+def test_the_fast_walk_finds_what_the_plain_one_finds(count, size, seed, cut, big):
+    sizes = [(seed * (n + 1) >> 3) % (size + 1) for n in range(count % 1500)]
+    frames = [(T0 + n * 10**6, (b"\x00\x65" * size)[:length]) for n, length in enumerate(sizes)]
+    data = pcap(frames, order=">" if big else "<")
+    data = data[: max(len(data) - cut, 24)]
+    assert read(BytesIO(data))[:2] == read(BytesIO(data), fast=False)[:2]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 20_000), st.booleans())
+def test_spliced_bytes_give_frames_and_problems_and_nothing_else(noise, place, fast):
+    data = pcap(FRAMES)
+    place = 24 + place % (len(data) - 24)
+    frames, _, _ = read(BytesIO(data[:place] + noise + data[place:]), fast=fast)
+    whole = sum(1 for stop in _ends(FRAMES) if stop <= place)
+    assert as_given(frames)[:whole] == FRAMES[:whole]
+
+
+def _ends(frames):
+    at = 24
+    for _, data in frames:
+        at += 16 + len(data)
+        yield at
+
+
+def _blocks(data):
+    from analyzer.capture.reader import CaptureReader
+
+    return [item for item in CaptureReader([BytesIO(data)]) if isinstance(item, FrameBlock)]

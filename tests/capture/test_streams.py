@@ -1,0 +1,138 @@
+"""Compression is recognised by content, unwrapped in small steps, and damage in it costs only what follows."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from io import BytesIO
+from pathlib import Path
+
+import lz4.frame
+import pytest
+import zstandard
+
+from analyzer.capture.reader import CaptureReader
+from analyzer.core.errors import InputError
+from tests.build.capture import as_given, frames_of, pcap, pcapng, read
+
+FRAMES = frames_of(2000)
+COMPRESSORS = {
+    "gzip": gzip.compress,
+    "zstd": zstandard.ZstdCompressor().compress,
+    "lz4": lz4.frame.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+}
+
+
+@pytest.mark.parametrize("kind", COMPRESSORS)
+@pytest.mark.parametrize("write", [pcap, pcapng])
+def test_every_compression_gives_the_same_frames(kind, write, tmp_path):
+    path = tmp_path / "misleading.pdf"
+    path.write_bytes(COMPRESSORS[kind](write(FRAMES)))
+    frames, problems, _ = read(path)
+    assert as_given(frames) == FRAMES
+    assert not problems
+
+
+@pytest.mark.parametrize("kind", COMPRESSORS)
+def test_members_one_after_the_other_are_one_file(kind):
+    data, compress = pcap(FRAMES), COMPRESSORS[kind]
+    frames, problems, _ = read(BytesIO(compress(data[:30_000]) + compress(data[30_000:])))
+    assert as_given(frames) == FRAMES
+    assert not problems
+
+
+@pytest.mark.parametrize("kind", COMPRESSORS)
+def test_a_cut_archive_gives_the_frames_before_the_cut_and_a_problem(kind):
+    compress = COMPRESSORS[kind]
+    data = pcap(frames_of(20_000, size=90))
+    packed = compress(data[:1_000_000]) + compress(data[1_000_000:])
+    frames, problems, _ = read(BytesIO(packed[: len(compress(data[:1_000_000])) + 20]))
+    assert len(frames) > 5000
+    assert as_given(frames) == frames_of(20_000, size=90)[: len(frames)]
+    assert [problem.kind for problem in problems] == ["truncated"]
+
+
+def test_damage_inside_an_archive_is_a_problem():
+    packed = bytearray(gzip.compress(pcap(frames_of(20_000)), 1))
+    packed[len(packed) // 2 : len(packed) // 2 + 40] = b"\xff" * 40
+    frames, problems, _ = read(BytesIO(bytes(packed)))
+    assert 0 < len(frames) <= 20_000
+    assert problems
+
+
+def test_archives_inside_archives_have_a_limit():
+    data = pcap(FRAMES)
+    assert as_given(read(BytesIO(gzip.compress(bz2.compress(data))))[0]) == FRAMES
+    for _ in range(5):
+        data = gzip.compress(data)
+    with pytest.raises(InputError, match="times over"):
+        CaptureReader([BytesIO(data)])
+
+
+def test_an_enormous_archive_is_read_in_small_steps(monkeypatch):
+    # 1 GiB of zeros behind a capture whose first record is impossible: reading stops before it is unpacked.
+    packer = zlib.compressobj(wbits=31)
+    packed = packer.compress(pcap(FRAMES) + b"\xff" * 16)
+    for _ in range(64):
+        packed += packer.compress(bytes(1 << 20))
+    frames, problems, _ = read(BytesIO(packed + packer.flush()))
+    assert len(frames) == len(FRAMES)
+    assert [problem.kind for problem in problems] == ["malformed"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"%PDF-1.7 ...", "a PDF document"),
+        (b"PK\x03\x04" + bytes(20), "a ZIP archive"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG picture"),
+        (b"\x7fELF" + bytes(20), "an ELF program"),
+        (b"Time,Source,Destination\n", "text"),
+        (b'{"frames": []}', "JSON text"),
+        ("Größe der Aufzeichnung: drei\n".encode(), "text"),
+        (bytes(600), "nothing but zero bytes"),
+        (b"\x93\x11\xfe" * 50, "no format we know"),
+        (gzip.compress(b"hello there\n"), "gzip of text"),
+        (gzip.compress(b""), "gzip of nothing"),
+        (bz2.compress(gzip.compress(b"%PDF-")), "bzip2 of gzip of a PDF"),
+        (b"GMBU" + bytes(60), "Network Monitor"),
+        (b"\x1f\x8b", "cannot be read"),
+        (b"\x0a\x0d\x0d\x0a", "damaged section header"),
+    ],
+)
+def test_what_is_no_capture_is_refused_with_one_sentence(content, words, tmp_path):
+    path = tmp_path / "capture.pcap"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=words) as caught:
+        CaptureReader([path])
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_missing_files_and_directories_are_refused_with_one_sentence(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        CaptureReader([tmp_path / "nothing.pcap"])
+    with pytest.raises(InputError, match="is a directory"):
+        CaptureReader([tmp_path])
+    with pytest.raises(InputError, match="no file matches"):
+        CaptureReader([str(tmp_path / "*.pcap")])
+    with pytest.raises(InputError, match="No capture"):
+        CaptureReader([])
+    with pytest.raises(InputError, match="no usable path"):
+        CaptureReader(["a\0b"])
+
+
+def test_an_unreadable_file_is_refused_with_one_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "root.pcap"
+    path.write_bytes(pcap(FRAMES))
+
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InputError, match="may not read"):
+        CaptureReader([path])
