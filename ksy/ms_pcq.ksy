@@ -39,16 +39,20 @@ types:
       - id: base_counter_id
         -orig-id: BaseCounterId
         type: u4
+        -special: {0xffffffff: none}
         doc: 0xFFFFFFFF for none, as for the next three.
       - id: perf_time_id
         -orig-id: PerfTimeId
         type: u4
+        -special: {0xffffffff: none}
       - id: perf_freq_id
         -orig-id: PerfFreqId
         type: u4
+        -special: {0xffffffff: none}
       - id: multi_id
         -orig-id: MultiId
         type: u4
+        -special: {0xffffffff: none}
       - id: aggregate_func
         -orig-id: AggregateFunc
         type: u4

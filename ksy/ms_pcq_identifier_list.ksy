@@ -36,10 +36,12 @@ types:
       - id: counter_id
         -orig-id: CounterId
         type: u4
+        -special: {0xffffffff: all}
         doc: 0xFFFFFFFF for all counters.
       - id: instance_id
         -orig-id: InstanceId
         type: u4
+        -special: {0xffffffff: any}
         doc: 0xFFFFFFFF for any (perflib.h).
       - id: index
         -orig-id: Index

@@ -41,6 +41,7 @@ types:
       - id: ofs_string
         -orig-id: dwOffset
         type: u4
+        -special: {0xffffffff: no string}
     instances:
       string:
         -orig-id: (string)

@@ -132,7 +132,7 @@ types:
   rvalent_array:
     -orig-id: PRVALENT
     doc: What to read of several values. What pointers of an element point to follows the whole array.
-    doc-ref: MS-RRP revision 39.0 sections 2.2.6 and 3.1.5.26
+    doc-ref: MS-RRP revision 39.0 sections 2.2.5 and 3.1.5.26
     seq:
       - id: align_counts
         -orig-id: (alignment)
@@ -174,7 +174,7 @@ types:
   rvalent:
     -orig-id: RVALENT
     doc: A value to read, and after the call its type and where its data is in the buffer.
-    doc-ref: MS-RRP revision 39.0 section 2.2.6
+    doc-ref: MS-RRP revision 39.0 section 2.2.5
     seq:
       - id: value_name
         -orig-id: ve_valuename
@@ -195,7 +195,7 @@ types:
   rvalent_referents:
     -orig-id: RVALENT
     doc: What the pointers of an element point to.
-    doc-ref: MS-RRP revision 39.0 section 2.2.6; DCE 1.1 RPC (C706) section 14.3.12.3
+    doc-ref: MS-RRP revision 39.0 section 2.2.5; DCE 1.1 RPC (C706) section 14.3.12.3
     params:
       - id: entry
         type: rvalent
@@ -601,7 +601,7 @@ types:
         -meaning: win32
 enums:
   value_type:
-    # MS-RRP revision 39.0 section 2.2.10
+    # MS-RRP revision 39.0 section 3.1.1.5
     0: {id: none, -orig-id: REG_NONE}
     1: {id: sz, -orig-id: REG_SZ}
     2: {id: expand_sz, -orig-id: REG_EXPAND_SZ}

@@ -36,6 +36,7 @@ seq:
   - id: little_endian
     -orig-id: LittleEndian
     type: u4
+    -special: {0: big-endian, 1: little-endian}
   - id: version
     -orig-id: Version
     type: u4
@@ -82,6 +83,7 @@ seq:
       expr: system_name_length == 0 or _ + system_name_length <= _io.size
   - id: header_rest
     -orig-id: (rest of the header, with the name)
+    -around: true
     size: header_length - 88
   - id: objects
     -orig-id: PERF_OBJECT_TYPE
@@ -203,6 +205,7 @@ types:
       - id: num_instances
         -orig-id: NumInstances
         type: s4
+        -special: {-1: no instances}
         doc: -1 for an object that never has instances.
       - id: code_page
         -orig-id: CodePage
@@ -325,6 +328,7 @@ types:
         repeat-expr: definitions.size
       - id: raw
         -orig-id: (bytes of all values)
+        -around: true
         size-eos: true
   counter_value:
     -orig-id: (value)
@@ -377,6 +381,7 @@ types:
       - id: unique_id
         -orig-id: UniqueID
         type: s4
+        -special: {-1: none}
         doc: -1 for none; then the name identifies the instance.
       - id: name_offset
         -orig-id: NameOffset
@@ -387,6 +392,7 @@ types:
         doc: In bytes, with the NUL; 0 for no name.
       - id: rest
         -orig-id: (name and padding)
+        -around: true
         size-eos: true
     instances:
       name:

@@ -13,6 +13,8 @@ from analyzer.buffers.columns import (
     winperf_rows,
 )
 from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer
+from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
+from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.stubs import ArrayLayout, StubDecode, decode_stub
 
 __all__ = [
@@ -21,10 +23,13 @@ __all__ = [
     "BufferDecode",
     "BufferKind",
     "CounterDefinition",
+    "Field",
+    "FieldMap",
     "JsonValue",
     "PerfData",
     "PerfRow",
     "StubDecode",
+    "StubKind",
     "SystemTime",
     "WinPerf",
     "WinPerfInstance",
@@ -32,6 +37,8 @@ __all__ = [
     "counter_value",
     "decode_buffer",
     "decode_stub",
+    "guess_kind",
+    "map_fields",
     "perf_data_rows",
     "winperf_rows",
 ]

@@ -69,16 +69,23 @@ def parser(name: str, flavour: Flavour) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """One field as its description has it. `flags` and `names` map numbers to (spelling, explanation)."""
+    """One field as its description has it.
+
+    `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
+    for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie.
+    """
 
     name: str
     spelling: str
+    type: str
     doc: str
     encoding: str | None
     meaning: str | None
     names: Mapping[int, tuple[str, str]] | None
     flags: Mapping[int, tuple[str, str]] | None
+    special: Mapping[int, str]
     lazy: bool
+    around: bool
 
     @property
     def is_filler(self) -> bool:
@@ -137,12 +144,15 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
     return FieldSpec(
         name=name,
         spelling=str(entry.get("-orig-id", name)),
+        type=entry["type"] if isinstance(entry.get("type"), str) else "",
         doc=str(entry.get("doc", "")).strip(),
         encoding=entry.get("-encoding"),
         meaning=entry.get("-meaning"),
         names=_enum_of(entry, path, "enum") or _enum_of(entry, path, "-enum"),
         flags=_enum_of(entry, path, "-flags"),
+        special={int(number): str(text) for number, text in entry.get("-special", {}).items()},
         lazy=lazy,
+        around=bool(entry.get("-around", False)),
     )
 
 

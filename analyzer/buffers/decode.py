@@ -20,7 +20,7 @@ from analyzer.buffers.adapt import (
     plain_value,
     winperf_notes,
 )
-from analyzer.buffers.readings import id_paddings, string_table_base, without_unpaired
+from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.core.errors import DecodeError
 
 BufferKind = Literal[
@@ -81,7 +81,7 @@ class Plan:
 
 
 def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
-    """Chooses between readings where there are several."""
+    """Chooses between readings where there are several; raises a DecodeError for a table that is not to be read at all."""
     if kind == "guids":
         return Plan(kind, data, (bool(big_endian),), Reading(bool(big_endian)), ())
     if kind == "perf-data":
@@ -95,6 +95,7 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
     if kind == "string-table":
         base, notes = string_table_base(data)
         arguments = (base,)
+        check_strings(data, base)
     if kind in _STRICT_TEXT:
         start = _STRICT_TEXT[kind]
         if kind == "string-table":
@@ -111,7 +112,10 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
     """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
-    plan = plan_for(kind, data, big_endian)
+    try:
+        plan = plan_for(kind, data, big_endian)
+    except DecodeError as error:
+        return BufferDecode(kind, {}, 0, error, ())
     try:
         compiled = plan.fresh("plain")
         tree = plain_value(compiled, plan.reading)

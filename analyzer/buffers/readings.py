@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from struct import unpack_from
 
+from analyzer.core.errors import MalformedError
+
 NO_STRING = 0xFFFFFFFF
 _DATA_HEADER, _BLOCK_HEADER = 48, 16
 _ODD = (2, 6)
@@ -110,6 +112,23 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
     if head + max(used) < len(data):
         return head, ["offsets fit both readings; taken from the end of the headers (MS-PCQ 2.2.4.4)"]
     return 0, ["offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)"]
+
+
+def check_strings(data: bytes, base: int) -> None:
+    """Refuses a string table whose strings share its bytes more than twice over.
+
+    Each string is a copy, and nothing else bounds how many offsets of a forged table point into one long string.
+    """
+    if len(data) < 8:
+        return
+    count = min(unpack_from("<I", data, 4)[0], (len(data) - 8) // 8)
+    left = 2 * len(data) + 1024
+    for (offset,) in _offsets(data, count):
+        if offset != NO_STRING:
+            end = data.find(b"\0\0", base + offset)
+            left -= (len(data) if end < 0 else end) - min(base + offset, len(data))
+            if left < 0:
+                raise MalformedError("the strings overlap", field="strings", start=8, stop=len(data))
 
 
 def _offsets(data: bytes, count: int) -> list[tuple[int]]:

@@ -1160,7 +1160,7 @@ class MsRrpStubs(KaitaiStruct):
         """A value to read, and after the call its type and where its data is in the buffer.
         
         .. seealso::
-           MS-RRP revision 39.0 section 2.2.6
+           MS-RRP revision 39.0 section 2.2.5
         """
         def __init__(self, _io, _parent=None, _root=None, _is_le=None):
             super(MsRrpStubs.Rvalent, self).__init__(_io)
@@ -1202,7 +1202,7 @@ class MsRrpStubs(KaitaiStruct):
         """What to read of several values. What pointers of an element point to follows the whole array.
         
         .. seealso::
-           MS-RRP revision 39.0 sections 2.2.6 and 3.1.5.26
+           MS-RRP revision 39.0 sections 2.2.5 and 3.1.5.26
         """
         def __init__(self, _io, _parent=None, _root=None, _is_le=None):
             super(MsRrpStubs.RvalentArray, self).__init__(_io)
@@ -1323,7 +1323,7 @@ class MsRrpStubs(KaitaiStruct):
         """What the pointers of an element point to.
         
         .. seealso::
-           MS-RRP revision 39.0 section 2.2.6; DCE 1.1 RPC (C706) section 14.3.12.3
+           MS-RRP revision 39.0 section 2.2.5; DCE 1.1 RPC (C706) section 14.3.12.3
         """
         def __init__(self, entry, _io, _parent=None, _root=None, _is_le=None):
             super(MsRrpStubs.RvalentReferents, self).__init__(_io)

@@ -1727,7 +1727,7 @@ class MsRrpStubs(KaitaiStruct):
         """A value to read, and after the call its type and where its data is in the buffer.
         
         .. seealso::
-           MS-RRP revision 39.0 section 2.2.6
+           MS-RRP revision 39.0 section 2.2.5
         """
         SEQ_FIELDS = ["value_name", "value_len", "value_ptr", "value_type", "padding"]
         def __init__(self, _io, _parent=None, _root=None, _is_le=None):
@@ -1794,7 +1794,7 @@ class MsRrpStubs(KaitaiStruct):
         """What to read of several values. What pointers of an element point to follows the whole array.
         
         .. seealso::
-           MS-RRP revision 39.0 sections 2.2.6 and 3.1.5.26
+           MS-RRP revision 39.0 sections 2.2.5 and 3.1.5.26
         """
         SEQ_FIELDS = ["align_counts", "max_count", "offset", "actual_count", "entries", "referents"]
         def __init__(self, _io, _parent=None, _root=None, _is_le=None):
@@ -1968,7 +1968,7 @@ class MsRrpStubs(KaitaiStruct):
         """What the pointers of an element point to.
         
         .. seealso::
-           MS-RRP revision 39.0 section 2.2.6; DCE 1.1 RPC (C706) section 14.3.12.3
+           MS-RRP revision 39.0 section 2.2.5; DCE 1.1 RPC (C706) section 14.3.12.3
         """
         SEQ_FIELDS = ["value_name", "value_ptr"]
         def __init__(self, entry, _io, _parent=None, _root=None, _is_le=None):

@@ -1,0 +1,149 @@
+"""Which kind of buffer this may be: bytes in, the kinds that fit out, the most convincing first, each with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import unpack_from
+
+from analyzer.buffers._compiled import enum_names
+from analyzer.buffers.decode import BufferKind, decode_buffer
+from analyzer.buffers.readings import NO_STRING
+from analyzer.buffers.text import utf16_text
+
+
+def guess_kind(data: bytes) -> list[tuple[BufferKind, str]]:
+    """The kinds this may be; empty where nothing fits.
+
+    A kind with unmistakable marks of its own is offered even where the buffer is damaged further on.
+    """
+    found: list[tuple[int, BufferKind, str]] = []
+    for rank, (kind, test) in enumerate(_TESTS):
+        why = test(data)
+        if why is None:
+            continue
+        problem = decode_buffer(kind, data).problem
+        damaged = problem is not None
+        if damaged and kind not in _MARKED:
+            continue
+        found.append((rank, kind, f"{why}, damaged further on: {problem}" if damaged else why))
+    return [(kind, why) for _, kind, why in sorted(found)]
+
+
+def _winperf(data: bytes) -> str | None:
+    if data.startswith((b"P\0E\0R\0F\0", b"\0P\0E\0R\0F")):
+        return "begins with the signature PERF"
+    return None
+
+
+def _perf_data(data: bytes) -> str | None:
+    if len(data) < 48:
+        return None
+    total, blocks = unpack_from("<II", data)
+    year, month, weekday, day, hour, minute, second, _ = unpack_from("<8H", data, 32)
+    dated = (
+        year >= 1601
+        and 1 <= month <= 12
+        and weekday < 7
+        and 1 <= day <= 31
+        and hour < 24
+        and minute < 60
+        and second < 62
+    )
+    if dated and total >= 48:
+        return f"a header with a date in it ({year}-{month:02}-{day:02}) and {blocks} blocks"
+    return None
+
+
+def _counterset_info(data: bytes) -> str | None:
+    if len(data) < 32 or (len(data) - 32) % 48:
+        return None
+    level, count, instances = unpack_from("<III", data, 20)
+    if level in enum_names("ms_pcq::detail_level") and count == (len(data) - 32) // 48 and instances < 0x20:
+        return f"a counterset with {count} counters, which are as long as the data"
+    return None
+
+
+def _counter_info(data: bytes) -> str | None:
+    if len(data) != 48:
+        return None
+    kind, level = unpack_from("<I", data, 4)[0], unpack_from("<I", data, 16)[0]
+    if kind in enum_names("ms_pcq::counter_type") and level in enum_names("ms_pcq::detail_level"):
+        return "a counter of a known type and detail level, 48 bytes"
+    return None
+
+
+def _string_table(data: bytes) -> str | None:
+    if len(data) < 8:
+        return None
+    total, count = unpack_from("<II", data)
+    if total > len(data) or total + 8 < len(data) or not count or 8 + 8 * count > len(data):
+        return None
+    offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
+    if all(offset == NO_STRING or (offset < len(data) and offset % 2 == 0) for offset in offsets):
+        return f"{count} counters whose strings lie within the {total} bytes it says it has"
+    return None
+
+
+def _identifiers(data: bytes) -> str | None:
+    at = count = 0
+    while at + 40 <= len(data):
+        size, reserved = unpack_from("<I", data, at + 20)[0], unpack_from("<I", data, at + 36)[0]
+        if size < 40 or size % 2 or reserved:
+            return None
+        at, count = at + size, count + 1
+    return f"{count} identifiers, whose sizes use it up" if count and at == len(data) else None
+
+
+def _instances(data: bytes) -> str | None:
+    at = count = 0
+    while at + 8 <= len(data):
+        size = unpack_from("<I", data, at)[0]
+        name = utf16_text(data[at + 8 : at + size])
+        if size < 16 or size % 8 or not all(char.isprintable() for char in name):
+            return None
+        at, count = at + size, count + 1
+    return f"{count} instances, whose sizes use it up" if count and at == len(data) else None
+
+
+def _name_table(data: bytes) -> str | None:
+    first = data[:64].decode("utf-16-le", "replace").partition("\0")[0]
+    if first.isdecimal() and first.isascii() and data[-2:] == b"\0\0":
+        return f"begins with a number as text ({first})"
+    return None
+
+
+def _string(data: bytes) -> str | None:
+    text = data[: len(data) & ~1].decode("utf-16-le", "replace").partition("\0")
+    if (
+        text[0]
+        and text[1]
+        and all(char.isprintable() or char in "\r\n\t" for char in text[0])
+        and "\ufffd" not in text[0]
+    ):
+        return "readable text with a NUL at its end"
+    return None
+
+
+def _guid(data: bytes) -> str | None:
+    return "16 bytes" if len(data) == 16 else None
+
+
+def _guids(data: bytes) -> str | None:
+    return f"{len(data) // 16} times 16 bytes" if data and len(data) % 16 == 0 else None
+
+
+_TESTS: tuple[tuple[BufferKind, Callable[[bytes], str | None]], ...] = (
+    ("winperf", _winperf),
+    ("perf-data", _perf_data),
+    ("counterset-info", _counterset_info),
+    ("counter-info", _counter_info),
+    ("identifiers", _identifiers),
+    ("instances", _instances),
+    ("string-table", _string_table),
+    ("name-table", _name_table),
+    ("string", _string),
+    ("guid", _guid),
+    ("guids", _guids),
+)
+# Kinds with marks of their own, convincing even where the rest is damaged.
+_MARKED = ("winperf", "perf-data", "name-table")
