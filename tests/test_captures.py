@@ -6,23 +6,29 @@ import hashlib
 import json
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Iterable
 
 import pytest
 
+from analyzer.auth.keyring import Keyring
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import Record, timeline_records
+from analyzer.model.samples import sample_records
+from analyzer.pipeline.run import analyze
+from analyzer.report.output import dumps
 from tests import truth
 
 ALL = truth.captures()
 NOT_LISTED = {"README.md", "manifest.toml"}
 
 
-def _read(command: str, capture: truth.Capture) -> list[dict[str, Any]]:
-    """The records the command prints, run as a user runs it."""
-    argv = [sys.executable, "-m", "analyzer", command, str(capture.path)]
-    argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=120)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def _analysis(capture: truth.Capture) -> Analysis:
+    return analyze([capture.path], Keyring.load(capture.secrets_path))
+
+
+def _plain(records: Iterable[Record]) -> list[Record]:
+    """The records as a program reads them."""
+    return [json.loads(dumps(record)) for record in records]
 
 
 def test_the_manifest_lists_every_file_and_no_other() -> None:
@@ -45,9 +51,10 @@ def test_secrets_and_truths_are_all_used() -> None:
 
 @pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
 def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
-    records = _read("timeline", capture)
+    analysis = _analysis(capture)
+    records = _plain(timeline_records(analysis))
     calls = [record for record in records if record["record"] == "call"]
-    samples = [record for record in _read("samples", capture) if record["record"] == "sample"]
+    samples = _plain(sample_records(analysis))
     true = truth.load(capture)
     if capture.damaged:
         differences = truth.compare_damaged(true, calls, samples, capture.intact_calls)
@@ -55,3 +62,14 @@ def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     else:
         differences = truth.compare(true, calls, samples)
     assert not differences, "\n".join(differences[:20])
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples"])
+def test_the_command_prints_these_records(command: str) -> None:
+    capture = ALL[0]
+    argv = [sys.executable, "-m", "analyzer", command, str(capture.path)]
+    argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stderr
+    records = timeline_records if command == "timeline" else sample_records
+    assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records(_analysis(capture)))
