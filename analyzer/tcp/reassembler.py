@@ -2,16 +2,17 @@
 
 The state of a connection, and what moves it:
 
-* *opening*: begun without its SYN. The first few segments are kept, so that a frame the capture swapped behind a later
-  one still finds its place; then each direction starts at its lowest data byte (or where the peer's acknowledgement
-  says it stands), and the kept segments are taken in again in file order. A SYN skips this state.
+* *opening*: begun without the SYN of a direction that has data. The first few segments are kept, so that a frame which
+  the capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where
+  the peer's acknowledgement says it stands), and the kept segments are taken in again in file order.
 * *calm*: nothing is held, nothing awaited. A segment that continues its direction leaves at once (`feed`); anything
   else goes through `_slow`.
 * *troubled*: something is held. A direction holds entries sorted by position: data, what a snapshot length cut off,
   FIN, RST. The first entry leaves when it continues its direction and the other direction has delivered everything it
   acknowledges (`need`); so a response never overtakes its request, whatever the order in the file.
 * *closed* (FIN both ways, RST, reuse, eviction) or *ignored* (`ignore`): late segments are swallowed, a SYN of another
-  connection on the same ports opens a new one.
+  connection on the same ports opens a new one. So do a few segments in a row whose numbers are far off in both
+  directions (`strays`): their SYN was not captured.
 
 When is a hole a gap? A packet lost on the network is not acknowledged, and is sent again: we wait, without looking at
 the clock. A hole that the peer has acknowledged was received, and only the capture missed it, or put it a little later:
@@ -19,7 +20,8 @@ we wait a few segments and milliseconds more (`patience_*`), then say `Gap`. Whe
 is known of acknowledgements, and we wait longer than a retransmission takes (`lone_ns`). What a snapshot length cut off
 is given up when something behind it is seen. Too much held, the end of the connection or of the capture end all
 waiting. Acknowledged bytes may also lie behind everything captured: such a hole ends at the acknowledgement; if it is one
-byte, it is a FIN that was not captured until later data tells otherwise (`ghost`).
+byte, it is a FIN that was not captured until later data tells otherwise (`ghost`). An acknowledgement that the peer's
+later segments do not repeat was wrong, and is withdrawn instead (`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
 version is at hand. Positions are unwrapped 64-bit sequence numbers; `origin` is the one with stream offset 0.
@@ -44,6 +46,10 @@ _MASK = 0xFFFFFFFF
 # of the number space are ahead of us: a capture that paused may have missed much.
 _AHEAD = 3 << 30
 _MAX_WINDOW = 1 << 30
+# Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
+# in a row are another connection, fewer are damaged.
+_STRAY = 64 << 20
+_MAX_STRAYS = 3
 # What an entry costs beside its bytes: objects around a payload, measured roughly.
 _ENTRY_COST = 512
 # Delivered chunks kept for comparing retransmissions with them.
@@ -139,6 +145,7 @@ class _Half:
         "ghost",
         "held",
         "isn",
+        "last_ack",
         "next",
         "origin",
         "other",
@@ -164,6 +171,8 @@ class _Half:
         # Position of the next byte to deliver, and the highest one the peer acknowledged (looked at only where it is higher).
         self.next = 0
         self.acked = 0
+        # What the peer acknowledged last, in file order.
+        self.last_ack = 0
         # Frame of the last delivered byte.
         self.frame: int | None = None
         self.held: list[_Held] = []
@@ -176,7 +185,7 @@ class _Half:
 
     def start_at(self, seq: int) -> None:
         self.started = True
-        self.origin = self.next = self.acked = (1 << 32) + (seq & _MASK)
+        self.origin = self.next = self.acked = self.last_ack = (1 << 32) + (seq & _MASK)
 
     def position(self, seq: int) -> int:
         lead = (seq - self.next) & _MASK
@@ -191,12 +200,14 @@ class _Flow:
         "closing",
         "connection",
         "count",
+        "gapped",
         "halves",
         "ignored",
         "keys",
         "late_told",
         "opening",
         "reset",
+        "strays",
         "time_ns",
     )
 
@@ -211,6 +222,8 @@ class _Flow:
         self.reset = False
         self.ignored = False
         self.late_told = False
+        self.gapped = False
+        self.strays: list[Segment] = []
         # Segments that took the slow road.
         self.count = 0
         self.time_ns = 0
@@ -222,7 +235,7 @@ class _Flow:
     @property
     def told(self) -> bool:
         """Something was said about this connection."""
-        return any(half.next != half.origin for half in self.halves)
+        return self.gapped or any(half.frame is not None for half in self.halves)
 
 
 _Key = tuple[str, int, str, int]
@@ -258,7 +271,7 @@ class Reassembler:
             lead = (item.ack - other.next) & _MASK
             if lead and lead <= _MAX_WINDOW and not other.seen:
                 # A direction that was never captured: nothing to wait for, only to remember how far it went.
-                other.acked = max(other.acked, other.next + lead)
+                other.acked = other.last_ack = max(other.acked, other.next + lead)
                 lead = 0
             if lead == 0 or lead >= _AHEAD:
                 size = len(item.payload.data)
@@ -331,18 +344,21 @@ class Reassembler:
         kept, flow.opening = flow.opening or [], None
         for half in flow.halves:
             sender = flow.connection.sender(half.direction)
-            lowest: int | None = None
-            highest_ack: int | None = None
-            for item in kept:
-                if item.src == sender:
-                    if (len(item.payload) or item.missing) and not _like_keep_alive(item):
-                        lowest = item.seq if lowest is None or _before(item.seq, lowest) else lowest
-                elif item.flags & ACK and (highest_ack is None or _before(highest_ack, item.ack)):
-                    highest_ack = item.ack
-            if lowest is not None:
-                half.start_at(lowest)
-            elif highest_ack is not None:
-                half.start_at(highest_ack)
+            if half.started:
+                continue
+            sent = [
+                item.seq
+                for item in kept
+                if item.src == sender and (len(item.payload) or item.missing) and not _like_keep_alive(item)
+            ]
+            acked = [item.ack for item in kept if item.src != sender and item.flags & ACK]
+            if half.other.isn is not None and acked:
+                # The other end's first acknowledgements tell where this direction begins, though its SYN was not seen.
+                half.start_at(_lowest(sent + acked))
+            elif sent:
+                half.start_at(_lowest(sent))
+            elif acked:
+                half.start_at(_highest(acked))
         for item in kept:
             self._take(flow.halves[item.src != flow.connection.a], item, out)
         self._settle(flow, out)
@@ -364,8 +380,6 @@ class Reassembler:
             return out
         if flow.opening is not None:
             if item.flags & SYN:
-                # The SYN came late in the file: it says where the stream begins, so it goes first.
-                flow.opening.insert(0, item)
                 self._open_with_syn(flow, item, out)
                 return out
             flow.opening.append(item)
@@ -377,40 +391,63 @@ class Reassembler:
             ):
                 self._open(flow, out)
             return out
+        if _is_stray(half, item):
+            flow.strays.append(item)
+            if len(flow.strays) == _MAX_STRAYS:
+                strays, flow.strays = flow.strays, []
+                self._close(flow, "reused", out)
+                self._forget(flow)
+                for stray in strays:
+                    out.extend(self.feed(stray))
+            return out
+        if flow.closed:
+            self._note_late(half, item, out)
+            return out
+        if flow.strays:
+            self._say_strays(flow, out)
+        if not half.started and not item.flags & (SYN | RST) and (len(item.payload) or item.missing):
+            # Only the other end's SYN was seen so far: this one's may come late in the file.
+            flow.opening = [item]
+            return out
         self._take(half, item, out)
         self._settle(flow, out)
         return out
 
+    def _say_strays(self, flow: _Flow, out: list[Event]) -> None:
+        frames = tuple(stray.frame for stray in flow.strays)
+        text = "numbers far outside of what this connection could send; ignored"
+        self._say(flow.halves[flow.strays[0].src != flow.connection.a], "malformed", frames, text, out)
+        flow.strays = []
+
     def _open_with_syn(self, flow: _Flow, syn: Segment, out: list[Event]) -> None:
-        kept, flow.opening = flow.opening or [], None
-        a = syn.dst if syn.flags & ACK else syn.src
-        if a != flow.connection.a:
+        """A SYN that comes late in the file says where its direction begins, so it goes first."""
+        connection = flow.connection
+        a, b = (syn.dst, syn.src) if syn.flags & ACK else (syn.src, syn.dst)
+        if a != connection.a:
             flow.halves = (flow.halves[1], flow.halves[0])
             flow.halves[0].direction, flow.halves[1].direction = 0, 1
-            flow.keys = (flow.keys[1], flow.keys[0])
-        b = flow.connection.b if a == flow.connection.a else flow.connection.a
-        flow.connection = Connection(flow.connection.number, a, b, True)
-        for item in kept:
-            self._take(flow.halves[item.src != a], item, out)
-        self._settle(flow, out)
+        flow.connection = Connection(connection.number, a, b, True)
+        self._take(flow.halves[syn.src != a], syn, out)
+        if all(flow.halves[item.src != a].started for item in flow.opening or ()):
+            self._open(flow, out)
 
     def _is_another(self, half: _Half, syn: Segment) -> bool:
         """Whether a SYN on known ports opens another connection, rather than being sent or seen again."""
         flow = half.flow
-        if flow.opening is not None:
+        if flow.opening is not None and half.isn is None:
             # Late in the file only where its first byte lies just before what was kept.
-            return all(
-                (item.seq - syn.seq - 1) & _MASK > 0xFFFF for item in flow.opening if item.src == syn.src
-            ) and any(item.src == syn.src for item in flow.opening)
+            kept = [item.seq for item in flow.opening if item.src == syn.src]
+            return bool(kept) and all((seq - syn.seq - 1) & _MASK > 0xFFFF for seq in kept)
         if half.isn == syn.seq:
             # The same again. After the end: a refused client tries again with the same number.
-            return flow.closed and not flow.ignored and not flow.told
+            return flow.reset and flow.closed and not flow.told
         if half.isn is not None or flow.closed:
             return True
         if not half.started:
             # The answer to a SYN, or a SYN that crossed ours; neither comes after data.
             return flow.ignored or half.other.next != half.other.origin
-        return (syn.seq + 1 - half.origin) & _MASK != 0 and (half.next != half.origin or flow.ignored)
+        back = (half.origin - syn.seq - 1) & _MASK
+        return back != 0 and (back > 0xFFFF or half.next != half.origin or flow.ignored)
 
     def _take(self, half: _Half, item: Segment, out: list[Event]) -> None:
         """Puts what a segment holds among the entries of its direction."""
@@ -422,9 +459,10 @@ class Reassembler:
         seq, flags, need = item.seq, item.flags, 0
         if flags & SYN:
             seq = (seq + 1) & _MASK
-            if half.isn is None and half.next == half.origin:
-                half.isn = item.seq
+            if not half.started:
                 half.start_at(seq)
+            elif half.isn is None and half.next == half.origin:
+                half.next = half.origin = half.origin - ((half.origin - seq) & _MASK & 0xFFFF)
             half.isn = item.seq
         if flags & RST:
             self._take_reset(half, item)
@@ -433,17 +471,21 @@ class Reassembler:
             if not other.started:
                 other.start_at(item.ack)
             lead = (item.ack - other.next) & _MASK
+            other.last_ack = other.next
             if 0 < lead <= _MAX_WINDOW:
-                need = other.next + lead
+                other.last_ack = need = other.next + lead
                 other.acked = max(other.acked, need)
         size = len(item.payload)
         if not (size or item.missing or flags & FIN):
+            return
+        if half.closed:
+            self._note_late(half, item, out)
             return
         keep_alive = _like_keep_alive(item)
         if not half.started:
             half.start_at(seq + keep_alive)
         start = half.position(seq)
-        if keep_alive and start + 1 == max(half.next, half.acked):
+        if keep_alive and start != half.next and start + 1 == max(half.next, half.acked):
             return
         if half.ghost and start < half.next:
             half.ghost = False
@@ -461,7 +503,7 @@ class Reassembler:
             start, stop = max(stop, half.next), stop + item.missing
             if stop > start:
                 self._place(half, _Held(start, stop, _CUT, None, 0, item.frame), out)
-        if flags & FIN and stop >= half.next and not half.closed:
+        if flags & FIN and stop >= half.next:
             self._place(half, _Held(stop, stop + 1, _FIN, None, need, item.frame), out)
 
     def _take_reset(self, half: _Half, item: Segment) -> None:
@@ -472,7 +514,7 @@ class Reassembler:
         position = half.position(item.seq)
         # RFC 5961 section 3.2: a reset counts where it continues its direction exactly (here: or just behind bytes that may
         # still come). An older number is a late answer or a forgery.
-        if position == half.next or (half.closed and position == half.next - 1):
+        if position == half.next or (half.closed and position >= half.next - 1):
             flow.reset = True
         elif half.next < position <= half.next + _MAX_WINDOW:
             self._place(half, _Held(position, position + 1, _RST, None, 0, item.frame), [])
@@ -564,6 +606,9 @@ class Reassembler:
 
     def _settle(self, flow: _Flow, out: list[Event], force: str | None = None, target: int = -1) -> None:
         """Delivers what may leave, gives up what will not come; with `force` everything, until no more than `target` is held."""
+        if force is not None:
+            for each in flow.halves:
+                each.acked = min(each.acked, each.last_ack)
         while not flow.closed:
             forced = force if force is not None and flow.cost > target else None
             half = self._ready(flow, forced is not None)
@@ -580,13 +625,15 @@ class Reassembler:
         first, second = flow.halves
         waiting = bool(first.held or second.held)
         calm = not waiting and first.started and second.started
-        awaited = any(half.seen and half.acked > half.next for half in flow.halves)
-        first.calm = second.calm = calm and not awaited
+        awaited = any(half.seen and half.acked > half.next and not half.closed for half in flow.halves)
+        first.calm = calm and not awaited and not first.closed
+        second.calm = calm and not awaited and not second.closed
         if not waiting:
             self._holding.pop(flow.connection.number, None)
         else:
             self._holding[flow.connection.number] = flow
-            self._check_limits(flow, out)
+            if force is None:
+                self._check_limits(flow, out)
 
     def _check_limits(self, flow: _Flow, out: list[Event]) -> None:
         for half in flow.halves:
@@ -598,8 +645,10 @@ class Reassembler:
         if self._held_total > self._limits.held_total:
             text = f"more than {self._limits.held_total} bytes of memory held behind holes of all connections"
             out.append(Problem("limit", "tcp", (), f"{text}; the oldest wait no longer"))
-            while self._holding and self._held_total > self._limits.held_total // 2:
-                self._settle(next(iter(self._holding.values())), out, _TOO_MUCH)
+            for oldest in list(self._holding.values()):
+                self._settle(oldest, out, _TOO_MUCH)
+                if self._held_total <= self._limits.held_total // 2:
+                    break
 
     def _ready(self, flow: _Flow, forced: bool) -> _Half | None:
         """The half whose first entry may leave now; of two, the one that comes first in the file."""
@@ -612,7 +661,8 @@ class Reassembler:
             if entry.kind == _CUT:
                 free = forced or len(half.held) > 1 or half.acked > entry.start
             else:
-                free = entry.need <= half.other.next or not half.other.seen
+                other = half.other
+                free = not other.next < entry.need <= other.acked or other.closed or not other.seen
                 blocked += not free
             if free and (best is None or entry.frame < best.held[0].frame):
                 best = half
@@ -628,6 +678,7 @@ class Reassembler:
         if entry.kind in (_DATA, _CUT) and half.ghost:
             half.ghost = False
             frames = tuple(frame for frame in (half.frame, entry.frame) if frame is not None)
+            half.flow.gapped = True
             out.append(Gap(connection, direction, half.next - 1 - half.origin, 1, frames, _ACKED))
         offset = half.next - half.origin
         half.next = entry.stop
@@ -639,12 +690,11 @@ class Reassembler:
             out.append(chunk)
         elif entry.kind == _CUT:
             frames = (entry.frame, *(after.frame for after in half.held[:1]))
+            half.flow.gapped = True
             out.append(Gap(connection, direction, offset, entry.stop - entry.start, frames, _SNAPPED))
         else:
-            if entry.kind == _FIN:
-                half.closed = True
-            else:
-                half.flow.reset = True
+            half.closed = True
+            half.flow.reset |= entry.kind == _RST
             beyond = [after for after in half.held if after.kind == _DATA]
             if beyond:
                 self._say(half, "malformed", (entry.frame, beyond[0].frame), "data behind its end was ignored", out)
@@ -654,7 +704,7 @@ class Reassembler:
         """Gives up one hole whose time has come; False where there is none."""
         for half in sorted(flow.halves, key=lambda half: half.held[0].frame if half.held else 1 << 62):
             end = half.held[0].start if half.held else half.acked
-            if end <= half.next:
+            if end <= half.next or half.closed:
                 continue
             if forced is not None:
                 reason = _ACKED if half.acked >= end else forced
@@ -666,12 +716,13 @@ class Reassembler:
                     continue
                 reason = given_up
                 end = min(end, half.wait_to)
-            if end - half.next == 1 and not half.held and not half.closed and half.seen:
+            if end - half.next == 1 and not half.held:
                 half.ghost = True
             else:
                 around = (half.frame, half.held[0].frame if half.held else None)
                 frames = tuple(frame for frame in around if frame is not None)
                 offset = half.next - half.origin
+                flow.gapped = True
                 out.append(Gap(flow.connection, half.direction, offset, end - half.next, frames, reason))
             half.next = end
             return True
@@ -698,7 +749,12 @@ class Reassembler:
         if reason is _LONE:
             return reason if age >= limits.lone_ns else None
         enough = half.flow.count - half.wait_count >= limits.patience_segments and age >= limits.patience_ns
-        return reason if enough or age >= limits.patience_long_ns else None
+        if not enough and age < limits.patience_long_ns:
+            return None
+        if reason is _ACKED and half.last_ack < min(end, half.wait_to):
+            half.acked, half.wait_to = half.last_ack, 0
+            return None
+        return reason
 
     # Ending
 
@@ -711,6 +767,8 @@ class Reassembler:
             if flow.closed:
                 return
         flow.closing = True
+        if flow.strays:
+            self._say_strays(flow, out)
         self._settle(flow, out, _AT_CLOSE[reason])
         if flow.reset:
             reason = "rst"
@@ -724,7 +782,7 @@ class Reassembler:
     def _note_late(self, half: _Half, item: Segment, out: list[Event]) -> None:
         if len(item.payload) and not half.flow.late_told and half.position(item.seq) >= half.next and half.started:
             half.flow.late_told = True
-            self._say(half, "note", (item.frame,), "data after the end of the connection was ignored", out)
+            self._say(half, "note", (item.frame,), "data after the end of this stream was ignored", out)
 
     def _drop_state(self, flow: _Flow) -> None:
         flow.opening = None
@@ -769,6 +827,30 @@ class Reassembler:
 def _before(one: int, two: int) -> bool:
     """Whether sequence number `one` lies before `two` (RFC 1982 serial arithmetic)."""
     return (one - two) & _MASK > 0x7FFFFFFF
+
+
+def _lowest(numbers: list[int]) -> int:
+    lowest = numbers[0]
+    for number in numbers:
+        lowest = number if _before(number, lowest) else lowest
+    return lowest
+
+
+def _highest(numbers: list[int]) -> int:
+    highest = numbers[0]
+    for number in numbers:
+        highest = number if _before(highest, number) else highest
+    return highest
+
+
+def _is_stray(half: _Half, item: Segment) -> bool:
+    """Whether both numbers of a data segment are far from where its connection stands."""
+    if not (len(item.payload) and half.started and half.other.started and item.flags & ACK) or item.flags & (SYN | RST):
+        return False
+    return all(
+        _STRAY < (number - place.next) & _MASK < (1 << 32) - _STRAY
+        for number, place in ((item.seq, half), (item.ack, half.other))
+    )
 
 
 def _like_keep_alive(item: Segment) -> bool:
