@@ -18,7 +18,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
-from analyzer.smb.state import Link, Open, OpenKind, Session, pipe_name
+from analyzer.smb.state import Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
 HEADER_LEN = 32
@@ -138,6 +138,10 @@ class Smb1Reader:
             client_sent = not header.is_response
             self._link.client_direction = direction if client_sent else (0 if direction else 1)
         at, command = HEADER_LEN, header.command
+        key = (header.pid, header.mid)
+        request = self._pending.get(key) if header.is_response else None
+        if header.is_response and command != TRANSACTION:
+            self._pending.pop(key, None)
         for _ in range(_MAX_CHAIN):
             if header.is_response and header.failed and at != HEADER_LEN:
                 return
@@ -148,7 +152,7 @@ class Smb1Reader:
                 block.words.skip("andx.reserved", 1)
                 at = block.words.u16("andx.offset")
             if header.is_response:
-                yield from self._response(header, block, message)
+                yield from self._response(header, request, block, message)
             else:
                 yield from self._request(header, block, message)
             # An offset that does not lead on would be read for ever.
@@ -228,7 +232,8 @@ class Smb1Reader:
         session = self._session(header.uid, message)
         assert request.fid is not None
         start, stop = _span(message, start, length)
-        if mode & _WRITE_MODE_RAW_START == _WRITE_MODE_RAW_START and length >= 2:
+        begins = message.part(start, stop).head.data
+        if mode & _WRITE_MODE_RAW_START == _WRITE_MODE_RAW_START and length >= 2 and not looks_like_dcerpc(begins):
             start += 2
         opened = yield from _open(session, request.fid)
         yield from session.deliver(opened, True, message, (start, stop), self._info(header))
@@ -297,15 +302,11 @@ class Smb1Reader:
 
     # Responses
 
-    def _response(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+    def _response(self, header: Header, request: Request | None, block: Block, message: Message) -> Iterator[Event]:
         command, words = block.command, block.words
-        key = (header.pid, header.mid)
-        request = self._pending.get(key)
         if command == TRANSACTION:
             yield from self._transaction_answered(header, request, block, message)
             return
-        if block.command == header.command or request is None:
-            self._pending.pop(key, None)
         if command == NEGOTIATE:
             self._negotiate_response(header, block)
         elif command == SESSION_SETUP_ANDX:
@@ -350,6 +351,9 @@ class Smb1Reader:
         if kind == "unknown" and path is not None and path.lower().startswith("\\pipe\\"):
             kind = "pipe"
         yield from session.add_open(_key(fid), Open(kind, name, header.tid))
+        if request is not None:
+            # What is chained behind an open means the file just opened.
+            request.fid = fid
 
     def _read_answered(
         self, header: Header, session: Session, request: Request | None, message: Message, where: tuple[int, int]

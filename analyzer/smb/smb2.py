@@ -405,7 +405,9 @@ class Smb2Reader:
             yield from session.deliver(pipes[0], False, part, span, smb)
             return
         first = part.part(*span).head.data
-        if not pipes and not looks_like_dcerpc(first):
+        if not pipes:
+            if looks_like_dcerpc(first):
+                yield from session.deliver_orphan(part, span, smb)
             return
         reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
         self._link.note("gap", reason, part.frames)
@@ -560,7 +562,7 @@ class Smb2Reader:
         if session.handshake is None:
             session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
         key = setup.handshake.session_key
-        if key is None:
+        if key is None and not setup.binding:
             given = (keys.session_key for keys in link.world.keyring.smb_keys_for(session_id))
             key = next((value for value in given if value is not None), None)
         keys = None

@@ -157,6 +157,7 @@ class Session:
         self.refused: int | None = None
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
+        self.orphan: Open | None = None
         self.tree_names: dict[str, None] = {}
         self.pipe_names: dict[str, None] = {}
         self.keys: SessionKeys | None = None
@@ -224,6 +225,9 @@ class Session:
     def close_all(self) -> Iterator[Event]:
         for file_id in list(self.opens):
             yield from self.close(file_id)
+        if self.orphan is not None and self.orphan.channel is not None:
+            yield ChannelClosed(self.orphan.channel)
+            self.orphan = None
 
     def pipes(self) -> list[Open]:
         return [opened for opened in self.opens.values() if opened.channel is not None]
@@ -237,7 +241,7 @@ class Session:
             self.server,
             opened.name,
             self.number,
-            self.identity,
+            self.identity if self.handshake is not None or self.plain_identity is not None else None,
         )
         if opened.name and len(self.pipe_names) < MAX_NAMES:
             self.pipe_names[opened.name] = None
@@ -261,13 +265,27 @@ class Session:
         if channel is None:
             if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
                 return
-            channel = self._make_channel(opened)
+            channel = self._take_orphan(opened) or self._make_channel(opened)
         for part in parts:
             if isinstance(part, Hole):
                 yield ChannelGap(channel, from_client, part.length, part.frames, message.reason)
             else:
                 yield ChannelData(channel, from_client, part, smb, fresh)
             fresh = False
+
+    def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo) -> Iterator[Event]:
+        """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
+        if self.orphan is None:
+            self.orphan = Open("unknown", None)
+        yield from self.deliver(self.orphan, False, message, span, smb)
+
+    def _take_orphan(self, opened: Open) -> Channel | None:
+        orphan = self.orphan
+        if orphan is None or orphan is opened:
+            return None
+        self.orphan = None
+        opened.kind, opened.channel = "pipe", orphan.channel
+        return orphan.channel
 
     def summary(self) -> SmbSession:
         link, identity = self.link, self.identity

@@ -1,0 +1,284 @@
+"""Decompression against the examples of [MS-XCA] section 3, and against compressors of the tests' own."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.core.errors import DecodeError, UnsupportedError
+from analyzer.core.traced import TracedBytes, untraced
+from analyzer.smb.compression import (
+    LZ4,
+    LZ77,
+    LZ77_HUFFMAN,
+    LZNT1,
+    MAX_OUTPUT,
+    NONE,
+    PATTERN_V1,
+    OutputLimitError,
+    decompress,
+    decompress_message,
+)
+from tests.build.smb import chained, unchained
+
+ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
+NOTES = (
+    b"F# F# G A A G F# E D D E F# F# E E F# F# G A A G F# E D D E F# E D D E E F# D E F# G F# D E F# G F# E D E A "
+    b"F# F# G A A G F# E D D E F# E D D\0"
+)
+
+
+def huffman_table(lengths: dict[int, int]) -> bytes:
+    table = bytearray(256)
+    for symbol, length in lengths.items():
+        table[symbol // 2] |= length << 4 * (symbol % 2)
+    return bytes(table)
+
+
+def test_plain_lz77_examples() -> None:
+    """[MS-XCA] 3.1."""
+    assert decompress(LZ77, bytes.fromhex("3f000000") + ALPHABET, 26) == ALPHABET
+    assert decompress(LZ77, bytes.fromhex("ffffff1f61626317000fff2601"), 300) == b"abc" * 100
+
+
+def test_lz77_huffman_examples() -> None:
+    """[MS-XCA] 3.2."""
+    table = huffman_table(
+        {ord("a"): 5} | {ord(c): 5 for c in "bcdefghijklmnopqrstuvw"} | {120: 4, 121: 4, 122: 4, 256: 4}
+    )
+    table = bytes(48) + bytes.fromhex("50" + "55" * 10 + "454404") + bytes(66) + b"\x04" + bytes(127)
+    packed = table + bytes.fromhex("d8523ed794115be9195ff9d67cdf8d0400000000")
+    assert decompress(LZ77_HUFFMAN, packed, 26) == ALPHABET
+    table = huffman_table({97: 3, 98: 3, 99: 2, 256: 2, 287: 2})
+    assert decompress(LZ77_HUFFMAN, table + bytes.fromhex("a8dc0000ff2601"), 300) == b"abc" * 100
+
+
+def test_lznt1_example() -> None:
+    """[MS-XCA] 3.3."""
+    packed = bytes.fromhex(
+        "38b08846232000204720410010a24701a045204400084501507900c045200524138805b4024a44ef0358028c09160148"
+        "4500be009e000401189000"
+    )
+    assert decompress(LZNT1, packed, len(NOTES)) == NOTES
+
+
+def find_match(data: bytes, at: int, reach: int, longest: int) -> tuple[int, int]:
+    """Distance and length of the longest earlier run, by trying."""
+    best = (0, 0)
+    for distance in range(1, min(at, reach) + 1):
+        length = 0
+        while length < longest and at + length < len(data) and data[at + length] == data[at + length - distance]:
+            length += 1
+        if length > best[1]:
+            best = (distance, length)
+    return best
+
+
+def tokens(data: bytes, reach: int, longest: int = 100_000) -> list[int | tuple[int, int]]:
+    out: list[int | tuple[int, int]] = []
+    at = 0
+    while at < len(data):
+        distance, length = find_match(data, at, reach, longest)
+        if length >= 3:
+            out.append((distance, length))
+            at += length
+        else:
+            out.append(data[at])
+            at += 1
+    return out
+
+
+def pack_lz77(data: bytes) -> bytes:
+    """[MS-XCA] 2.3, without ambition."""
+    out = bytearray()
+    flags: list[int] = []
+    flags_at = nibble_at = 0
+    for token in tokens(data, 8192):
+        if len(flags) % 32 == 0:
+            flags_at = len(out)
+            out += bytes(4)
+        flags.append(0 if isinstance(token, int) else 1)
+        if isinstance(token, int):
+            out.append(token)
+        else:
+            distance, length = token[0], token[1] - 3
+            out += struct.pack("<H", (distance - 1) << 3 | min(length, 7))
+            if length >= 7:
+                length -= 7
+                if nibble_at:
+                    out[nibble_at] |= min(length, 15) << 4
+                    nibble_at = 0
+                else:
+                    nibble_at = len(out)
+                    out.append(min(length, 15))
+                if length >= 15:
+                    length -= 15
+                    if length < 255:
+                        out.append(length)
+                    elif length + 22 < 1 << 16:
+                        out += b"\xff" + struct.pack("<H", length + 22)
+                    else:
+                        out += b"\xff\0\0" + struct.pack("<I", length + 22)
+        block = flags[-1 - (len(flags) - 1) % 32 :]
+        word = sum(flag << (31 - index) for index, flag in enumerate(block))
+        out[flags_at : flags_at + 4] = struct.pack("<I", word)
+    return bytes(out)
+
+
+def pack_lznt1(data: bytes) -> bytes:
+    """[MS-XCA] 2.5.1."""
+    out = b""
+    for start in range(0, len(data), 4096):
+        chunk = data[start : start + 4096]
+        body = bytearray()
+        count = at = 0
+        flag_at = 0
+        while at < len(chunk):
+            if count % 8 == 0:
+                flag_at = len(body)
+                body.append(0)
+            bits = 12
+            while at > 0 and (at - 1) >> (16 - bits):
+                bits -= 1
+            distance, length = find_match(chunk, at, 1 << (16 - bits), (1 << bits) + 2)
+            if length >= 3:
+                body[flag_at] |= 1 << count % 8
+                body += struct.pack("<H", (distance - 1) << bits | (length - 3))
+                at += length
+            else:
+                body.append(chunk[at])
+                at += 1
+            count += 1
+        if len(body) < 4096:
+            out += struct.pack("<H", 0xB000 | (len(body) - 1)) + bytes(body)
+        else:
+            out += struct.pack("<H", 0x3000 | (len(chunk) - 1)) + chunk
+    return out
+
+
+def pack_huffman(data: bytes) -> bytes:
+    """[MS-XCA] 2.1 with a flat code: all 512 symbols have 9 bits."""
+    out = bytearray()
+    stream = tokens(data, 65535)
+    # A block ends after the token that reaches 65,536 bytes; the tests stay below.
+    out += b"\x99" * 256
+    places: list[int] = []
+    bits: list[int] = []
+
+    def room() -> None:
+        places.append(len(out))
+        out.extend(bytes(2))
+
+    def put(value: int, count: int) -> None:
+        # The reader takes its next 16 bits as soon as fewer than 16 are left over.
+        for shift in reversed(range(count)):
+            bits.append(value >> shift & 1)
+        while len(bits) > 16 * (len(places) - 1):
+            room()
+
+    room()
+    room()
+    for token in stream:
+        if isinstance(token, int):
+            put(token, 9)
+            continue
+        distance, length = token[0], token[1] - 3
+        width = distance.bit_length() - 1
+        put(256 + (width << 4 | min(length, 15)), 9)
+        if length >= 15:
+            if length - 15 < 255:
+                out.append(length - 15)
+            elif length < 1 << 16:
+                out += b"\xff" + struct.pack("<H", length)
+            else:
+                out += b"\xff\0\0" + struct.pack("<I", length)
+        put(distance - (1 << width), width)
+    for index, at in enumerate(places):
+        word = 0
+        for bit in range(16):
+            position = 16 * index + bit
+            word = word << 1 | (bits[position] if position < len(bits) else 0)
+        out[at : at + 2] = struct.pack("<H", word)
+    return bytes(out)
+
+
+texts = st.one_of(
+    st.binary(max_size=300),
+    st.lists(st.sampled_from([b"abc", b"\0" * 20, b"counter", b"x"]), max_size=60).map(b"".join),
+    st.tuples(st.binary(min_size=1, max_size=4), st.integers(1, 3000))
+    .map(lambda pair: pair[0] * pair[1])
+    .map(lambda d: d[:6000]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts)
+def test_what_a_compressor_packs_comes_out(data: bytes) -> None:
+    assert decompress(LZ77, pack_lz77(data), len(data)) == data
+    assert decompress(LZNT1, pack_lznt1(data), len(data)) == data
+    assert decompress(LZ77_HUFFMAN, pack_huffman(data), len(data)) == data
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from([LZNT1, LZ77, LZ77_HUFFMAN, LZ4, 9]), st.binary(max_size=600), st.integers(0, 70_000))
+def test_any_bytes_come_out_at_the_promised_size_or_not_at_all(algorithm: int, packed: bytes, size: int) -> None:
+    if algorithm == LZ77_HUFFMAN:
+        packed = b"\x99" * 256 + packed
+    with suppress(DecodeError):
+        assert len(decompress(algorithm, packed, size)) == size
+
+
+def test_long_runs_stay_cheap_and_exact() -> None:
+    data = bytes(200_000)
+    assert decompress(LZ77, pack_lz77(data[:70_000]), 70_000) == data[:70_000]
+
+
+def test_lz4_block() -> None:
+    import lz4.block
+
+    data = b"counter " * 50
+    assert decompress(LZ4, lz4.block.compress(data, store_size=False), len(data)) == data
+
+
+def test_an_unknown_algorithm_is_unsupported() -> None:
+    with pytest.raises(UnsupportedError, match="0x7"):
+        decompress(7, b"", 0)
+
+
+def test_an_unchained_message_keeps_the_address_of_what_was_not_compressed() -> None:
+    message = b"\xfeSMB" + bytes(60) + b"abc" * 100
+    packed = TracedBytes.of_frame(unchained(message, 64, LZ77, bytes.fromhex("ffffff1f61626317000fff2601")), 5, 100)
+    opened = decompress_message(packed)
+    assert opened.data == message
+    assert opened.origin(4, 8)[0].start == 100 + 16 + 4
+    assert opened[70:80].frames == (5,)
+    assert "smb3-decompress" in opened.steps
+
+
+def test_a_chain_of_all_kinds() -> None:
+    parts = chained(
+        6 + 8 + 300 + 300,
+        (NONE, b"header", None),
+        (PATTERN_V1, struct.pack("<BBHI", 0x41, 0, 0, 8), None),
+        (LZNT1, pack_lznt1(b"xyz" * 100), 300),
+        (LZ77, pack_lz77(b"abc" * 100), 300),
+    )
+    assert decompress_message(untraced(parts)).data == b"header" + b"A" * 8 + b"xyz" * 100 + b"abc" * 100
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        struct.pack("<4sIHHI", b"\xfcSMB", 0xFFFFFFFF, LZ77, 0, 0),
+        chained(8, (PATTERN_V1, struct.pack("<BBHI", 0, 0, 0, 0xFFFFFFFF), None)),
+        chained(8, (LZ77, b"", MAX_OUTPUT + 1)),
+        chained(8, *[(PATTERN_V1, struct.pack("<BBHI", 0, 0, 0, 1 << 23), None)] * 3),
+    ],
+)
+def test_a_bomb_is_refused(message: bytes) -> None:
+    with pytest.raises(OutputLimitError):
+        decompress_message(untraced(message))

@@ -1,0 +1,521 @@
+"""SMB2 and SMB3 conversations written here, and what the transport room says of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.context import Door
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Event, Problem
+from analyzer.packet.segment import Endpoint
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbSession
+from analyzer.smb.transport import Transport
+from analyzer.tcp.events import Connection, Direction
+from tests.build import auth
+from tests.build.smb import (
+    CCM_128,
+    CCM_256,
+    CREATE,
+    GCM_128,
+    GCM_256,
+    IOCTL,
+    LOGOFF,
+    OVERFLOW,
+    PENDING,
+    READ,
+    SESSION_ID,
+    SESSION_KEY,
+    TREE_DISCONNECT,
+    WRITE,
+    Talk,
+    chained,
+    compound,
+    create_request,
+    create_response,
+    framed,
+    ioctl_request,
+    ioctl_response,
+    negotiate_response,
+    pdu,
+    read_request,
+    read_response,
+    smb2,
+    stream,
+    with_hole,
+    write_request,
+    write_response,
+)
+
+NO_KEYS = Keyring()
+WITH_KEY = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{SESSION_KEY.hex()}"])
+T = TypeVar("T")
+ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
+
+
+def run(events: Iterable[Event], keyring: Keyring = NO_KEYS) -> list[Event]:
+    transport = Transport(keyring)
+    out = [made for event in events for made in transport.feed(event)]
+    return out + list(transport.finish())
+
+
+def said(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
+    """Channel, direction and bytes; neighbouring data of one channel and direction are one, a gap is `?`."""
+    out: list[tuple[int, bool, bytes]] = []
+    for event in events:
+        if isinstance(event, ChannelGap):
+            out.append((event.channel.number, event.from_client, b"?" * (event.length or 1)))
+        elif isinstance(event, ChannelData):
+            out.append((event.channel.number, event.from_client, event.data.data))
+    return out
+
+
+def only(events: Iterable[Event], kind: type[T]) -> list[T]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def session_of(events: Iterable[Event]) -> SmbSession:
+    (session,) = only(events, SmbSession)
+    return session
+
+
+def test_a_transceive_gives_both_directions() -> None:
+    events = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).close().sent))
+    assert said(events) == [(0, True, ASK), (0, False, SAY)]
+    data = only(events, ChannelData)
+    assert all(item.fresh for item in data)
+    channel = data[0].channel
+    assert (channel.pipe, channel.transport, str(channel.server)) == ("winreg", "ncacn_np", "10.0.0.1:445")
+    assert only(events, ChannelClosed) == [ChannelClosed(channel)]
+    info = data[0].smb
+    assert info is not None
+    assert (info.dialect, info.session_id, info.encrypted) == ("3.1.1", SESSION_ID, False)
+    session = session_of(events)
+    assert (session.trees, session.pipes) == (("\\\\FILES\\IPC$",), ("winreg",))
+    assert ("10.0.0.1", "FILES", "tree path") in session.hosts
+    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
+
+
+def test_a_write_and_a_read_that_continues() -> None:
+    talk = Talk(dialect=0x0210).begin().tree().open("\\PIPE\\WinReg").write(ASK)
+    talk.read(SAY[:10], status=OVERFLOW).read(SAY[10:])
+    events = run(stream(talk.sent))
+    assert said(events) == [(0, True, ASK), (0, False, SAY[:10]), (0, False, SAY[10:])]
+    assert only(events, ChannelData)[0].channel.pipe == "winreg"
+
+
+def test_an_overflowing_transceive_continues_by_read() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(IOCTL, ioctl_request(ASK))
+    talk.answer(number, IOCTL, ioctl_response(SAY[:10]), status=OVERFLOW)
+    talk.read(SAY[10:])
+    assert b"".join(data for _, client, data in said(run(stream(talk.sent))) if not client) == SAY
+
+
+def test_an_interim_answer_leaves_the_request_waiting() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(READ, read_request())
+    talk.answer(number, READ, struct.pack("<HHI", 9, 0, 0) + b"\0", status=PENDING, async_id=5)
+    talk.write(ASK)
+    talk.answer(number, READ, read_response(SAY), async_id=5)
+    assert said(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
+    talk = Talk().begin().tree()
+    any_file = b"\xff" * 16
+    talk.raw(
+        0,
+        compound(
+            smb2(CREATE, create_request("winreg"), 10),
+            smb2(WRITE, write_request(ASK, any_file), 11, flags=4, session=2**64 - 1, tree=2**32 - 1),
+            smb2(READ, read_request(any_file), 12, flags=4, session=2**64 - 1, tree=2**32 - 1),
+        ),
+    )
+    talk.raw(
+        1,
+        compound(
+            smb2(CREATE, create_response(), 10, response=True),
+            smb2(WRITE, write_response(len(ASK)), 11, response=True, flags=4),
+            smb2(READ, read_response(SAY), 12, response=True, flags=4),
+        ),
+    )
+    assert said(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+
+
+def test_files_are_not_channels_and_every_pipe_is() -> None:
+    talk = Talk().begin().tree().tree("\\\\FILES\\data", 1, tree=2)
+    talk.open("big.bin", b"F" * 16, tree=2).open("spoolss", b"S" * 16)
+    talk.write(ASK, b"F" * 16).write(ASK, b"S" * 16)
+    events = run(stream(talk.sent))
+    assert said(events) == [(0, True, ASK)]
+    assert session_of(events).pipes == ("spoolss",)
+
+
+def test_two_opens_of_one_pipe_are_two_channels() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("winreg", b"B" * 16)
+    talk.transceive(ASK, SAY, b"B" * 16).transceive(SAY, ASK, b"A" * 16)
+    assert [(number, client) for number, client, _ in said(run(stream(talk.sent)))] == [
+        (1, True),
+        (1, False),
+        (0, True),
+        (0, False),
+    ]
+
+
+def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -> None:
+    talk = Talk().begin().tree().open()
+    talk.answer(talk.ask(TREE_DISCONNECT, b"\x04\0\0\0"), TREE_DISCONNECT, b"\x04\0\0\0")
+    talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
+    events = run(stream(talk.sent, closed=False))
+    assert [type(event) for event in events] == [ChannelClosed, SmbSession]
+
+
+def test_the_same_file_id_again_means_a_missed_close() -> None:
+    talk = Talk().begin().tree().open().write(ASK).open("samr").write(ASK)
+    events = run(stream(talk.sent))
+    assert [number for number, _, _ in said(events)] == [0, 1]
+    assert only(events, ChannelClosed)[0].channel.number == 0
+
+
+def test_other_fsctls_are_not_data() -> None:
+    talk = Talk().begin().tree().open()
+    number = talk.ask(IOCTL, ioctl_request(ASK, code=0x00140204))
+    talk.answer(number, IOCTL, ioctl_response(SAY, code=0x00140204))
+    assert said(run(stream(talk.sent))) == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "cipher"),
+    [(0x0300, CCM_128), (0x0302, CCM_128), (0x0311, CCM_128), (0x0311, GCM_128), (0x0311, CCM_256), (0x0311, GCM_256)],
+)
+def test_encryption_opens_with_the_session_key(dialect: int, cipher: int) -> None:
+    key = bytes(range(32)) if cipher in (CCM_256, GCM_256) else SESSION_KEY
+    talk = Talk(dialect, cipher, session_key=key).begin()
+    talk.sealing = True
+    events = talk.tree().open().transceive(ASK, SAY).close()
+    keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{key.hex()}"])
+    out = run(stream(events.sent), keyring)
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    first = only(out, ChannelData)[0]
+    assert first.smb is not None
+    assert first.smb.encrypted
+    assert first.data.steps == ("smb3-decrypt",)
+    session = session_of(out)
+    assert session.door is Door.OPEN
+    assert (session.encrypted_messages, session.opened_messages) == (8, 8)
+    assert session.cipher == {1: "AES-128-CCM", 2: "AES-128-GCM", 3: "AES-256-CCM", 4: "AES-256-GCM"}[cipher]
+
+
+def test_encryption_opens_with_keys_given_for_each_direction_even_without_the_setup() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    begun = len(talk.sent)
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    line = f"{SESSION_ID:x},,{talk.keys.server_to_client.hex()},{talk.keys.client_to_server.hex()}"
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
+    out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert session_of(out).cipher == "AES-128-GCM"
+
+
+def test_what_stays_sealed_is_told_once_with_its_reason() -> None:
+    conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
+    talk = Talk(cipher=GCM_128, session_key=conversation.session_key).begin(tokens)
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+
+    out = run(stream(talk.sent))
+    (problem,) = only(out, Problem)
+    assert problem.kind == "sealed"
+    assert "6 of 6 encrypted messages" in problem.text
+    assert "LAB\\perfmon" in problem.text
+    assert "password or NT hash" in problem.text
+    assert session_of(out).door is Door.NO_KEY
+
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "wrong")]))
+    assert session_of(out).door is Door.WRONG_KEY
+    assert len(only(out, Problem)) == 1
+
+    out = run(stream(talk.sent[4:]))
+    assert session_of(out).door is Door.NO_HANDSHAKE
+
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert only(out, Problem) == []
+    channel = only(out, ChannelData)[0].channel
+    assert channel.identity is not None
+    assert channel.identity.account == "LAB\\perfmon"
+    assert session_of(out).reason is None
+
+
+def test_a_given_key_that_does_not_fit_is_called_wrong() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    talk.tree()
+    keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{bytes(16).hex()}"])
+    assert session_of(run(stream(talk.sent), keyring)).door is Door.WRONG_KEY
+
+
+def test_without_the_negotiation_a_3_1_1_key_cannot_be_derived() -> None:
+    talk = Talk(cipher=GCM_128).begin()
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+    whole = stream(talk.sent)
+    holed = with_hole(whole, 1, 100, 120)
+    out = run(holed, WITH_KEY)
+    assert said(out) == []
+    assert session_of(out).door is Door.BYTES_MISSING
+
+
+@pytest.mark.parametrize(
+    ("dialect", "signing"), [(0x0202, None), (0x0300, None), (0x0311, None), (0x0311, 2), (0x0311, 0)]
+)
+def test_signatures_are_checked_where_a_key_allows(dialect: int, signing: int | None) -> None:
+    talk = Talk(dialect, signing=signing).begin().tree().open()
+    talk.transceive(ASK, SAY, signed=True)
+    out = run(stream(talk.sent), WITH_KEY)
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelData)] == [True, True]
+    session = session_of(out)
+    assert (session.signed_messages, session.verified_messages) == (3, 3)
+    assert [item.smb and item.smb.signature_ok for item in only(run(stream(talk.sent)), ChannelData)] == [None, None]
+
+
+def test_a_wrong_signature_is_noted_and_the_data_still_read() -> None:
+    talk = Talk(0x0210).begin().tree().open().transceive(ASK, SAY, signed=True)
+    direction, message = talk.sent[-2]
+    talk.sent[-2] = direction, message[:-1] + bytes([message[-1] ^ 1])
+    out = run(stream(talk.sent), WITH_KEY)
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelData)] == [False, True]
+    (problem,) = only(out, Problem)
+    assert problem.kind == "note"
+    assert "1 messages with a wrong signature" in problem.text
+
+
+def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> None:
+    conversations = [auth.ntlm_handshake("perfmon", "LAB", "secret", seed=seed) for seed in (1, 2)]
+    legs = [(made.negotiate, made.challenge, made.authenticate) for made in conversations]
+    first = Talk(cipher=GCM_128, session_key=conversations[0].session_key).begin(legs[0]).tree().open()
+    other = Connection(1, Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445), True)
+    second = Talk(cipher=GCM_128, session_key=conversations[1].session_key, connection=other)
+    second.begin(legs[1], binding=True).transceive(ASK, SAY, signed=True)
+    second.sealing, second.keys = True, first.keys
+    second.transceive(SAY, ASK)
+    events = stream(first.sent, closed=False) + stream(second.sent, other)
+    out = run(events, Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert said(out) == [(0, True, ASK), (0, False, SAY), (0, True, SAY), (0, False, ASK)]
+    session = session_of(out)
+    assert (session.signed_messages, session.verified_messages) == (4, 4)
+    assert (session.encrypted_messages, session.opened_messages) == (2, 2)
+
+
+def test_a_compressed_message_is_opened() -> None:
+    talk = Talk().begin().tree().open()
+    message = smb2(WRITE, write_request(ASK + bytes(200)), 9)
+    packed = chained(len(message), (0, message[:-200], None), (4, struct.pack("<BBHI", 0, 0, 0, 200), None))
+    talk.raw(0, packed)
+    out = run(stream(talk.sent))
+    assert said(out) == [(0, True, ASK + bytes(200))]
+    (data,) = only(out, ChannelData)
+    assert data.smb is not None
+    assert data.smb.compressed
+
+
+def test_a_compression_bomb_is_a_limit_and_nothing_else() -> None:
+    talk = Talk().begin().tree().open()
+    talk.raw(0, chained(8, (4, struct.pack("<BBHI", 0, 0, 0, 0xFFFFFFFF), None)))
+    talk.write(ASK)
+    out = run(stream(talk.sent))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert said(out)[-1] == (0, True, ASK)
+
+
+def test_mid_stream_pipes_show_by_their_data() -> None:
+    talk = Talk().begin().tree().open()
+    begun = len(talk.sent)
+    talk.write(ASK).read(SAY).transceive(ASK, SAY)
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 4451), False)
+    out = run(stream(talk.sent[begun:], connection))
+    assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
+    assert only(out, ChannelData)[0].channel.pipe is None
+
+
+def test_an_answer_to_a_request_before_the_capture_goes_to_the_first_pipe_met() -> None:
+    talk = Talk().begin().tree().open()
+    talk.read(SAY)
+    begun = len(talk.sent) - 1
+    talk.write(ASK)
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
+    out = run(stream(talk.sent[begun:], connection))
+    assert said(out) == [(0, False, SAY), (0, True, ASK)]
+    assert len(only(out, ChannelClosed)) == 1
+
+
+def test_a_refused_session_is_told_with_its_status() -> None:
+    talk = Talk()
+    talk.begin()
+    direction, last = talk.sent[-1]
+    talk.sent[-1] = direction, last[:12] + struct.pack("<I", 0xC000006D) + last[16:]
+    session = session_of(run(stream(talk.sent)))
+    assert session.reason is not None
+    assert "0xc000006d" in session.reason
+
+
+# Damage
+
+
+def test_a_hole_in_pipe_data_is_a_gap_of_its_length() -> None:
+    long = pdu(0, 1, bytes(1000))
+    talk = Talk().begin().tree().open()
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.write(long).write(ASK)
+    holed = with_hole(stream(talk.sent), 0, start + 400, start + 500)
+    out = run(holed)
+    data_at = 4 + 64 + 48
+    assert said(out) == [
+        (0, True, long[: 400 - data_at]),
+        (0, True, b"?" * 100),
+        (0, True, long[500 - data_at :]),
+        (0, True, ASK),
+    ]
+    assert only(out, Problem) == []
+
+
+def test_a_hole_over_a_header_loses_that_message_only() -> None:
+    talk = Talk().begin().tree().open()
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.write(ASK).write(SAY)
+    out = run(with_hole(stream(talk.sent), 0, start + 2, start + 20))
+    assert said(out) == [(0, True, b"?"), (0, True, SAY)]
+    (problem,) = only(out, Problem)
+    assert problem.kind == "gap"
+    assert "18 bytes" in problem.text
+
+
+def test_a_lost_answer_is_told_to_the_pipe_that_asked_only() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
+    start = sum(len(message) for direction, message in talk.sent if direction == 1)
+    talk.read(SAY, b"B" * 16)
+    stop = sum(len(message) for direction, message in talk.sent if direction == 1)
+    talk.read(SAY, b"A" * 16)
+    out = run(with_hole(stream(talk.sent), 1, start, stop))
+    assert [(number, data) for number, _, data in said(out)] == [(1, b"?"), (0, SAY)]
+
+
+def test_a_malformed_message_costs_only_itself() -> None:
+    talk = Talk().begin().tree().open()
+    broken = bytearray(smb2(WRITE, write_request(ASK), 9))
+    broken[64 + 4 : 64 + 8] = b"\xff\xff\xff\x7f"
+    talk.raw(0, bytes(broken))
+    talk.write(SAY)
+    out = run(stream(talk.sent))
+    assert said(out) == [(0, True, SAY)]
+    assert [problem.kind for problem in only(out, Problem)] == ["malformed"]
+
+
+def test_a_compound_that_leads_nowhere_ends() -> None:
+    talk = Talk().begin().tree().open()
+    for step in (1, 64, 0xFFFFFFF0):
+        talk.raw(0, smb2(READ, read_request(), 9, next_command=step))
+    out = run(stream(talk.write(ASK).sent))
+    assert said(out) == [(0, True, ASK)]
+
+
+def good_talk() -> Talk:
+    talk = Talk(cipher=GCM_128).begin().tree().open().write(ASK).read(SAY, status=OVERFLOW)
+    talk.transceive(ASK, SAY, signed=True)
+    talk.sealing = True
+    return talk.transceive(SAY, ASK).close()
+
+
+GOOD = good_talk().sent
+
+
+def comparable(events: Iterable[Event]) -> list[object]:
+    """Everything but where the chunks were cut: origins as extents."""
+    out: list[object] = []
+    for event in events:
+        if isinstance(event, ChannelData):
+            extents = event.data.origin(0, len(event.data))
+            out.append((event.channel, event.from_client, event.data.data, event.smb, event.fresh, extents))
+        else:
+            out.append(event)
+    return out
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(1, 90), min_size=1, max_size=20))
+def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
+    assert comparable(run(stream(GOOD, cuts=cuts), WITH_KEY)) == comparable(run(stream(GOOD), WITH_KEY))
+
+
+def test_origins_lead_back_to_the_same_bytes() -> None:
+    frames = {number: bytes(54) + data for number, (_, data) in enumerate(GOOD, 1)}
+    for item in only(run(stream(GOOD, cuts=[7, 31, 50]), WITH_KEY), ChannelData):
+        found = b"".join(frames[e.frame][e.start : e.start + e.length] for e in item.data.extents())
+        if item.smb is not None and item.smb.encrypted:
+            assert len(found) == len(item.data)
+        else:
+            assert found == item.data.data
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.integers(0, len(GOOD) - 1), st.integers(0, 400), st.binary(min_size=1, max_size=30), st.booleans())
+def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
+    index: int, at: int, noise: bytes, insert: bool
+) -> None:
+    sent = list(GOOD)
+    direction, message = sent[index]
+    at %= len(message)
+    sent[index] = direction, message[:at] + noise + message[at if insert else at + len(noise) :]
+    out = run(stream(sent), WITH_KEY)
+    assert all(isinstance(event, Event) for event in out)
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(0, 1), st.integers(0, 900), st.integers(1, 400))
+def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length: int) -> None:
+    whole: dict[tuple[int, bool], bytes] = {}
+    for number, client, data in said(run(stream(GOOD), WITH_KEY)):
+        whole[number, client] = whole.get((number, client), b"") + data
+    out = run(with_hole(stream(GOOD), 1 if direction else 0, start, start + length), WITH_KEY)
+    everything = b"|".join(whole.values())
+    for item in only(out, ChannelData):
+        assert item.data.data in everything
+
+
+def test_state_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.smb.smb2.MAX_PENDING", 4)
+    monkeypatch.setattr("analyzer.smb.state.MAX_OPENS", 3)
+    talk = Talk().begin().tree()
+    for number in range(8):
+        talk.open("winreg", bytes([number]) * 16)
+    for _ in range(10):
+        talk.ask(READ, read_request(b"\1" * 16))
+    out = run(stream(talk.sent))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert len(only(out, ChannelClosed)) == 8
+
+
+def test_events_of_others_pass_and_unknown_kinds_of_messages_do_not_stop_us() -> None:
+    note = Problem("note", "tcp", (1,), "passing by")
+    assert run([note]) == [note]
+    talk = Talk().begin().tree().open()
+    talk.ask(0x40, b"\x04\0\0\0")
+    assert said(run(stream(talk.write(ASK).sent))) == [(0, True, ASK)]
+
+
+def test_dialects_negotiated_from_smb1() -> None:
+    offer = b"\xffSMB\x72" + bytes(27) + b"\0" + struct.pack("<H", 11) + b"\x02SMB 2.???\0"
+    answer = smb2(0, negotiate_response(0x02FF), 0, response=True, session=0)
+    talk = Talk().begin().tree().open().write(ASK)
+    sent: list[tuple[Direction, bytes]] = [(0, framed(offer)), (1, framed(answer)), *talk.sent]
+    out = run(stream(sent))
+    assert session_of(out).dialect == "3.1.1"
