@@ -24,8 +24,8 @@ pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark i
 DECODE_AS = {"tcp.port==4451": "nbss"}
 PREFERENCES = {"tcp.reassemble_out_of_order": "TRUE"}
 REQUEST = 0
-# Where segments came early, tshark gives their PDUs to the later frame that filled the hole, and where that makes two of a kind in one
-# frame it pairs only one. We name the frame that carried them; so there only the types are compared.
+# Where segments came early, tshark gives their PDUs to the later frame that filled the hole, and pairs only one of two requests
+# that it has put into one frame. We name the frame that carried them; so there only the types are compared.
 OUT_OF_ORDER = {"n_v1_reordered.pcap"}
 
 IN_CLEAR = [
