@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING = 0, 1, 3
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
 
+# [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
+MAX_BUFFER_BYTES = 3 << 30
+
 app = typer.Typer(
     name="pcq-analyzer",
     help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
@@ -36,6 +39,21 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     parquet = "parquet"
+
+
+class KindName(StrEnum):
+    auto = "auto"
+    perf_data = "perf-data"
+    counterset_info = "counterset-info"
+    counter_info = "counter-info"
+    string = "string"
+    string_table = "string-table"
+    guid = "guid"
+    guids = "guids"
+    instances = "instances"
+    identifiers = "identifiers"
+    winperf = "winperf"
+    name_table = "name-table"
 
 
 class EngineName(StrEnum):
@@ -224,6 +242,82 @@ def hosts(
     analysis = analysis_of(files, keyring, engine)
     write(Hosts(analysis), output_format.value, output)
     raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
+
+
+@app.command()
+def show(
+    files: Files,
+    call: Annotated[int, typer.Option("--call", help="Number of the call, as `timeline` prints it.")],
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+) -> None:
+    """One call taken apart: each field beside its bytes and the frames that carried them."""
+    from analyzer.report.output import write
+    from analyzer.report.show import Show
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    write(Show(analysis_of(files, keyring, engine), call), output_format.value, output)
+
+
+@app.command()
+def decode(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The buffer, binary or as a hex dump; - for standard input.")
+    ],
+    kind: Annotated[KindName, typer.Option("--as", help="What the buffer is.")] = KindName.auto,
+    at: Annotated[
+        str, typer.Option("--at", metavar="OFFSET", help="Where it begins in the file (0x... allowed).")
+    ] = "0",
+    samples_only: Annotated[bool, typer.Option("--samples", help="Print the raw values, one a line.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Each field beside its bytes (what text shows anyway).")] = False,
+    output_format: Annotated[
+        Format | None, typer.Option("--format", help="How to print it (jsonl; text with --tree).")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
+    from analyzer.report.decode import Decode, bytes_of
+    from analyzer.report.output import write
+
+    try:
+        offset = int(at, 0)
+    except ValueError:
+        raise typer.BadParameter(f"{at} is no offset", param_hint="--at") from None
+    data = bytes_of(_buffer_bytes(file))
+    if not 0 <= offset < max(len(data), 1):
+        raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
+    view = Decode.of(data[offset:], kind.value, samples=samples_only)
+    form = output_format or (Format.text if tree or sys.stdout.isatty() else Format.jsonl)
+    write(view, form.value, output)
+    problem = view.decoded().problem
+    if view.guess is not None and form is not Format.text:
+        typer.echo(f"taken for {view.kind}: {view.guess}", err=True)
+    if problem is not None:
+        typer.echo(f"damaged: {problem}", err=True)
+        raise typer.Exit(EXIT_UNUSABLE)
+
+
+def _buffer_bytes(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read(MAX_BUFFER_BYTES + 1)
+    path = Path(name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BUFFER_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_BUFFER_BYTES:
+        raise InputError(f"{name} is larger than any buffer of ours ({MAX_BUFFER_BYTES} bytes)")
+    if not data:
+        raise InputError(f"{name} is empty")
+    return data
 
 
 def _version(value: bool) -> None:

@@ -216,7 +216,7 @@ def sample_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     start = facts.first_time_ns or 0
     for record in sample_records(analysis):
         relative = (record["time_ns"] - start) / NS_PER_S
-        path = _counter_path(record)
+        path = counter_path(record)
         raw = record["raw"]
         value = "(no value)" if raw is None else f'"{raw}"' if isinstance(raw, str) else str(raw)
         if raw is None and record.get("block_status"):
@@ -225,7 +225,7 @@ def sample_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield from (safe(text) for text in folded(line, 22, width))
 
 
-def _counter_path(record: Record) -> str:
+def counter_path(record: Record) -> str:
     """`Processor(_Total)\\% Processor Time`, with numbers where the capture tells no names."""
     if record["source"] == "winperf":
         group = record["object_name"] or f"object {record['object_index']}"

@@ -1,0 +1,191 @@
+"""`show`: one call taken apart, layer by layer, each value beside its bytes and the frames they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from analyzer.buffers import BufferKind, FieldMap, StubKind, map_fields
+from analyzer.core.absence import Missing
+from analyzer.core.errors import InputError
+from analyzer.core.times import iso_time
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import Record, call_record, frames_json
+from analyzer.pcq.layer import PerflibCall
+from analyzer.report.text import call_lines, frames_words, safe
+from analyzer.report.tree import field_json, tree_lines
+from analyzer.report.words import status_name
+from analyzer.rpc.call import Call, CallSide
+from analyzer.rpc.events import Fragment
+from analyzer.winperf.layer import WinregCall
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_HEX_WIDTH = 16
+_HEX_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """Call `number` of an analysis. Raises `InputError` where there is no such call."""
+
+    analysis: Analysis
+    number: int
+
+    def _call(self) -> Call:
+        if not 1 <= self.number <= len(self.analysis.calls):
+            raise InputError(
+                f"there is no call {self.number}: the capture has {len(self.analysis.calls)} calls",
+                hint="`timeline` prints the number of each call behind a #",
+            )
+        return self.analysis.calls[self.number - 1]
+
+    def records(self) -> Iterator[Record]:
+        call = self._call()
+        yield call_record(self.number, call, self.analysis) | {
+            "layers": {name: _side_json(call, name, side, self.analysis) for name, side in _sides(call)}
+        }
+
+    def table(self) -> pl.DataFrame:
+        from analyzer.report.tables import records_table
+
+        return records_table(self.records())
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        call = self._call()
+        yield from call_lines(self.number, call, self.analysis, width)
+        exchange = call.exchange
+        yield (
+            f"  {safe(iso_time(exchange.first_time_ns))}, interface {exchange.interface}, opnum {exchange.opnum}, "
+            f"call id {exchange.call_id}, context {exchange.context_id}, {exchange.syntax}, state {call.state}"
+        )
+        if exchange.smb is not None:
+            smb = exchange.smb
+            protected = [word for word, is_so in (("encrypted", smb.encrypted), ("signed", smb.signed)) if is_so]
+            pipe = safe(exchange.channel.pipe or "of unknown name")
+            yield f"  {', '.join([f'SMB {smb.dialect}', f'session {smb.session_id:#x}', *protected])}, pipe {pipe}"
+        for name, side in _sides(call):
+            yield ""
+            yield f"[bold]{name}[/]"
+            yield from self._side_lines(call, name, side, width)
+
+    def _side_lines(
+        self, call: Call, name: Literal["request", "response"], side: CallSide, width: int | None
+    ) -> Iterator[str]:
+        facts = self.analysis.capture
+        fragments = side.message.fragments
+        for number, fragment in enumerate(fragments, 1):
+            yield from _fragment_lines(number, len(fragments), fragment, self.analysis)
+        if side.trouble is not None:
+            yield f"  [red]the stub does not decode: {safe(str(side.trouble))}[/]"
+        if isinstance(side.stub, Missing):
+            yield f"  [yellow]stub: {side.stub.value}{'' if call.reason is None else ' (' + safe(call.reason) + ')'}[/]"
+            return
+        yield f"  [bold]stub[/], {len(side.stub)} bytes"
+        fields = _stub_fields(call, name, side)
+        if fields is None:
+            yield from _hex_lines(side.stub.data)
+        else:
+            yield from tree_lines(fields, side.stub, facts, width, indent=4)
+        if side.buffer is not None:
+            yield f"  [bold]lpData[/], {len(side.buffer)} bytes of the stub" + (
+                f", {side.buffer_kind}" if side.buffer_kind is not None else ", not of a kind this program knows"
+            )
+            if side.buffer_kind is not None:
+                yield from tree_lines(_buffer_fields(side), side.buffer, facts, width, indent=4)
+
+
+def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], CallSide]]:
+    if call.request is not None:
+        yield "request", call.request
+    if call.response is not None:
+        yield "response", call.response
+
+
+def _fragment_lines(number: int, count: int, fragment: Fragment, analysis: Analysis) -> Iterator[str]:
+    """How a PDU was carried and what was undone to read it."""
+    pdu = fragment.pdu
+    where = ", ".join(
+        f"{frames_words((extent.frame,), analysis.capture)} bytes {extent.start} to {extent.start + extent.length}"
+        for extent in pdu.origin(0, len(pdu))
+    )
+    steps = "".join(f", {step}" for step in pdu.steps)
+    yield f"  [bold]PDU {number} of {count}[/], {len(pdu)} bytes: {safe(where)}{safe(steps)}"
+    sealed = pdu.data[fragment.stub_start : fragment.stub_stop]
+    if isinstance(fragment.plain, Missing):
+        yield f"    stub bytes {fragment.stub_start} to {fragment.stub_stop} of the PDU, {fragment.plain.value}:"
+        yield from _hex_lines(sealed)
+        return
+    undone = [step for step in fragment.plain.steps if step not in pdu.steps]
+    if undone:
+        yield f"    sealed stub, bytes {fragment.stub_start} to {fragment.stub_stop} of the PDU:"
+        yield from _hex_lines(sealed)
+        yield f"    opened by {safe(', '.join(undone))}"
+
+
+def _hex_lines(data: bytes) -> Iterator[str]:
+    for at in range(0, min(len(data), _HEX_WIDTH * _HEX_LINES), _HEX_WIDTH):
+        row = data[at : at + _HEX_WIDTH]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        yield f"      {at:04x}  {row.hex(' '):<{3 * _HEX_WIDTH}} {safe(text)}"
+    if len(data) > _HEX_WIDTH * _HEX_LINES:
+        yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
+
+
+def _stub_fields(call: Call, name: Literal["request", "response"], side: CallSide) -> FieldMap | None:
+    """The fields of a stub; None where its layout is not known."""
+    exchange = call.exchange
+    if isinstance(side.stub, Missing) or not side.params or exchange.opnum is None or exchange.fault is not None:
+        return None
+    if isinstance(call, PerflibCall | WinregCall):
+        kind = StubKind(
+            "perflib-v2" if isinstance(call, PerflibCall) else "winreg",
+            exchange.opnum,
+            name,
+            exchange.syntax == "ndr64",
+            side.message.big_endian,
+        )
+        try:
+            return map_fields(kind, side.stub.data, status_name=status_name)
+        except KeyError:
+            return None
+    return None
+
+
+def _buffer_fields(side: CallSide) -> FieldMap:
+    assert side.buffer is not None
+    return map_fields(cast(BufferKind, side.buffer_kind), side.buffer.data, status_name=status_name)
+
+
+def _side_json(call: Call, name: Literal["request", "response"], side: CallSide, analysis: Analysis) -> Record:
+    facts = analysis.capture
+    out: Record = {
+        "pdus": [
+            {
+                "length": len(fragment.pdu),
+                "steps": list(fragment.pdu.steps),
+                "stub_start": fragment.stub_start,
+                "stub_stop": fragment.stub_stop,
+                "opened_by": []
+                if isinstance(fragment.plain, Missing)
+                else [step for step in fragment.plain.steps if step not in fragment.pdu.steps],
+                "extents": [
+                    {**frames_json((extent.frame,), facts), "start": extent.start, "length": extent.length}
+                    for extent in fragment.pdu.origin(0, len(fragment.pdu))
+                ],
+            }
+            for fragment in side.message.fragments
+        ]
+    }
+    stub: Any = None
+    if not isinstance(side.stub, Missing) and (fields := _stub_fields(call, name, side)) is not None:
+        stub = field_json(fields.root, side.stub, facts)
+    out["stub"] = stub
+    out["buffer"] = (
+        field_json(_buffer_fields(side).root, side.buffer, facts)
+        if side.buffer is not None and side.buffer_kind is not None
+        else None
+    )
+    return out
