@@ -174,11 +174,13 @@ class Dissector:
             return
         plain = iter(held.plain)
         waiting = next(plain, None)
-        for index, segment in self._segments(held, chosen):
+        for index, segment, bad_checksum in self._segments(held, chosen):
             while waiting is not None and waiting[0] < index:
                 yield from self._item(waiting[1])
                 waiting = next(plain, None)
             if isinstance(segment, Segment):
+                if bad_checksum:
+                    self._bad_checksums.add(segment.frame)
                 yield segment
             else:
                 yield from self._item(segment)
@@ -196,7 +198,7 @@ class Dissector:
             mask |= np.isin(common.port_pairs(), self._flows.port_pairs())
         return common.chosen(mask)
 
-    def _segments(self, held: _Held, chosen: TcpFrames) -> Iterator[tuple[int, Segment | Item]]:
+    def _segments(self, held: _Held, chosen: TcpFrames) -> Iterator[tuple[int, Segment | Item, bool]]:
         block, views = held.block, held.views
         data = block.data
         columns = _columns(block, views, chosen)
@@ -222,12 +224,10 @@ class Dissector:
                 continue
             if not good:
                 for odd in self._road.dissect(block.frame(index)):
-                    yield index, odd
+                    yield index, odd, False
                 continue
-            if bad_checksum:
-                self._bad_checksums.add(frame)
             payload = TracedBytes(data[begin : begin + length], FrameSource(frame, begin - start, time_ns))
-            yield index, Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns)
+            yield index, Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns), bad_checksum
 
     def _item(self, item: Item) -> Iterator[Segment | Problem]:
         """What an item of the plain road amounts to."""

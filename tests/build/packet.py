@@ -1,0 +1,180 @@
+"""Frames for tests, layer by layer: each function wraps the bytes of the layer above."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import ip_address
+from struct import pack, unpack
+
+import numpy as np
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.core.events import Problem
+from analyzer.packet.dissector import Dissector
+from analyzer.packet.segment import ACK, PSH, Segment
+
+CLIENT, SERVER = "192.0.2.10", "198.51.100.20"
+CLIENT6, SERVER6 = "2001:db8::10", "2001:db8::20"
+T0 = 1_700_000_000_000_000_000
+
+
+def tcp(
+    payload: bytes = b"",
+    *,
+    sport: int = 50000,
+    dport: int = 445,
+    seq: int = 1000,
+    ack: int = 2000,
+    flags: int = ACK | PSH,
+    window: int = 8192,
+    options: bytes = b"",
+) -> bytes:
+    offset = (20 + len(options)) // 4
+    return pack(">HHIIBBHHH", sport, dport, seq, ack, offset << 4, flags, window, 0, 0) + options + payload
+
+
+def udp(payload: bytes, *, sport: int = 40000, dport: int = 53) -> bytes:
+    return pack(">HHHH", sport, dport, 8 + len(payload), 0) + payload
+
+
+def ipv4(
+    payload: bytes,
+    *,
+    src: str = CLIENT,
+    dst: str = SERVER,
+    protocol: int = 6,
+    options: bytes = b"",
+    ident: int = 1,
+    offset: int = 0,
+    more: bool = False,
+    total: int | None = None,
+    checksum: int | None = None,
+) -> bytes:
+    header_len = 20 + len(options)
+    length = header_len + len(payload) if total is None else total
+    head = pack(
+        ">BBHHHBBH4s4s",
+        0x40 | header_len // 4,
+        0,
+        length,
+        ident,
+        (0x2000 if more else 0) | offset // 8,
+        64,
+        protocol,
+        0,
+        ip_address(src).packed,
+        ip_address(dst).packed,
+    )
+    head += options
+    total_sum = sum(unpack(f">{len(head) // 2}H", head))
+    while total_sum >> 16:
+        total_sum = (total_sum & 0xFFFF) + (total_sum >> 16)
+    value = 0xFFFF - total_sum if checksum is None else checksum
+    return head[:10] + pack(">H", value) + head[12:] + payload
+
+
+def ipv6(
+    payload: bytes, *, src: str = CLIENT6, dst: str = SERVER6, protocol: int = 6, length: int | None = None
+) -> bytes:
+    size = len(payload) if length is None else length
+    return pack(">IHBB", 0x60000000, size, protocol, 64) + ip_address(src).packed + ip_address(dst).packed + payload
+
+
+def extension(next_header: int, payload: bytes, *, size: int = 8) -> bytes:
+    """Any IPv6 extension header that begins with its type and length."""
+    return bytes([next_header, size // 8 - 1]) + bytes(size - 2) + payload
+
+
+def ipv6_fragment(next_header: int, payload: bytes, *, offset: int, more: bool, ident: int = 7) -> bytes:
+    return pack(">BxHI", next_header, offset | more, ident) + payload
+
+
+def ethernet(payload: bytes, kind: int = 0x0800, *, tags: Sequence[int] = ()) -> bytes:
+    out = bytes(range(2, 14))
+    for number, tag in enumerate(tags):
+        out += pack(">HH", tag, number + 42)
+    return out + pack(">H", kind) + payload
+
+
+def sll(payload: bytes, kind: int = 0x0800) -> bytes:
+    return pack(">HHH8sH", 0, 1, 6, b"\2\0\0\0\0\1\0\0", kind) + payload
+
+
+def sll2(payload: bytes, kind: int = 0x0800) -> bytes:
+    return pack(">HHIHBB8s", kind, 0, 2, 1, 0, 6, b"\2\0\0\0\0\1\0\0") + payload
+
+
+def gre(payload: bytes, kind: int, *, checksum: bool = False, key: bool = False, sequence: bool = False) -> bytes:
+    flags = checksum << 15 | key << 13 | sequence << 12
+    return pack(">HH", flags, kind) + bytes(4 * (checksum + key + sequence)) + payload
+
+
+def vxlan(payload: bytes) -> bytes:
+    return udp(pack(">II", 0x08000000, 77 << 8) + payload, dport=4789)
+
+
+def geneve(payload: bytes, kind: int = 0x6558, *, options: bytes = b"") -> bytes:
+    return udp(pack(">BBHI", len(options) // 4, 0, kind, 77 << 8) + options + payload, dport=6081)
+
+
+def smb2(body: bytes = b"") -> bytes:
+    """A message that begins like SMB2 with its direct-TCP length."""
+    message = b"\xfeSMB" + bytes(60) + body
+    return pack(">I", len(message)) + message
+
+
+def rpc(body: bytes = b"", *, kind: int = 0, big: bool = False) -> bytes:
+    """A PDU that begins like connection-oriented DCERPC."""
+    length = 16 + len(body)
+    head = pack(
+        ">BBBB4sHHI" if big else "<BBBB4sHHI", 5, 0, kind, 3, b"\0\0\0\0" if big else b"\x10\0\0\0", length, 0, 1
+    )
+    return head + body
+
+
+def block(
+    frames: Iterable[bytes | tuple[bytes, int]], *, link_type: int = 1, first: int = 1, time_ns: int = T0, gap: int = 3
+) -> FrameBlock:
+    """Frames (with their length on the wire where it is another) as a block, some bytes between them as in a file."""
+    datas, wires = [], []
+    for frame in frames:
+        data, wire = frame if isinstance(frame, tuple) else (frame, len(frame))
+        datas.append(data)
+        wires.append(wire)
+    starts, at = [], gap
+    for data in datas:
+        starts.append(at)
+        at += len(data) + gap
+    count = len(datas)
+    return FrameBlock(
+        bytes(gap) + b"".join(data + b"\x45" * gap for data in datas),
+        link_type,
+        np.arange(first, first + count, dtype=np.int64),
+        time_ns + np.arange(count, dtype=np.int64) * 1000,
+        np.array(starts, np.int64),
+        np.array([len(data) for data in datas], np.int64),
+        np.array(wires, np.int64),
+    )
+
+
+def dissect(blocks: FrameBlock | Sequence[FrameBlock], *, fast: bool = True) -> tuple[list[Segment], list[Problem]]:
+    """What the dissector gives for blocks, segments and problems apart."""
+    items = list(_items([blocks] if isinstance(blocks, FrameBlock) else blocks, fast))
+    return (
+        [item for item in items if isinstance(item, Segment)],
+        [item for item in items if isinstance(item, Problem)],
+    )
+
+
+def _items(blocks: Sequence[FrameBlock], fast: bool) -> Iterable[Segment | Problem]:
+    dissector = Dissector(fast=fast)
+    for each in blocks:
+        yield from dissector.feed(each)
+    yield from dissector.finish()
+
+
+def both(blocks: FrameBlock | Sequence[FrameBlock]) -> tuple[list[Segment], list[Problem]]:
+    """What both roads give, which has to be the same."""
+    fast, plain = dissect(blocks, fast=True), dissect(blocks, fast=False)
+    assert fast == plain
+    return fast
