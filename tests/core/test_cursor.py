@@ -9,7 +9,12 @@ from analyzer.core.errors import MalformedError, TruncatedError
 def test_integers_follow_the_byte_order() -> None:
     data = bytes.fromhex("0102 01020304 0102030405060708 ff")
     little, big = Cursor(data), Cursor(data, order="big")
-    assert (little.u16("a"), little.u32("b"), little.u64("c"), little.u8("d")) == (0x201, 0x4030201, 0x807060504030201, 255)
+    assert (little.u16("a"), little.u32("b"), little.u64("c"), little.u8("d")) == (
+        0x201,
+        0x4030201,
+        0x807060504030201,
+        255,
+    )
     assert (big.u16("a"), big.u32("b")) == (0x102, 0x1020304)
 
 
