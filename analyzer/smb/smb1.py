@@ -18,7 +18,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
-from analyzer.smb.state import Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
+from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
 HEADER_LEN = 32
@@ -437,7 +437,7 @@ class Smb1Reader:
             if setup is None:
                 setup = Setup(handshake.begin(self._link.world.keyring), _time(message))
             request.setup = setup
-            setup.frames += message.frames
+            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", data.take("session_setup.blob", length))
             if data.left:
                 setup.client_os = _text(data, header.unicode) or None
@@ -469,7 +469,7 @@ class Smb1Reader:
             if block.data.left:
                 system = _text(block.data, header.unicode) or None
         if setup is not None:
-            setup.frames += message.frames
+            setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
         if more and setup is not None:
             self._setups[header.uid] = setup
             return

@@ -32,7 +32,7 @@ from analyzer.smb.crypto import (
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
 from analyzer.smb.seals import open_message, report
-from analyzer.smb.state import Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
+from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
 HEADER_LEN = 64
@@ -157,6 +157,7 @@ class Smb2Reader:
         self._pending: dict[int, Request] = {}
         self._setups: dict[int, Setup] = {}
         self._requests_lost = False
+        self._crowded_out: list[Session] = []
         self._forgot = False
         self._signature_ok: bool | None = None
 
@@ -170,6 +171,7 @@ class Smb2Reader:
         if self._link.client_direction is None:
             self._link.client_direction = _other(direction) if header.is_response else direction
         yield from self._compound(direction, message, shell)
+        yield from self._leave_crowded_out()
 
     def open_transform(
         self, direction: Direction, message: Message
@@ -186,6 +188,7 @@ class Smb2Reader:
                 "an encrypted message without a session", field="transform.session_id", start=44, stop=52
             )
         way = self._link.client_direction
+        yield from self._leave_crowded_out()
         opened = open_message(self._link, session, message, None if way is None else direction == way)
         if opened is None:
             yield from self.lost_data(direction, message.frames, session.seal.reason)
@@ -200,7 +203,8 @@ class Smb2Reader:
 
     def leave(self, session: Session) -> Iterator[Event]:
         """This connection has no more of the session; without connections the session is over."""
-        self._link.sessions.pop(session.session_id, None)
+        if self._link.sessions.get(session.session_id) is session:
+            del self._link.sessions[session.session_id]
         session.connections.discard(self._link.connection.number)
         if session.connections:
             return
@@ -215,6 +219,12 @@ class Smb2Reader:
             if not known:
                 del self._link.world.sessions[session.session_id]
         yield session.summary()
+
+    def _leave_crowded_out(self) -> Iterator[Event]:
+        while self._crowded_out:
+            session = self._crowded_out.pop()
+            self._link.note("limit", f"more than {MAX_SESSIONS} sessions on one connection", tuple(session.frames[:1]))
+            yield from self.leave(session)
 
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its answer may come as an SMB2 one with MessageId 0."""
@@ -500,7 +510,7 @@ class Smb2Reader:
             setup = self._new_setup(binding, header.session_id == 0, part)
         self._hash(setup, part)
         request.setup = setup
-        setup.frames += part.frames
+        setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
         if token is None:
             setup.handshake.missed("initiator")
         elif len(token):
@@ -512,7 +522,7 @@ class Smb2Reader:
             setup = self._new_setup(False, False, part)
             setup.preauth_hash = None
             setup.handshake.missed("initiator")
-        setup.frames += part.frames
+        setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         if header.status == STATUS_SUCCESS or more:
             cur.skip("session_setup.fixed", 4)
@@ -523,6 +533,8 @@ class Smb2Reader:
                 setup.handshake.feed("acceptor", token.data)
         if more:
             self._hash(setup, part)
+            if len(self._setups) >= MAX_SESSIONS:
+                del self._setups[next(iter(self._setups))]
             self._setups[header.session_id] = setup
             return
         self._setups.pop(header.session_id, None)
@@ -606,7 +618,10 @@ class Smb2Reader:
         return right
 
     def _register(self, session: Session) -> None:
-        self._link.sessions[session.session_id] = session
+        sessions = self._link.sessions
+        if session.session_id not in sessions and len(sessions) >= MAX_SESSIONS:
+            self._crowded_out.append(sessions.pop(next(iter(sessions))))
+        sessions[session.session_id] = session
         known = self._link.world.sessions.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)

@@ -22,6 +22,7 @@ from analyzer.tcp.events import Connection
 # A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
 MAX_OPENS = 16384
 MAX_TREES = 1024
+MAX_SESSIONS = 1024
 MAX_FRAMES = 64
 MAX_NAMES = 1024
 

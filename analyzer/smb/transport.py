@@ -21,50 +21,70 @@ SMB_PORTS = frozenset((445, 139))
 RPC_PORT = 135
 # A DCERPC header says its length in the tenth byte, and an SMB2 header its size in the sixth behind the framing.
 _ENOUGH = 10
-# A stream taken up in its middle shows a header within one message or two; a longer search would only find chance.
-_MAX_SEARCHED = 256 * 1024
-_MAX_CHUNKS = 64
+# A stream taken up in its middle shows a header within a message: at most 16 MiB on, on a port of ours; elsewhere a longer
+# search would only find chance.
+_MAX_SEARCHED = 64 * 1024
+_MAX_SEARCHED_OURS = 16 * 1024 * 1024
 # PDU types that only a client sends: request, bind, alter_context, auth3, cancel, orphaned (C706 section 12.6.4).
 _CLIENT_PTYPES = frozenset((0, 11, 14, 16, 18, 19))
 
 
 class _Undecided:
-    """A connection whose kind is not known yet, with what it has said so far."""
+    """A connection whose kind is not known yet, with what it said that may still matter.
+
+    Impatient, its first bytes decide. Patient, because it was taken up in its middle or has a port of ours, it is searched
+    for a header, and what was searched is dropped but for the few bytes a header may have begun in.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.items: list[StreamChunk | Gap] = []
-        self.patient = not connection.initiator_known or bool(
-            {connection.a.port, connection.b.port} & (SMB_PORTS | {RPC_PORT})
-        )
-        self._size = 0
-        self._run: list[bytes] = [b"", b""]
-        self._starts: list[list[int]] = [[], []]
+        self.items: list[StreamChunk] = []
+        ours = bool({connection.a.port, connection.b.port} & (SMB_PORTS | {RPC_PORT}))
+        self._patient = not connection.initiator_known or ours
+        self._left = _MAX_SEARCHED_OURS if ours else _MAX_SEARCHED
+        # The bytes of each direction still held, and whether they begin where it began.
+        self._runs = [b"", b""]
+        self._fresh = [True, True]
         self._sender_ptype: tuple[Direction, int] | None = None
 
     def feed(self, item: StreamChunk | Gap) -> str | None:
         """`smb`, `rpc`, `other`, or None while that is open."""
-        self.items.append(item)
-        if isinstance(item, Gap):
-            self.patient = True
-            self._run[item.direction], self._starts[item.direction] = b"", []
-            return "other" if len(self.items) > _MAX_CHUNKS else None
         way = item.direction
-        run = self._run[way]
-        self._starts[way].append(len(run))
-        run = self._run[way] = run + item.data.data
-        self._size += len(item.data)
-        if _is_smb(run) or (self.patient and find_header(run) >= 0):
-            return "smb"
-        for start in self._starts[way]:
-            if looks_like_dcerpc(run[start : start + _ENOUGH]):
-                self._sender_ptype = way, run[start + 2]
-                return "rpc"
-        if len(run) < _ENOUGH and _may_begin(run):
+        if isinstance(item, Gap):
+            self._patient = True
+            self._drop(way, 0)
             return None
-        if self.patient and self._size < _MAX_SEARCHED and len(self.items) < _MAX_CHUNKS:
+        start = len(self._runs[way])
+        self.items.append(item)
+        run = self._runs[way] = self._runs[way] + item.data.data
+        self._left -= len(item.data)
+        if (self._fresh[way] and _is_smb(run)) or (self._patient and find_header(run) >= 0):
+            return "smb"
+        for begin in {0, start} if self._fresh[way] else {start}:
+            if looks_like_dcerpc(run[begin : begin + _ENOUGH]):
+                self._sender_ptype = way, run[begin + 2]
+                return "rpc"
+        if self._fresh[way] and len(run) < _ENOUGH and _may_begin(run):
+            return None
+        if self._patient and self._left > 0:
+            self._drop(way, _ENOUGH)
             return None
         return "other"
+
+    def _drop(self, way: Direction, keep: int) -> None:
+        """Forgets the chunks of a direction but for the last ones, which hold at least `keep` bytes where there are any."""
+        kept: list[StreamChunk] = []
+        size = 0
+        for item in reversed(self.items):
+            if item.direction != way:
+                kept.append(item)
+            elif size < keep:
+                kept.append(item)
+                size += len(item.data)
+        self.items = kept[::-1]
+        run = self._runs[way]
+        self._runs[way] = run[len(run) - size :]
+        self._fresh[way] = False
 
     def client_direction(self) -> Direction:
         if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:

@@ -504,6 +504,16 @@ def test_state_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(only(out, ChannelClosed)) == 8
 
 
+def test_sessions_of_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.smb.smb2.MAX_SESSIONS", 3)
+    talk = Talk().begin()
+    for number in range(10):
+        talk.ask(READ, read_request(), session=100 + number, signed=True)
+    out = run(stream(talk.sent))
+    assert len(only(out, SmbSession)) == 11
+    assert "limit" in {problem.kind for problem in only(out, Problem)}
+
+
 def test_events_of_others_pass_and_unknown_kinds_of_messages_do_not_stop_us() -> None:
     note = Problem("note", "tcp", (1,), "passing by")
     assert run([note]) == [note]

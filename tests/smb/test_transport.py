@@ -76,9 +76,17 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
 
 
 def test_the_search_in_other_traffic_ends() -> None:
-    connection = Connection(1, CLIENT, SERVER, False)
+    connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 8080), False)
     out = run(stream([(0, b"x" * 1000)] * 500, connection, closed=False))
     assert out == [NotOurs(connection)]
+
+
+@pytest.mark.parametrize("port", [445, 4451])
+def test_a_header_may_lie_across_chunks_behind_other_bytes(port: int) -> None:
+    connection = Connection(1, CLIENT, Endpoint("10.0.0.1", port), False)
+    sent: list[tuple[Direction, bytes]] = [(0, b"x" * 5000), (1, b"y" * 5000)]
+    out = run(stream(sent + Talk().begin().tree().open().transceive(ASK, SAY).sent, connection, cuts=[3]))
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
 
 
 def netbios(name: str) -> bytes:
