@@ -146,7 +146,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         spelling=str(entry.get("-orig-id", name)),
         type=entry["type"] if isinstance(entry.get("type"), str) else "",
         doc=str(entry.get("doc", "")).strip(),
-        encoding=entry.get("-encoding"),
+        encoding=entry.get("-encoding") or ("UTF-16LE" if entry.get("type") == "strz" else None),
         meaning=entry.get("-meaning"),
         names=_enum_of(entry, path, "enum") or _enum_of(entry, path, "-enum"),
         flags=_enum_of(entry, path, "-flags"),

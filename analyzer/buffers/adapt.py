@@ -143,6 +143,14 @@ class LazyError(Exception):
         self.field = field
 
 
+def on_demand(compiled: Any, name: str) -> Any:
+    """A field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
+    try:
+        return getattr(compiled, name)
+    except (AttributeError, *TROUBLE):
+        return None
+
+
 class TreeFiller:
     """Writes what compiled objects hold into trees, in order, so that what stands before trouble stays.
 
@@ -161,15 +169,15 @@ class TreeFiller:
             except DecodeError as error:
                 raise LazyError(compiled, "values") from error
         for field in type_of(compiled).fields:
-            if cut and (field.lazy or field.name not in compiled._debug):
+            if cut and not field.lazy and field.name not in compiled._debug:
                 continue
             try:
-                value = getattr(compiled, field.name, None)
+                value = on_demand(compiled, field.name) if cut and field.lazy else getattr(compiled, field.name, None)
             except TROUBLE as error:
                 raise LazyError(compiled, field.name) from error
             if field.is_filler and isinstance(value, bytes | None):
                 continue
-            if cut and not hasattr(compiled, field.name):
+            if value is None and cut:
                 continue
             self._put(tree, field, value, reading)
 

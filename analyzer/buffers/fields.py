@@ -18,10 +18,12 @@ from analyzer.buffers.adapt import (
     JsonValue,
     LazyError,
     Reading,
+    broken_path,
     check_overlap,
     guid_of,
     is_guid,
     lazily_located,
+    on_demand,
     reading_of,
     scalar_of,
     v1_value,
@@ -116,7 +118,7 @@ def map_fields(
     except DecodeError as error:
         return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
     compiled, problem = parse_positions(plan)
-    mapper = _Mapper(data, status_name)
+    mapper = _Mapper(data, compiled if problem else None, status_name)
     root = mapper.root(kind, compiled, plan.reading)
     return FieldMap(root, mapper.problem(compiled) or problem, plan.notes)
 
@@ -133,7 +135,7 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
         if failed is None:
             stub, problem = other, None
             notes = ("szMachine is preceded by a referent, as if it were a unique pointer",)
-    mapper = _Mapper(data, status_name)
+    mapper = _Mapper(data, stub if problem else None, status_name)
     root = mapper.root("stub", stub, Reading(kind.big_endian))
     # The stub's only child is the request or response itself.
     return FieldMap(replace(root.children[0], name=kind.side) if root.children else root, problem, notes)
@@ -142,8 +144,9 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
 class _Mapper:
     """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
 
-    def __init__(self, data: bytes, status_name: StatusName | None) -> None:
+    def __init__(self, data: bytes, compiled: Any, status_name: StatusName | None) -> None:
         self._data = data
+        self._unfinished = frozenset(id(node) for _, _, node in broken_path(compiled)) if compiled else frozenset()
         self._status_name = status_name
         self._lazy: LazyError | None = None
 
@@ -193,9 +196,8 @@ class _Mapper:
                 spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
             place = compiled._debug.get(spec.name)
             if spec.lazy:
-                if not _is_whole(compiled):
-                    continue
-                value = self._demand(compiled, spec.name)
+                cut = id(compiled) in self._unfinished
+                value = on_demand(compiled, spec.name) if cut else self._demand(compiled, spec.name)
                 place = compiled._debug.get(f"_m_{spec.name}")
             else:
                 value = getattr(compiled, spec.name, None)
@@ -358,15 +360,6 @@ class _Mapper:
 # Types whose `value` or `data` is what the field that has them is about.
 _WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4"}
 _NUMBERS = {"u1", "u2", "u4", "u8", "s4", "s8"}
-
-
-def _is_whole(compiled: Any) -> bool:
-    """Whether the last field begun was finished, so that fields with positions of their own can be looked for."""
-    last = None
-    for name, place in compiled._debug.items():
-        if not name.startswith("_m_"):
-            last = place
-    return last is None or "end" in last
 
 
 def _end(children: tuple[Field, ...], start: int) -> int:

@@ -113,15 +113,11 @@ def _name_table(data: bytes) -> str | None:
 
 
 def _string(data: bytes) -> str | None:
-    text = data[: len(data) & ~1].decode("utf-16-le", "replace").partition("\0")
-    if (
-        text[0]
-        and text[1]
-        and all(char.isprintable() or char in "\r\n\t" for char in text[0])
-        and "\ufffd" not in text[0]
-    ):
-        return "readable text with a NUL at its end"
-    return None
+    text, end, _ = data[: len(data) & ~1].decode("utf-16-le", "replace").partition("\0")
+    if not text or not end or 2 * len(text) + 10 < len(data) or "\ufffd" in text:
+        return None
+    readable = all(char.isprintable() or char in "\r\n\t" for char in text)
+    return "readable text with a NUL at its end" if readable else None
 
 
 def _guid(data: bytes) -> str | None:
