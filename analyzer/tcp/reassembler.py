@@ -422,11 +422,13 @@ class Reassembler:
     def _open_with_syn(self, flow: _Flow, syn: Segment, out: list[Event]) -> None:
         """A SYN that comes late in the file says where its direction begins, so it goes first."""
         connection = flow.connection
-        a, b = (syn.dst, syn.src) if syn.flags & ACK else (syn.src, syn.dst)
-        if a != connection.a:
-            flow.halves = (flow.halves[1], flow.halves[0])
-            flow.halves[0].direction, flow.halves[1].direction = 0, 1
-        flow.connection = Connection(connection.number, a, b, True)
+        a = connection.a
+        if not connection.initiator_known:
+            a, b = (syn.dst, syn.src) if syn.flags & ACK else (syn.src, syn.dst)
+            if a != connection.a:
+                flow.halves = (flow.halves[1], flow.halves[0])
+                flow.halves[0].direction, flow.halves[1].direction = 0, 1
+            flow.connection = Connection(connection.number, a, b, True)
         self._take(flow.halves[syn.src != a], syn, out)
         if all(flow.halves[item.src != a].started for item in flow.opening or ()):
             self._open(flow, out)
