@@ -40,7 +40,7 @@ class RpcLayer:
             case ChannelClosed(channel=channel):
                 association = self._associations.pop(channel.number, None)
                 if association is not None:
-                    yield from association.close("the connection was closed before an answer came")
+                    yield from association.close("no answer was captured before the channel ended")
             case _:
                 yield event
 

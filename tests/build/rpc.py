@@ -11,6 +11,7 @@ import hmac
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import UUID
 
 from analyzer.auth.context import AuthLevel, Door, Identity, Sender, Unprotected
@@ -18,6 +19,7 @@ from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo
+from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 WINREG = "338cd001-2244-31f1-aaaa-900038001003"
@@ -142,7 +144,7 @@ def request(
     hint: int | None = None,
     object_uuid: str | None = None,
     big: bool = False,
-    sealer: ToySealer | None = None,
+    sealer: Sealer | None = None,
 ) -> bytes:
     """One request fragment, sealed where a sealer is given."""
     rest = struct.pack(">H" if big else "<H", opnum)
@@ -159,7 +161,7 @@ def response(
     flags: int = WHOLE,
     hint: int | None = None,
     big: bool = False,
-    sealer: ToySealer | None = None,
+    sealer: Sealer | None = None,
 ) -> bytes:
     """One response fragment."""
     head = _call_head(b"\0\0", context_id, len(stub) if hint is None else hint, big)
@@ -167,17 +169,17 @@ def response(
 
 
 def fault(
-    status: int, *, call_id: int = 1, context_id: int = 0, big: bool = False, sealer: ToySealer | None = None
+    status: int, *, call_id: int = 1, context_id: int = 0, big: bool = False, sealer: Sealer | None = None
 ) -> bytes:
     head = _call_head(b"\0\0", context_id, 32, big) + struct.pack(">II" if big else "<II", status, 0)
     return _call(FAULT, head, b"", call_id, WHOLE, big, sealer)
 
 
-def _call(ptype: int, head: bytes, stub: bytes, call_id: int, flags: int, big: bool, sealer: ToySealer | None) -> bytes:
+def _call(ptype: int, head: bytes, stub: bytes, call_id: int, flags: int, big: bool, sealer: Sealer | None) -> bytes:
     if sealer is None:
         return pdu(ptype, head + stub, flags=flags, call_id=call_id, big=big)
     pad = -len(stub) % sealer.align
-    blank = Auth(bytes(TAG_LEN), sealer.level, sealer.auth_type, sealer.context_id)
+    blank = Auth(bytes(sealer.tag_len), sealer.level, sealer.auth_type, sealer.context_id)
     whole = pdu(ptype, head + stub + b"\xbb" * pad, flags=flags, call_id=call_id, big=big, auth=blank, pad=pad)
     return sealer.protect(whole, slice(16 + len(head), 16 + len(head) + len(stub) + pad))
 
@@ -212,6 +214,46 @@ def vt_pcontext(uuid: str = PCQ, transfer: tuple[str, int] = NDR) -> tuple[int, 
 
 def vt_header2(opnum: int, *, call_id: int = 1, context_id: int = 0, ptype: int = REQUEST) -> tuple[int, bytes]:
     return 3, struct.pack("<BBH4sIHH", ptype, 0, 0, b"\x10\0\0\0", call_id, context_id, opnum)
+
+
+class Sealer(Protocol):
+    """One sender's end of an established security context."""
+
+    align: int
+    level: int
+    auth_type: int
+    context_id: int
+    tag_len: int
+
+    def protect(self, whole: bytes, body: slice) -> bytes:
+        """The PDU with its body sealed (at PRIVACY) and its last `tag_len` bytes replaced by the auth_value."""
+
+
+class RealSealer:
+    """One end of a conversation of `tests.build.auth`."""
+
+    def __init__(
+        self,
+        conversation: NtlmConversation | KerberosConversation,
+        sender: Sender,
+        *,
+        level: int = AuthLevel.PRIVACY,
+        auth_type: int = 10,
+        context_id: int = 0,
+        align: int = 16,
+        header_signed: bool = True,
+    ) -> None:
+        self._conversation, self._sender, self._header_signed = conversation, sender, header_signed
+        self.level, self.auth_type, self.context_id, self.align = level, auth_type, context_id, align
+        self.tag_len = conversation.signature_len(level)
+
+    def protect(self, whole: bytes, body: slice) -> bytes:
+        """See `Sealer.protect`."""
+        trailer = whole[body.stop : -self.tag_len]
+        wire, value = self._conversation.protect(
+            self._sender, self.level, whole[: body.start], whole[body], trailer, header_signed=self._header_signed
+        )
+        return whole[: body.start] + wire + trailer + value
 
 
 # The toy security provider
@@ -256,11 +298,12 @@ class ToySealer:
         context_id: int = 0,
         align: int = 16,
     ) -> None:
+        self.tag_len = TAG_LEN
         self._stream = _ToyStream(key, sender)
         self.level, self.auth_type, self.context_id, self.align = level, auth_type, context_id, align
 
     def protect(self, whole: bytes, body: slice) -> bytes:
-        """The PDU with its body sealed (at PRIVACY) and its last TAG_LEN bytes replaced by the checksum."""
+        """See `Sealer.protect`."""
         sealed = whole[body]
         tag = self._stream.tag(whole[:-TAG_LEN])
         if self.level == AuthLevel.PRIVACY:
@@ -406,6 +449,30 @@ class Conversation:
     def bound(self, uuid: str = PCQ) -> Conversation:
         """A bind without authentication, answered."""
         return self.client(bind((context(0, uuid),))).server(bind_ack())
+
+    def authenticated(
+        self,
+        conversation: NtlmConversation | KerberosConversation,
+        *,
+        level: int = AuthLevel.PRIVACY,
+        auth_type: int = 10,
+        header_signed: bool = True,
+    ) -> tuple[RealSealer, RealSealer]:
+        """A bind with the legs of a real mechanism; gives both ends' sealers."""
+        for n, (sender, token) in enumerate(conversation.legs):
+            auth = Auth(token, level, auth_type)
+            if sender == "acceptor":
+                self.server(bind_ack(ptype=BIND_ACK if n == 1 else ALTER_RESP, call_id=1 + n // 2, auth=auth))
+            elif n == 0:
+                self.client(bind(auth=auth, flags=WHOLE | (HEADER_SIGN if header_signed else 0)))
+            elif n + 1 == len(conversation.legs):
+                self.client(pdu(AUTH3, bytes(4), auth=auth))
+            else:
+                self.client(bind(ptype=ALTER, call_id=1 + n // 2, auth=auth))
+        return (
+            RealSealer(conversation, "initiator", level=level, auth_type=auth_type, header_signed=header_signed),
+            RealSealer(conversation, "acceptor", level=level, auth_type=auth_type, header_signed=header_signed),
+        )
 
     def sealed(self, key: bytes = b"key", *, level: int = AuthLevel.PRIVACY) -> tuple[ToySealer, ToySealer]:
         """A bind with the toy's three legs; gives both ends' sealers."""
