@@ -6,6 +6,7 @@ ones, where tshark goes on guessing.
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +34,16 @@ IN_CLEAR = [
     for capture in truth.captures()
     if not capture.damaged and not any(cipher in capture.file for cipher in ("ccm", "gcm"))
 ]
+
+
+@pytest.fixture(autouse=True)
+def _own_event_loop() -> Iterator[None]:
+    """pyshark takes the current event loop, or makes one that nobody closes."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def _tshark(path: Path) -> tuple[Counter[int], set[tuple[int, int]]]:
