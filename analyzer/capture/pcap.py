@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from struct import unpack, unpack_from
+from struct import Struct, unpack, unpack_from
 from typing import Literal
 
 import numpy as np
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import link_type_of
-from analyzer.capture.streams import ByteStream
+from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, Walk, walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
@@ -31,6 +31,7 @@ _KUZNETZOV_HEADER_LENS = (24, 28)
 MAX_FRAME_BYTES = 262_144
 _GUESS_TRIES = 8
 _GUESS_RECORDS = 2
+_MOST_ON_WIRE = 1 << 24
 # Enough to see several records of a variant that only its records tell apart.
 _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
@@ -103,9 +104,7 @@ class PcapFile:
         )
         guesser = _Guesser(chain, header)
         while True:
-            wanted = self.block_bytes
-            chunk = self._stream.read(wanted)
-            data = rest + chunk if rest else chunk
+            data, last = read_on(self._stream, rest, self.block_bytes)
             found: Walk
             if self._fast and len(data) > 0:
                 guesser.learn(data)
@@ -123,7 +122,7 @@ class PcapFile:
                 )
                 return
             rest = data[found.stop :]
-            if len(chunk) < wanted:
+            if last:
                 break
         if rest or self._stream.damage:
             why = self._stream.damage or "the file ends in the middle of a record"
@@ -187,7 +186,7 @@ class _Guesser:
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
-        self._order = header.order
+        self._header = Struct(header.order + "IIII").unpack_from
         self._high_at = 2 if header.order == "<" else 0
         self._high = b""
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
@@ -208,14 +207,17 @@ class _Guesser:
         return -1
 
     def _looks_right(self, data: bytes, pos: int) -> bool:
+        last = len(data) - self._chain.header
+        high = None
         for _ in range(_GUESS_RECORDS):
-            if pos + self._chain.header > len(data):
+            if pos > last:
                 return False
-            _, fraction, first, second = unpack_from(self._order + "IIII", data, pos)
+            seconds, fraction, first, second = self._header(data, pos)
             length = second if self._chain.length_at == 12 else first
-            if fraction >= self._most_fraction or length > MAX_FRAME_BYTES or max(first, second) > 1 << 24:
+            if fraction >= self._most_fraction or length > MAX_FRAME_BYTES or second > _MOST_ON_WIRE:
                 return False
-            if data[pos + self._high_at : pos + self._high_at + 2] != self._high:
+            if high is not None and seconds >> 16 != high:
                 return False
+            high = seconds >> 16
             pos += self._chain.extra + length
         return True

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import link_type_of
-from analyzer.capture.streams import ByteStream
+from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
@@ -114,10 +114,7 @@ class PcapngFile:
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         rest = b""
         while True:
-            wanted = self.block_bytes
-            chunk = self._stream.read(wanted)
-            data = rest + chunk if rest else chunk
-            last = len(chunk) < wanted
+            data, last = read_on(self._stream, rest, self.block_bytes)
             pos = 0
             while True:
                 found = self._walk(data, pos)

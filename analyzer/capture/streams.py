@@ -10,6 +10,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable
+from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -40,7 +41,18 @@ class ByteStream(Protocol):
 
     def read(self, size: int) -> bytes: ...
 
+    def step_back(self, size: int) -> bool:
+        """Makes the last `size` bytes the next to be read again, where that costs nothing; says whether it did."""
+
     def close(self) -> None: ...
+
+
+def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
+    """What is left of the bytes before and `size` more or a little less, and whether that is the end."""
+    if rest and len(rest) < size and stream.step_back(len(rest)):
+        rest = b""
+    more = stream.read(size)
+    return rest + more if rest else more, len(more) < size
 
 
 class _FileStream:
@@ -50,6 +62,7 @@ class _FileStream:
         self.damage: str | None = None
         self._file = file
         self._owned = owned
+        self._seekable = owned and file.seekable()
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -64,6 +77,13 @@ class _FileStream:
             parts.append(part)
             size -= len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def step_back(self, size: int) -> bool:
+        # Only files we opened ourselves: a position in somebody else's is theirs.
+        if not self._seekable:
+            return False
+        self._file.seek(-size, SEEK_CUR)
+        return True
 
     def close(self) -> None:
         if self._owned:
@@ -86,6 +106,9 @@ class Peeked:
             return self._stream.read(size)
         head, self._head = self._head[:size], self._head[size:]
         return head + self._stream.read(size - len(head)) if size > len(head) else head
+
+    def step_back(self, size: int) -> bool:
+        return not self._head and self._stream.step_back(size)
 
     def close(self) -> None:
         self._stream.close()
@@ -191,6 +214,9 @@ class _Decompressed:
         self._ended = True
         self.damage = f"{self._kind} data is followed by something else" if rest else self._stream.damage
 
+    def step_back(self, size: int) -> bool:
+        return False
+
     def close(self) -> None:
         self._stream.close()
 
@@ -221,6 +247,9 @@ class _ZstdStream:
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
+
+    def step_back(self, size: int) -> bool:
+        return False
 
     def close(self) -> None:
         self._stream.close()
