@@ -78,8 +78,8 @@ class Field:
         return self.data[self.start - self.base : self.start - self.base + self.length]
 
     def leaves(self) -> Iterator[Field]:
-        """Fields without children, in order."""
-        if not self.children:
+        """Fields that have a value, in order."""
+        if self.value is not None:
             yield self
         for child in self.children:
             yield from child.leaves()
@@ -306,7 +306,7 @@ class _Mapper:
     def _leaf(self, spec: FieldSpec, name: str, start: int, stop: int, value: JsonValue, *, kind: str = "") -> Field:
         shown = kind or (spec.type if isinstance(value, str | int) and spec.type in _NUMBERS else f"u{stop - start}")
         if not kind and isinstance(value, str):
-            shown = "text" if spec.encoding or spec.type == "strz" else "bytes"
+            shown = "text" if spec.encoding or spec.meaning == "counter-value" else "bytes"
         return Field(
             name, spec.spelling, shown, start, stop - start, value, self._meaning(spec, value), (), "", self._data
         )

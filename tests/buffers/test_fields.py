@@ -1,0 +1,123 @@
+"""Fields beside their bytes: every leaf's bytes encode its value, and names, spellings and meanings are the specification's."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+
+from analyzer.buffers import BufferKind, Field, StubKind, map_fields
+from tests.buffers.strategies import any_buffer
+from tests.buffers.test_vectors import BUFFERS, STUBS, VECTORS, data_of, kind_of
+from tests.build.buffers import Block, perf_data
+
+NUMBER = {"u1": (1, False), "u2": (2, False), "u4": (4, False), "u8": (8, False), "s4": (4, True), "s8": (8, True)}
+
+
+def encodes(leaf: Field, orders: tuple[str, ...] = ("little", "big")) -> bool:
+    """Whether the bytes of a leaf say its value, in one of the byte orders."""
+    raw, value = leaf.raw, leaf.value
+    if isinstance(value, int):
+        signed = leaf.type in NUMBER and NUMBER[leaf.type][1]
+        return any(int.from_bytes(raw, order, signed=signed) == value for order in orders)  # type: ignore[arg-type]
+    assert isinstance(value, str)
+    if leaf.type.endswith((".guid", ".uuid")):
+        return UUID(value) in (UUID(bytes_le=raw), UUID(bytes=raw))
+    if leaf.type == "bytes":
+        return raw.hex() == value
+    whole = raw[: len(raw) & ~1]  # an odd byte at the end is no part of UTF-16 text
+    texts = [whole.decode(codec, "backslashreplace") for codec in ("utf-16-le", "utf-16-be")]
+    return any(text.partition("\0")[0] == value for text in (*texts, raw.decode("latin-1")))
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_the_bytes_of_each_leaf_encode_its_value(name: str) -> None:
+    mapped = map_fields(kind_of(name), data_of(name))
+    assert mapped.problem is None
+    assert mapped.root.raw == data_of(name)[: mapped.root.length]
+    assert all(encodes(leaf, ("little",)) for leaf in mapped.root.leaves())
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_the_leaves_of_a_stub_cover_it(name: str) -> None:
+    vector = VECTORS[name]
+    kind = StubKind("perflib-v2", vector["opnum"], vector["direction"], vector["transfer_syntax"] == "ndr64")
+    mapped = map_fields(kind, data_of(name))
+    assert mapped.problem is None
+    at = 0
+    for leaf in mapped.root.leaves():
+        assert leaf.start == at
+        assert encodes(leaf, ("little",))
+        at = leaf.stop
+    assert at == len(data_of(name))
+
+
+@settings(deadline=None, max_examples=60)
+@given(any_buffer())
+def test_leaves_of_random_buffers_encode_their_values(made: tuple[BufferKind, bytes]) -> None:
+    kind, data = made
+    mapped = map_fields(kind, data)
+    assert mapped.problem is None
+    assert all(encodes(leaf) for leaf in mapped.root.leaves())
+
+
+@pytest.mark.parametrize("name", [name for name in BUFFERS if kind_of(name) in ("perf-data", "winperf", "identifiers")])
+def test_every_byte_belongs_to_a_leaf(name: str) -> None:
+    covered = bytearray(len(data_of(name)))
+    for leaf in map_fields(kind_of(name), data_of(name)).root.leaves():
+        covered[leaf.start : leaf.stop] = b"\1" * leaf.length
+    missing = [at for at, byte in enumerate(covered) if not byte]
+    # The 4 bytes before PerfTime and the like are alignment and are leaves as well.
+    assert not missing, missing
+
+
+def find(root: Field, path: str) -> Field:
+    for name in path.split("/"):
+        root = next(child for child in root.children if child.name == name)
+    return root
+
+
+def test_names_spellings_and_meanings_are_shown() -> None:
+    data = perf_data([Block(0, status=0x1069), Block(1, values=((b"\x07\0\0\0",),))])
+    root = map_fields(
+        "perf-data", data, status_name={0x1069: "ERROR_WMI_INSTANCE_NOT_FOUND", 0: "ERROR_SUCCESS"}.get
+    ).root  # type: ignore[arg-type]
+    clock = find(root, "perf_time_100ns")
+    assert (clock.spelling, clock.start, clock.length, clock.meaning) == (
+        "PerfTime100NSec",
+        16,
+        8,
+        "2024-03-05T12:34:56.789000000Z",
+    )
+    assert find(root, "system_time").meaning == "2024-03-05T12:34:56.789Z"
+    assert find(root, "blocks[0]/status").meaning == "ERROR_WMI_INSTANCE_NOT_FOUND"
+    assert find(root, "blocks[1]/block_type").meaning == "PERF_SINGLE_COUNTER"
+    value = find(root, "blocks[1]/body/data/value")
+    assert (value.start, value.value, value.raw) == (88, 7, b"\x07\0\0\0")
+    assert find(root, "blocks[1]").doc_ref == "MS-PCQ revision 13.0 section 2.2.4.8"
+
+
+def test_values_tables_flags_and_special_numbers_are_named() -> None:
+    root = map_fields("counterset-info", data_of("reg_code01_counterset_struct")).root
+    assert find(root, "counters[1]/counter_type").meaning == "PERF_AVERAGE_TIMER"
+    assert find(root, "counters[7]/attributes").meaning == "PERF_ATTRIB_BY_REFERENCE | PERF_ATTRIB_DISPLAY_AS_HEX"
+    assert find(root, "counters[0]/base_counter_id").meaning == "none"
+    assert find(root, "counters[7]/default_scale").value == -10
+
+
+def test_a_buffer_can_be_shown_in_its_stub() -> None:
+    name = "ndr20_op1_resp"
+    stub = map_fields(StubKind("perflib-v2", 1, "response"), data_of(name)).root
+    array = find(stub, "lp_data/data")
+    inner = map_fields("counter-info", array.raw).root.shifted(array.start)
+    for leaf in inner.leaves():
+        assert leaf.raw == data_of(name)[leaf.start : leaf.stop]
+
+
+def test_damage_leaves_the_fields_before_it() -> None:
+    data = perf_data([Block(1, values=((b"\x07\0\0\0",),)), Block(0)])
+    mapped = map_fields("perf-data", data[:-6])
+    assert str(mapped.problem) == "blocks[1].size at byte 88: 4 bytes wanted, 2 left"
+    assert find(mapped.root, "blocks[0]/body/data/value").value == 7
+    assert [child.name for child in find(mapped.root, "blocks[1]").children] == ["status", "block_type"]

@@ -1,0 +1,104 @@
+"""The descriptions themselves: complete in their references, and compiled into exactly what is committed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.buffers._compiled import enum_names, spec_texts
+
+KSY = Path(__file__).parents[2] / "ksy"
+# In MS-PCQ 2.2.4.2 there are 34 counter types; winperf.h has a few more.
+NUM_PCQ_TYPES = 34
+REVISION = ("revision ", "winperf.h (Windows SDK ", "Windows SDK ", "DCE 1.1 RPC (C706)")
+
+
+def all_types(node: Any, path: str) -> Iterator[tuple[str, Any]]:
+    yield path, node
+    for name, inner in node.get("types", {}).items():
+        yield from all_types(inner, f"{path}.{name}")
+
+
+TYPES = {path: node for name, spec in spec_texts().items() for path, node in all_types(spec, name)}
+SHARED = {"ms_dtyp", "ndr", "ms_pcq"}
+
+
+def test_the_descriptions_at_run_time_are_those_in_the_folder() -> None:
+    assert set(spec_texts()) == {path.stem for path in KSY.glob("*.ksy")}
+
+
+@pytest.mark.parametrize("path", TYPES)
+def test_a_type_says_what_it_is_and_which_section_says_so(path: str) -> None:
+    node = TYPES[path]
+    assert node["doc"].strip()
+    assert any(mark in node["doc-ref"] for mark in REVISION)
+    if "." in path:
+        assert node["-orig-id"]
+    if "revision" in node["doc-ref"]:
+        assert "section" in node["doc-ref"]
+
+
+@pytest.mark.parametrize("path", TYPES)
+def test_a_field_has_the_spelling_of_its_specification(path: str) -> None:
+    node = TYPES[path]
+    fields = [(field["id"], field) for field in node.get("seq", ())] + list(node.get("instances", {}).items())
+    assert fields or path in SHARED
+    for name, field in fields:
+        assert field.get("-orig-id"), name
+
+
+def test_every_value_of_every_table_has_its_spelling() -> None:
+    for path, node in TYPES.items():
+        for name, table in node.get("enums", {}).items():
+            plain = path.endswith("systemtime")  # [MS-DTYP] has no symbols for weekdays
+            assert plain or all(entry["-orig-id"] for entry in table.values()), (path, name)
+
+
+def test_the_value_tables_of_the_protocol_are_complete() -> None:
+    types = TYPES["ms_pcq"]["enums"]["counter_type"].values()
+    assert len([entry for entry in types if "winperf.h only" not in entry["doc"]]) == NUM_PCQ_TYPES
+    assert set(enum_names("ms_pcq::attribute")) == {1, 2, 4, 8, 16}
+    assert set(enum_names("ms_pcq::instance_type")) == {0, 2, 4, 6, 0xC, 0x16}
+    assert set(enum_names("ms_pcq::aggregate_func")) == {0, 1, 2, 3, 4}
+    assert set(enum_names("ms_pcq::request_code")) == set(range(1, 11))
+    assert set(enum_names("ms_pcq::block_type")) == {0, 1, 2, 4, 6}
+    assert set(enum_names("ms_pcq::detail_level")) == {100, 200, 300, 400}
+
+
+def test_the_stubs_of_every_method_are_described() -> None:
+    for name, opnums in (("ms_pcq_stubs", set(range(8))), ("ms_rrp_stubs", {3, 5, 10, 16, 17, 29, 32, 33, 34})):
+        for field in spec_texts()[name]["seq"]:
+            assert {int(opnum) for opnum in field["type"]["cases"]} == opnums
+
+
+def test_the_compiler_is_locked_and_comes_from_nowhere_in_particular() -> None:
+    lock = (KSY / "package-lock.json").read_text("utf-8")
+    assert '"kaitai-struct-compiler": "0.11.0"' in lock
+    assert '"resolved"' not in lock
+
+
+@pytest.mark.skipif(
+    shutil.which("npm") is None, reason="npm is not installed: the .ksy files are not compiled again and compared"
+)
+def test_the_committed_parsers_are_what_the_compiler_writes() -> None:
+    ran = subprocess.run([sys.executable, KSY / "compile.py", "--check"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_without_node_one_sentence_is_said() -> None:
+    ran = subprocess.run(
+        [sys.executable, KSY / "compile.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PATH": "/nowhere"},
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.count("\n") == 1
+    assert "node and npm are needed" in ran.stderr
