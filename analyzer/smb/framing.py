@@ -134,6 +134,14 @@ class Framing:
         self._lost: Lost | None = None
 
     def feed(self, data: TracedBytes) -> Iterator[Message | NetbiosNames | Lost | Problem]:
+        if not self._seeking and self._total is None and not len(self._held):
+            # Most chunks are one message; the long way would do the same.
+            head = data.data[: HEADER_LEN + 4]
+            if head[HEADER_LEN:] in MAGICS and head[0] == SESSION_MESSAGE:
+                length = int.from_bytes(head[1:HEADER_LEN], "big")
+                if length == len(data) - HEADER_LEN:
+                    yield Message(((0, data[HEADER_LEN:]),), length)
+                    return
         self._held.append(data)
         while True:
             if self._seeking:

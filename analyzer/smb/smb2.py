@@ -7,6 +7,7 @@ that were set up before the capture began are made up as they are met, with what
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
@@ -125,28 +126,20 @@ class Request:
     setup: Setup | None = None
 
 
+# ProtocolId, StructureSize, CreditCharge, Status, Command, Credits, Flags, NextCommand, MessageId, then AsyncId or Reserved
+# and TreeId, SessionId, Signature ([MS-SMB2] 2.2.1). Every message passes here, so it is read in one step.
+_HEADER = struct.Struct("<4xH2xIH2xIIQIIQ16x")
+
+
 def read_header(data: bytes) -> Header:
-    cur = Cursor(data)
-    cur.skip("header.protocol_id", 4)
-    size = cur.u16("header.structure_size")
+    if len(data) < HEADER_LEN:
+        raise TruncatedError(f"{HEADER_LEN} bytes wanted, {len(data)} there", field="header", start=0, stop=len(data))
+    size, status, command, flags, next_command, message_id, low, high, session_id = _HEADER.unpack_from(data)
     if size != HEADER_LEN:
         raise MalformedError(f"{size} is not {HEADER_LEN}", field="header.structure_size", start=4, stop=6)
-    cur.skip("header.credit_charge", 2)
-    status = cur.u32("header.status")
-    command = cur.u16("header.command")
-    cur.skip("header.credits", 2)
-    flags = cur.u32("header.flags")
-    next_command = cur.u32("header.next_command")
-    message_id = cur.u64("header.message_id")
-    async_id = tree_id = None
     if flags & FLAG_ASYNC:
-        async_id = cur.u64("header.async_id")
-    else:
-        cur.skip("header.reserved", 4)
-        tree_id = cur.u32("header.tree_id")
-    session_id = cur.u64("header.session_id")
-    cur.skip("header.signature", 16)
-    return Header(status, command, flags, next_command, message_id, async_id, tree_id, session_id)
+        return Header(status, command, flags, next_command, message_id, high << 32 | low, None, session_id)
+    return Header(status, command, flags, next_command, message_id, None, high, session_id)
 
 
 class Smb2Reader:
@@ -233,7 +226,7 @@ class Smb2Reader:
     def _compound(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         at, chain = 0, Chain()
         while at < message.length:
-            part = message.part(at, message.length)
+            part = message.part(at, message.length) if at else message
             step = 0
             try:
                 header = read_header(part.head.data)
@@ -244,8 +237,6 @@ class Smb2Reader:
                             f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
                         )
                     part = message.part(at, at + step)
-                elif at == 0:
-                    part = message
                 yield from self._single(direction, header, part, shell, chain)
             except DecodeError as error:
                 if part.whole or not isinstance(error, TruncatedError):
