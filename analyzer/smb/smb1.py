@@ -543,7 +543,7 @@ def _text(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: boo
     while end + 1 < len(rest) and rest[end : end + 2] != b"\0\0":
         end += 2
     cur.pos = min(cur.pos + end + 2, cur.stop)
-    return rest[:end].decode("utf-16-le", "surrogatepass")
+    return rest[:end].decode("utf-16-le", "replace")
 
 
 def _open(session: Session, fid: int) -> Generator[Event, None, Open]:

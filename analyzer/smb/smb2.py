@@ -204,7 +204,8 @@ class Smb2Reader:
         yield from session.close_all()
         yield from report(session)
         if session.wrong_signatures:
-            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} messages with a wrong signature"
+            many = "message" if session.wrong_signatures == 1 else "messages"
+            text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
             yield Problem("note", "smb", session.wrong_signature_frames, text)
         known = self._link.world.sessions.get(session.session_id, [])
         if session in known:
@@ -338,7 +339,7 @@ class Smb2Reader:
     # Responses
 
     def _response(self, header: Header, part: Message, shell: Shell) -> Iterator[Event]:
-        if header.status == STATUS_PENDING and header.flags & FLAG_ASYNC:
+        if header.status == STATUS_PENDING:
             return
         request = self._pending.pop(header.message_id, None)
         command, status, data = header.command, header.status, part.head.data
@@ -704,5 +705,5 @@ def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:
 
 
 def _text(data: bytes, start: int, length: int) -> str:
-    cur = Cursor(data, min(start, len(data)))
-    return cur.utf16("name", length)
+    raw = Cursor(data, min(start, len(data))).take("name", length)
+    return raw[: len(raw) & ~1].decode("utf-16-le", "replace").partition("\0")[0]

@@ -25,6 +25,7 @@ _ENOUGH = 10
 # search would only find chance.
 _MAX_SEARCHED = 64 * 1024
 _MAX_SEARCHED_OURS = 16 * 1024 * 1024
+_MAX_ITEMS = 256
 # PDU types that only a client sends: request, bind, alter_context, auth3, cancel, orphaned (C706 section 12.6.4).
 _CLIENT_PTYPES = frozenset((0, 11, 14, 16, 18, 19))
 
@@ -38,7 +39,7 @@ class _Undecided:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.items: list[StreamChunk] = []
+        self.items: list[StreamChunk | Gap] = []
         ours = bool({connection.a.port, connection.b.port} & (SMB_PORTS | {RPC_PORT}))
         self._patient = not connection.initiator_known or ours
         self._left = _MAX_SEARCHED_OURS if ours else _MAX_SEARCHED
@@ -53,7 +54,8 @@ class _Undecided:
         if isinstance(item, Gap):
             self._patient = True
             self._drop(way, 0)
-            return None
+            self.items.append(item)
+            return None if len(self.items) < _MAX_ITEMS else "other"
         start = len(self._runs[way])
         self.items.append(item)
         run = self._runs[way] = self._runs[way] + item.data.data
@@ -73,10 +75,10 @@ class _Undecided:
 
     def _drop(self, way: Direction, keep: int) -> None:
         """Forgets the chunks of a direction but for the last ones, which hold at least `keep` bytes where there are any."""
-        kept: list[StreamChunk] = []
+        kept: list[StreamChunk | Gap] = []
         size = 0
         for item in reversed(self.items):
-            if item.direction != way:
+            if item.direction != way or isinstance(item, Gap):
                 kept.append(item)
             elif size < keep:
                 kept.append(item)

@@ -106,7 +106,7 @@ def tree_response(share_type: int = 2) -> bytes:
 
 
 def create_request(name: str) -> bytes:
-    raw = name.encode("utf-16-le")
+    raw = name.encode("utf-16-le", "surrogatepass")
     return struct.pack("<HBBIQQIIIIIHHII", 57, 0, 0, 2, 0, 0, 3, 0, 3, 1, 0, 120, len(raw), 0, 0) + (raw or b"\0")
 
 
@@ -284,6 +284,7 @@ class Talk:
 
     def begin(self, tokens: Sequence[bytes] = (b"", b"", b""), *, binding: bool = False) -> Talk:
         """Negotiation and session setup of two legs."""
+        self.preauth = bytes(64)
         self.answer(self.ask_hashed(NEGOTIATE, negotiate_request(), session=0), NEGOTIATE, self._answer(), session=0)
         self._hashed()
         first = 0 if not binding else self.session

@@ -31,6 +31,7 @@ from tests.build.smb import (
     READ,
     SESSION_ID,
     SESSION_KEY,
+    SETUP,
     TREE_DISCONNECT,
     WRITE,
     Talk,
@@ -45,6 +46,8 @@ from tests.build.smb import (
     pdu,
     read_request,
     read_response,
+    setup_request,
+    setup_response,
     smb2,
     stream,
     with_hole,
@@ -296,7 +299,7 @@ def test_a_wrong_signature_is_noted_and_the_data_still_read() -> None:
     assert [item.smb and item.smb.signature_ok for item in only(out, ChannelData)] == [False, True]
     (problem,) = only(out, Problem)
     assert problem.kind == "note"
-    assert "1 messages with a wrong signature" in problem.text
+    assert "1 message with a wrong signature" in problem.text
 
 
 def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> None:
@@ -314,6 +317,34 @@ def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> Non
     session = session_of(out)
     assert (session.signed_messages, session.verified_messages) == (4, 4)
     assert (session.encrypted_messages, session.opened_messages) == (2, 2)
+
+
+def test_renewing_a_session_keeps_its_keys() -> None:
+    """[MS-SMB2] 3.3.5.5.3: a SESSION_SETUP on a valid session authenticates anew, the session's keys stay."""
+    first, second = (auth.ntlm_handshake("perfmon", "LAB", "secret", seed=seed) for seed in (1, 2))
+    talk = Talk(cipher=GCM_128, session_key=first.session_key)
+    talk.begin((first.negotiate, first.challenge, first.authenticate)).tree().open()
+    talk.sealing = True
+    for token, reply, status in ((second.negotiate, second.challenge, 0xC0000016), (second.authenticate, b"", 0)):
+        talk.answer(talk.ask(SETUP, setup_request(token)), SETUP, setup_response(reply), status=status)
+    talk.transceive(ASK, SAY)
+    out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert session_of(out).encrypted_messages == session_of(out).opened_messages == 6
+
+
+def test_a_new_session_with_an_old_number_is_another() -> None:
+    talk = Talk().begin().tree().open().write(ASK)
+    talk.begin().tree().open().write(SAY)
+    out = run(stream(talk.sent))
+    assert said(out) == [(0, True, ASK), (1, True, SAY)]
+    assert [session.number for session in only(out, SmbSession)] == [0, 1]
+
+
+def test_names_that_are_not_text_do_not_leave_as_half_characters() -> None:
+    talk = Talk().begin().tree("\\\\FILES\\IPC$").open("\ud800winreg")
+    (pipe,) = session_of(run(stream(talk.sent))).pipes
+    assert pipe.encode().decode() == pipe
 
 
 def test_a_compressed_message_is_opened() -> None:

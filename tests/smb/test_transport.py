@@ -75,6 +75,16 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
     assert "passed over" in problem.text
 
 
+def test_a_gap_before_the_first_bytes_is_told() -> None:
+    whole = stream(Talk().begin().tree().open().transceive(ASK, SAY).sent)
+    first = next(event for event in whole if isinstance(event, StreamChunk) and event.direction == 1)
+    events: list[Event] = [Gap(first.connection, 1, 0, len(first.data), (1,), "not captured")]
+    out = run(events + [event for event in whole if event is not first])
+    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert [problem.kind for problem in only(out, Problem)] == ["gap"]
+    assert session_of(out).dialect is None
+
+
 def test_the_search_in_other_traffic_ends() -> None:
     connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 8080), False)
     out = run(stream([(0, b"x" * 1000)] * 500, connection, closed=False))
