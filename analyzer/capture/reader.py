@@ -34,9 +34,9 @@ Source = str | Path | BinaryIO
 STANDARD_INPUT = "-"
 # Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
 BLOCK_BYTES = 4 * 1024 * 1024
-# What all files of a merge hold together; each gets its share, but no less than a largest frame.
+# What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
-FEWEST_BLOCK_BYTES = 512 * 1024
+FEWEST_BLOCK_BYTES = 64 * 1024
 _HEAD_BYTES = 512
 _GLOB_CHARACTERS = "*?["
 
@@ -255,8 +255,8 @@ class CaptureReader:
             # A file joins when its first frame may be among the next to give out.
             if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
                 file = waiting.popleft()
-                active.append(_Part(file, file.items(self._block_bytes, names, fast=self._fast)))
-                share = min(self._block_bytes, max(MERGE_BYTES // len(active), FEWEST_BLOCK_BYTES))
+                share = min(self._block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
+                active.append(_Part(file, file.items(share, names, fast=self._fast)))
                 for part in active:
                     part.file.set_block_bytes(share)
             elif not active:

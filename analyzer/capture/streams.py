@@ -10,6 +10,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable
+from errno import EMFILE
 from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -304,5 +305,10 @@ def _unreadable(name: str, error: OSError) -> InputError:
         return InputError(
             f"{name}: you may not read this file.",
             hint="Captures are often written by root: copy it or change its owner.",
+        )
+    if error.errno == EMFILE:
+        return InputError(
+            f"{name}: too many files overlap in time to be open at once.",
+            hint="Merge them beforehand (mergecap), or raise the limit (ulimit -n).",
         )
     return InputError(f"{name}: {error.strerror or error}.")

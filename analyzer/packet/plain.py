@@ -294,20 +294,32 @@ class PlainRoad:
         if at + 4 > len(packet.data):
             return
         port = u16(packet.data, at + 2)
-        if port == VXLAN_PORT:
-            # RFC 7348 section 5: flags, of which only I (a network identifier is given) is defined.
-            if u8(packet.data, at + UDP_LEN) & 0x08:
-                yield from self._nested(packet, "ethernet", at + UDP_LEN + 8)
-        elif port == GENEVE_PORT:
-            first = u8(packet.data, at + UDP_LEN)
-            protocol = u16(packet.data, at + UDP_LEN + 2)
-            at += UDP_LEN + 8 + (first & 0x3F) * 4
-            if first >> 6 == 0:
-                deeper = self._deeper(packet)
-                if deeper is None:
-                    yield Lost("limit", None, packet.frame)
-                    return
-                yield from self._network(deeper, protocol, at)
+        if port not in TUNNEL_PORTS:
+            return
+        try:
+            yield from self._vxlan(packet, at + UDP_LEN) if port == VXLAN_PORT else self._geneve(packet, at + UDP_LEN)
+        except _MalformedHeaderError:
+            # Any program may have been given this port: what does not read as a tunnel is none.
+            return
+        except TruncatedError:
+            if packet.stop > len(packet.data):
+                raise
+
+    def _vxlan(self, packet: _Packet, at: int) -> Iterator[Item]:
+        # RFC 7348 section 5: of the flags only I is defined, a network identifier is given; the last byte is zero.
+        if u8(packet.data, at) & 0x08 and u8(packet.data, at + 7) == 0:
+            yield from self._nested(packet, "ethernet", at + 8)
+
+    def _geneve(self, packet: _Packet, at: int) -> Iterator[Item]:
+        # RFC 8926 section 3.4: version 0 and the length of the options, flags, what is inside, a network identifier.
+        first, protocol = u8(packet.data, at), u16(packet.data, at + 2)
+        if first >> 6 or u8(packet.data, at + 7):
+            return
+        deeper = self._deeper(packet)
+        if deeper is None:
+            yield Lost("limit", None, packet.frame)
+            return
+        yield from self._network(deeper, protocol, at + 8 + (first & 0x3F) * 4)
 
     def _gre(self, packet: _Packet, at: int) -> Iterator[Item]:
         data = packet.data

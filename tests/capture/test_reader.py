@@ -135,3 +135,12 @@ def test_times_of_an_untimed_capture_are_kept_in_order():
     times = [frame.time_ns for frame in read(BytesIO(file.data))[0]]
     assert times == [0, 7000, 7000]
     assert all(first <= second for first, second in pairwise(times))
+
+
+def test_many_files_at_the_same_time_share_the_memory_of_one(tmp_path):
+    frames = frames_of(6000, size=1400)
+    for number in range(60):
+        (tmp_path / f"{number:02}.pcap").write_bytes(pcap(frames[number::60]))
+    reader = CaptureReader([str(tmp_path / "*.pcap")])
+    blocks = list(reader)
+    assert [time for block in blocks for time in block.times_ns.tolist()] == [time for time, _ in frames]

@@ -267,3 +267,19 @@ def test_what_is_not_tcp_is_dropped_without_a_word():
         ethernet(bytes(50), 0x88CC),
     ]
     assert both(block(frames * 5)) == ([], [])
+
+
+def test_other_programs_on_a_tunnels_port_are_no_problem():
+    frames = [
+        ethernet(ipv4(udp(bytes([first]) + b"an answer from a name server", dport=port), protocol=17))
+        for first in range(256)
+        for port in (4789, 6081)
+    ]
+    frames += [ethernet(ipv4(udp(b"\x08\0\0", dport=4789), protocol=17)), ethernet(ipv4(b"\x12\xb5", protocol=17))]
+    assert both(block(frames)) == ([], [])
+
+
+def test_a_tunnelled_header_that_was_cut_is_a_problem():
+    frame = ethernet(TUNNELS["vxlan"])
+    _, problems = both(block([(frame[:100], len(frame))] * 20))
+    assert [problem.kind for problem in problems] == ["truncated"]
