@@ -49,8 +49,9 @@ def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
 def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
     size, count = unpack_from("<II", data, start)
     after = start + size
-    extra: int = -after % 8
-    if not extra or size < 8 or after > stop:
+    # Rounded up to 8 from the start of the array, or of the buffer: 4 bytes in either case.
+    extra = 4
+    if (size % 8 == 0 and after % 8 == 0) or size < 8 or after > stop:
         return 0
     as_said = _left_over(data, after, stop, kind, count)
     if as_said == 0:

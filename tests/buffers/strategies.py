@@ -47,7 +47,7 @@ def blocks(draw: st.DrawFn) -> Block:
 
 @st.composite
 def perf_datas(draw: st.DrawFn) -> tuple[list[Block], bytes]:
-    """Where no block's ids end off an 8-byte boundary by an earlier block's doing, so that each reading stays the builder's."""
+    """Blocks, and the buffer that holds them."""
     made = draw(st.lists(blocks(), max_size=5))
     return made, perf_data(made)
 
