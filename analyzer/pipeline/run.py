@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
@@ -102,6 +104,27 @@ def analyze(
         name_tables=winperf.names,
         secrets_given=bool(keyring),
     )
+
+
+def sources_of(names: Sequence[str]) -> list[Source]:
+    """File arguments of a command as sources: `-` is standard input."""
+    return [sys.stdin.buffer if name == "-" else name for name in names]
+
+
+def smb_session_keys(sources: Sequence[Source], keyring: Keyring, *, engine: Engine = "own") -> dict[int, bytes]:
+    """The session key of every SMB2 session whose handshake the keyring opens, by session id."""
+    segments, _ = _own_segments(sources, None) if engine == "own" else _tshark_segments(sources)
+    found: dict[int, bytes] = {}
+    reassembler, transport = Reassembler(), Transport(keyring, key_log=found.setdefault)
+    for item in segments:
+        for event in reassembler.feed(item) if isinstance(item, Segment) else ():
+            for higher in transport.feed(event):
+                if isinstance(higher, NotOurs):
+                    reassembler.ignore(higher.connection)
+    for event in reassembler.finish():
+        deque(transport.feed(event), maxlen=0)
+    deque(transport.finish(), maxlen=0)
+    return found
 
 
 class _Collector:

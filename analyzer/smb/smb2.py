@@ -566,6 +566,8 @@ class Smb2Reader:
         if session.handshake is None:
             session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
         key = setup.handshake.session_key
+        if key is not None and link.world.key_log is not None and not setup.binding:
+            link.world.key_log(session_id, key)
         if key is None and not setup.binding:
             given = (keys.session_key for keys in link.world.keyring.smb_keys_for(session_id))
             key = next((value for value in given if value is not None), None)

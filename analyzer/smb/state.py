@@ -5,7 +5,7 @@ Sessions outlive messages and may span connections (multichannel); a `World` hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Literal
@@ -83,11 +83,16 @@ class Tally:
         return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
 
 
+# Told (session id, session key); for `keys`, which prints them, and for nothing else.
+KeyLog = Callable[[int, bytes], object]
+
+
 @dataclass(slots=True)
 class World:
     """Numbers and sessions that the connections of a capture share."""
 
     keyring: Keyring
+    key_log: KeyLog | None = None
     channel_numbers: Iterator[int] = field(default_factory=count)
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from analyzer.core.events import Event
 from analyzer.smb.connection import SmbConnection
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs
 from analyzer.smb.framing import HEADER_LEN, KEEPALIVE, MAGICS, POSITIVE_RESPONSE, SESSION_REQUEST, find_header
-from analyzer.smb.state import World, looks_like_dcerpc
+from analyzer.smb.state import KeyLog, World, looks_like_dcerpc
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
 
 SMB_PORTS = frozenset((445, 139))
@@ -137,8 +137,9 @@ _IGNORED = _Ignored()
 class Transport:
     """Finds out what each connection carries, and reads it: `feed` takes events, `finish` ends the capture."""
 
-    def __init__(self, keyring: Keyring) -> None:
-        self._world = World(keyring)
+    def __init__(self, keyring: Keyring, *, key_log: KeyLog | None = None) -> None:
+        """`key_log` is told the id and key of every SMB2 session whose handshake was opened."""
+        self._world = World(keyring, key_log)
         self._connections: dict[int, _Undecided | SmbConnection | _RpcConnection | _Ignored] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:

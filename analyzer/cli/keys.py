@@ -1,0 +1,108 @@
+"""`pcq keys`: what an analyst otherwise scripts by hand. The only command that prints secrets, and it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.options import (
+    Engine,
+    EngineName,
+    Files,
+    Keytab,
+    NtHash,
+    Password,
+    Secrets,
+    SmbSessionKey,
+    User,
+    asked_password,
+    keyring_of,
+)
+from analyzer.core.errors import InputError
+
+WARNING = "warning: what follows is as good as the password; keep it off screens and out of logs that others read"
+
+app = typer.Typer(
+    help="Keys in the formats of other tools. Prints secrets: this command only.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+KeytabOutput = Annotated[
+    Path | None, typer.Option("--keytab-output", help="Write the NT hashes as a keytab for Wireshark.")
+]
+
+
+@app.command("nt-hash")
+def nt_hash_of(
+    password: Annotated[str, typer.Option("--password", help="The password; - asks for it.")] = "-",
+) -> None:
+    """The NT hash of a password ([MS-NLMP] section 3.3.1), for --nt-hash and other tools."""
+    from analyzer.auth.keys import nt_hash
+
+    given = asked_password(None) if password == "-" else password
+    typer.echo(WARNING, err=True)
+    typer.echo(nt_hash(given).hex())
+
+
+@app.command("wireshark")
+def wireshark(
+    files: Files,
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    keytab_output: KeytabOutput = None,
+) -> None:
+    """The SMB session keys of a capture as lines of Wireshark's smb2_seskey_list, so that it opens the same capture.
+
+    RPC sealed by NTLM is opened by Wireshark with NT hashes from a keytab: --keytab-output writes one from the users given.
+    """
+    from analyzer.auth.keys import ntlm_keytab, seskey_line
+    from analyzer.pipeline.run import smb_session_keys, sources_of
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    found = smb_session_keys(sources_of(files), keyring, engine=engine.value)
+    typer.echo(WARNING, err=True)
+    for session_id, key in found.items():
+        typer.echo(seskey_line(session_id, key))
+    if not found:
+        typer.echo("no SMB2 session of this capture could be opened with the keys given", err=True)
+    if keytab_output is not None:
+        _write(keytab_output, ntlm_keytab(keyring))
+
+
+@app.command("keytab")
+def keytab_of(
+    principal: Annotated[str, typer.Argument(help="service/host@REALM or user@REALM.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The keytab to write.")],
+    password: Annotated[str, typer.Option("--password", help="Its password; - asks for it.")] = "-",
+    etype: Annotated[
+        list[int] | None, typer.Option("--etype", help="Encryption types (all: 20, 19, 18, 17, 23).")
+    ] = None,
+    kvno: Annotated[int, typer.Option("--kvno", min=0, max=0xFFFFFFFF, help="Key version number.")] = 1,
+    salt: Annotated[str | None, typer.Option("--salt", help="The salt, where it is not the principal's own.")] = None,
+) -> None:
+    """A keytab from a password, salted by the principal (RFC 4120 section 4)."""
+    from analyzer.auth.keys import DEFAULT_ETYPES, keys_from_password, split_principal, write_keytab
+
+    name, realm = split_principal(principal)
+    unknown = [number for number in etype or () if number not in DEFAULT_ETYPES]
+    if unknown:
+        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(map(str, DEFAULT_ETYPES))}", param_hint="--etype")
+    given = asked_password(principal) if password == "-" else password
+    keys = keys_from_password(name, realm, given, etypes=etype or DEFAULT_ETYPES, kvno=kvno, salt=salt)
+    typer.echo(WARNING.replace("what follows", str(output)), err=True)
+    _write(output, write_keytab(keys))
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,97 @@
+"""Options that several commands share, and the keyring they amount to."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from analyzer.auth.keyring import Keyring
+
+PASSWORD_VARIABLE = "PCQ_PASSWORD"
+
+
+class Format(StrEnum):
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+
+
+class EngineName(StrEnum):
+    own = "own"
+    tshark = "tshark"
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; also compressed), globs, or - for standard input."),
+]
+Secrets = Annotated[
+    list[Path] | None, typer.Option("--secrets", help="TOML or JSON with users, keytabs and SMB session keys.")
+]
+User = Annotated[
+    str | None,
+    typer.Option("--user", help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given."),
+]
+Password = Annotated[
+    list[str] | None,
+    typer.Option("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
+]
+NtHash = Annotated[list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits.")]
+Keytab = Annotated[list[Path] | None, typer.Option("--keytab", help="A Kerberos keytab.")]
+SmbSessionKey = Annotated[
+    list[str] | None,
+    typer.Option("--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list."),
+]
+Engine = Annotated[
+    EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
+]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
+Interface = Annotated[
+    str | None, typer.Option("--interface", help="Only calls of this interface (PerflibV2, winreg, a UUID).")
+]
+
+
+def keyring_of(
+    secrets: list[Path] | None,
+    user: str | None,
+    passwords: list[str] | None,
+    nt_hashes: list[str] | None,
+    keytabs: list[Path] | None,
+    smb_session_keys: list[str] | None,
+) -> Keyring:
+    """Every key the user gave, from files, options, the environment and the prompt."""
+    from analyzer.auth.keyring import Keyring
+
+    keyring = Keyring()
+    for path in secrets or ():
+        keyring = keyring.merged(Keyring.load(path))
+    given = [asked_password(user) if password == "-" else password for password in passwords or ()]
+    if (from_environment := os.environ.get(PASSWORD_VARIABLE)) is not None:
+        given.append(from_environment)
+    return keyring.merged(
+        Keyring.build(
+            passwords=[(user, password) if user else password for password in given],
+            nt_hashes=[(user, value) if user else value for value in nt_hashes or ()],
+            keytabs=keytabs or (),
+            smb_session_keys=smb_session_keys or (),
+        )
+    )
+
+
+def asked_password(user: str | None) -> str:
+    """A password from the terminal, or the first line of standard input where that is no terminal."""
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        return getpass(f"Password{f' of {user}' if user else ''}: ")
+    return sys.stdin.readline().rstrip("\r\n")
