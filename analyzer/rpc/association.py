@@ -562,6 +562,9 @@ class Association:
     def _tell(self, call: _Call, why: str) -> Iterator[Event]:
         """The exchange as far as it got; `why` it has no answer."""
         request, response = call.request, call.response
+        if call.presentation is None or call.presentation.transfer is None:
+            # Where the capture swapped frames, the answer to the bind may have been read after the request.
+            call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation = call.presentation
         state: ExchangeState = "complete"
         reasons: list[str] = []

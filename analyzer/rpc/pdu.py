@@ -78,6 +78,9 @@ class Header:
 
 _LITTLE = struct.Struct("<BBBB4sHHI")
 _BIG = struct.Struct(">BBBB4sHHI")
+# auth_type, auth_level, auth_pad_length, one reserved byte, auth_context_id.
+_LITTLE_SEC = struct.Struct("<BBBxI")
+_BIG_SEC = struct.Struct(">BBBxI")
 
 
 def read_header(data: bytes, start: int = 0) -> Header:
@@ -147,10 +150,8 @@ def find_sec_trailer(header: Header, data: bytes, body_start: int) -> SecTrailer
             start=10,
             stop=12,
         )
-    cur = Cursor(data, start, order=header.order)
-    auth_type, level, pad = cur.u8("auth_type"), cur.u8("auth_level"), cur.u8("auth_pad_length")
-    cur.skip("auth_reserved", 1)
-    return SecTrailer(auth_type, level, pad, cur.u32("auth_context_id"), start, len(data))
+    auth_type, level, pad, context_id = (_LITTLE_SEC if header.order == "little" else _BIG_SEC).unpack_from(data, start)
+    return SecTrailer(auth_type, level, pad, context_id, start, len(data))
 
 
 @dataclass(frozen=True, slots=True)

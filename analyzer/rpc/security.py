@@ -30,8 +30,8 @@ _MAX_CONTEXTS = 256
 
 
 def _is_first_token(token: bytes) -> bool:
-    """NTLM NEGOTIATE, a bare Kerberos AP-REQ, or an initial GSS-API token (RFC 2743 3.1) with whatever in it."""
-    return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\x60"))
+    """NTLM NEGOTIATE, a bare Kerberos AP-REQ or SPNEGO NegTokenInit, or an initial GSS-API token (RFC 2743 3.1)."""
+    return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class Security:
         self._context: SecurityContext | None = None
         self._lost_before: list[tuple[Sender, int | None]] = []
         self._heard: set[Sender] = set()
+        self._identity: Identity | None = None
         self._sealed = 0
         self._shut = 0
         self._shut_frames: set[int] = set()
@@ -63,7 +64,10 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        return self._handshake.identity
+        """Who authenticated, as far as the tokens tell; it changes with tokens only."""
+        if self._identity is None:
+            self._identity = self._handshake.identity
+        return self._identity
 
     @property
     def opened_by(self) -> str | None:
@@ -73,7 +77,7 @@ class Security:
     @property
     def mechanism(self) -> str:
         """The provider by the name reports use."""
-        if (mechanism := self._handshake.identity.mechanism) is not None:
+        if (mechanism := self.identity.mechanism) is not None:
             return mechanism
         return (
             _MECHANISMS.get(AuthType(self.auth_type), "")
@@ -97,6 +101,7 @@ class Security:
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
             self._heard.add(sender)
+            self._identity = None
             self._handshake.feed(sender, token)
 
     def missed(self, sender: Sender) -> None:
