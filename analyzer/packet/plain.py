@@ -281,7 +281,9 @@ class PlainRoad:
             time_ns=packet.time_ns,
         ):
             if isinstance(item, Problem):
-                yield item
+                # UDP is only put together for the tunnels in it; most of it is none of ours.
+                if key.protocol != UDP:
+                    yield item
                 continue
             whole = _Packet(item, item.data, len(item), packet.frame, packet.time_ns, packet.depth + 1)
             if whole.depth > MAX_DEPTH:
