@@ -98,28 +98,6 @@ def check_overlap(values: Any, length: int) -> None:
         raise MalformedError(f"{wanted} bytes of values in a counter block of {length + 4}")
 
 
-def winperf_notes(compiled: Any) -> list[str]:
-    """What is to be said about a performance data block that can be read all the same."""
-    notes = []
-    objects = getattr(compiled, "objects", ())
-    end = getattr(compiled, "header_length", 0) + sum(getattr(item, "total_byte_length", 0) for item in objects)
-    if objects and hasattr(compiled, "rest") and end > compiled.total_byte_length:
-        notes.append(
-            f"TotalByteLength is {compiled.total_byte_length}, the objects end at byte {end} (Samba leaves out the header)"
-        )
-    for number, item in enumerate(objects):
-        body = getattr(item, "body", None)
-        definitions = [entry for entry in getattr(body, "counters", ()) if hasattr(entry, "counter_offset")]
-        needed = max((entry.counter_offset + entry.counter_size for entry in definitions), default=0)
-        blocks = [getattr(instance, "counter_block", None) for instance in getattr(body, "instances", None) or ()]
-        last = blocks[-1] if blocks else getattr(body, "counter_block", None)
-        if last is not None and getattr(last, "byte_length", needed) < needed:
-            notes.append(
-                f"object {number}: the last counter block says {last.byte_length} bytes and holds values up to byte {needed}"
-            )
-    return notes
-
-
 def reading_of(compiled: Any, reading: Reading) -> Reading:
     """The reading inside `compiled`: an object of winperf.h announces the code page of its names."""
     if type_of(compiled).path == "winperf.object_body":

@@ -18,9 +18,8 @@ from analyzer.buffers.adapt import (
     counter_value,
     lazily_located,
     v1_value,
-    winperf_notes,
 )
-from analyzer.buffers.decode import parse_positions, plan_for
+from analyzer.buffers.decode import notes_on, parse_positions, plan_for
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError
 
@@ -98,7 +97,7 @@ def perf_data_rows(data: bytes) -> PerfData:
         _system_time(clock),
         tuple(rows),
         problem,
-        plan.notes,
+        notes_on(plan, compiled),
     )
 
 
@@ -237,7 +236,7 @@ def winperf_rows(data: bytes) -> WinPerf:
         name,
         tuple(objects),
         problem,
-        tuple(winperf_notes(compiled)),
+        notes_on(plan, compiled),
     )
 
 

@@ -18,9 +18,9 @@ from analyzer.buffers.adapt import (
     lazily_located,
     located,
     plain_value,
-    winperf_notes,
 )
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.buffers.remarks import remarks
 from analyzer.core.errors import DecodeError
 
 BufferKind = Literal[
@@ -119,13 +119,14 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
     try:
         compiled = plan.fresh("plain")
         tree = plain_value(compiled, plan.reading)
-        return BufferDecode(kind, tree, compiled._io.pos(), None, _notes(plan, compiled))
+        return BufferDecode(kind, tree, compiled._io.pos(), None, notes_on(plan, compiled))
     except (*TROUBLE, LazyError):
         return _damaged(plan)
 
 
-def _notes(plan: Plan, compiled: Any) -> tuple[str, ...]:
-    return (*plan.notes, *winperf_notes(compiled)) if plan.kind == "winperf" else plan.notes
+def notes_on(plan: Plan, compiled: Any) -> tuple[str, ...]:
+    """The readings chosen, and the oddities met with them."""
+    return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
 def _damaged(plan: Plan) -> BufferDecode:
@@ -138,7 +139,7 @@ def _damaged(plan: Plan) -> BufferDecode:
         TreeFiller(unfinished).fill(compiled, tree, plan.reading)
     except LazyError as error:
         problem = lazily_located(compiled, error, len(plan.data))
-    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, _notes(plan, compiled))
+    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, notes_on(plan, compiled))
 
 
 def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:

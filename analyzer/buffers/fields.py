@@ -28,7 +28,7 @@ from analyzer.buffers.adapt import (
     scalar_of,
     v1_value,
 )
-from analyzer.buffers.decode import BufferKind, parse_positions, plan_for
+from analyzer.buffers.decode import BufferKind, notes_on, parse_positions, plan_for
 from analyzer.buffers.stubs import Interface, Side, try_stub
 from analyzer.buffers.text import utf16_length
 from analyzer.core.errors import DecodeError
@@ -120,7 +120,7 @@ def map_fields(
     compiled, problem = parse_positions(plan)
     mapper = _Mapper(data, compiled if problem else None, status_name)
     root = mapper.root(kind, compiled, plan.reading)
-    return FieldMap(root, mapper.problem(compiled) or problem, plan.notes)
+    return FieldMap(root, mapper.problem(compiled) or problem, notes_on(plan, compiled))
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:

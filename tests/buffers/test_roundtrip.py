@@ -172,3 +172,38 @@ def test_values_of_four_and_eight_bytes_are_numbers_and_others_text() -> None:
     assert counter_value(b"\1" + bytes(7)) == 1
     assert counter_value("ok".encode("utf-16-le") + bytes(2)) == "ok"
     assert counter_value(b"") == ""
+
+
+def test_sizes_that_disagree_and_bytes_that_nobody_claims_are_remarked_on() -> None:
+    block = Block(4, 0, (), (("a", 1),), ((b"\1\0\0\0",),))
+    data = bytearray(perf_data([block]) + b"tail")
+    data[0:4] = (4096).to_bytes(4, "little")
+    data[64:68] = (8).to_bytes(4, "little")
+    notes = perf_data_rows(bytes(data)).notes
+    assert notes == decode_buffer("perf-data", bytes(data)).notes
+    assert notes == (
+        "block 0: dwTotalSize of the instances is 8, they take 40 bytes",
+        "dwTotalSize is 4096, the blocks end at byte 104",
+        "4 bytes at the end belong to nothing",
+    )
+    wasteful = bytearray(perf_data([Block(1, values=((bytes(8),),)), Block(0)]))
+    wasteful[56:60] = (48).to_bytes(4, "little")
+    assert perf_data_rows(bytes(wasteful)).notes == ("block 0: 16 bytes at its end belong to nothing",)
+
+
+def test_a_well_formed_buffer_gets_no_remarks() -> None:
+    block = Block(6, 0, (1, 2), (("a", 1), ("b", 2)), ((bytes(4), bytes(8)), (bytes(8), bytes(4))))
+    assert perf_data_rows(perf_data([block, Block(0)])).notes == ()
+    assert decode_buffer("name-table", name_table([("2", "System")])).notes == ()
+    item = PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("a", -1, (0, 0), (1,)),))
+    assert winperf_rows(winperf([item])).notes == ()
+
+
+def test_a_total_that_leaves_out_the_header_is_remarked_on_and_nothing_worse() -> None:
+    item = PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("a", -1, (0, 0), (1,)),))
+    data = winperf([item])
+    short = data[:20] + (len(data) - 104).to_bytes(4, "little") + data[24:]
+    read = winperf_rows(short)
+    assert read.problem is None
+    assert read.objects == winperf_rows(data).objects
+    assert "Samba leaves out the header" in read.notes[0]
