@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme import with_sample
+from analyzer.auth.keyring import Keyring
+from analyzer.pipeline.run import analyze
+from tests.readme import CAPTURE, with_sample
 
 ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -67,6 +70,16 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
 
 def test_the_readme_shows_what_the_command_prints() -> None:
     assert with_sample(README) == README, "the output has changed: look at it, then run `python -m tests.readme`"
+
+
+def test_the_secrets_shown_in_the_readme_open_the_sample(tmp_path: Path) -> None:
+    example = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert example is not None
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text(example[1], encoding="utf-8")
+    shutil.copy(ROOT / "captures" / "aes256.keytab", tmp_path)
+    calls = analyze([ROOT / f"{CAPTURE}.pcap"], Keyring.load(secrets)).calls
+    assert {call.state for call in calls} == {"complete"}
 
 
 def test_the_readme_points_only_at_files_that_exist() -> None:
