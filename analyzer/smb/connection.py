@@ -9,6 +9,7 @@ from typing import Literal
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
+from analyzer.core.traced import TracedBytes
 from analyzer.smb.compression import OutputLimitError, decompress_message
 from analyzer.smb.framing import (
     COMPRESSION_MAGIC,
@@ -26,6 +27,9 @@ from analyzer.smb.state import Link, World
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
 
 _SERVER_PORTS = (445, 139)
+# Empty pages compress a thousand times, whole conversations do not: beyond the free part, the average counts.
+_FREE_OUTPUT = 256 * 1024 * 1024
+_MAX_RATIO = 64
 
 
 class SmbConnection:
@@ -39,6 +43,7 @@ class SmbConnection:
             client = 0
         self._link = Link(world, connection, client)
         self._framings: list[Framing | None] = [None, None]
+        self._packed = self._unpacked = 0
         self._smb2 = Smb2Reader(self._link)
         self._smb1 = Smb1Reader(self._link, self._smb2.leave, self._smb2.expect_negotiate)
 
@@ -72,7 +77,7 @@ class SmbConnection:
             try:
                 yield from self._message(direction, event)
             except OutputLimitError as error:
-                yield Problem("limit", "smb", event.frames, str(error))
+                self._link.note("limit", str(error), event.frames)
                 yield from self._smb2.lost_data(direction, event.frames, str(error))
             except DecodeError as error:
                 if isinstance(error, TruncatedError) and not event.whole:
@@ -91,6 +96,16 @@ class SmbConnection:
         else:
             yield event
 
+    def _decompress(self, packed: TracedBytes) -> TracedBytes:
+        self._packed += len(packed)
+        # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.
+        promised = int.from_bytes(packed.data[4:8], "little")
+        if self._unpacked + promised > _FREE_OUTPUT + _MAX_RATIO * self._packed:
+            raise OutputLimitError(f"compressed messages of the connection grow more than {_MAX_RATIO} times")
+        opened = decompress_message(packed)
+        self._unpacked += len(opened)
+        return opened
+
     def _message(self, direction: Direction, message: Message) -> Iterator[Event]:
         shell = Shell()
         magic = message.head.data[:4]
@@ -103,7 +118,7 @@ class SmbConnection:
         if magic == COMPRESSION_MAGIC:
             if not message.whole:
                 raise TruncatedError("a compressed message is not whole in the capture", field="message")
-            message = Message.of(decompress_message(message.head))
+            message = Message.of(self._decompress(message.head))
             shell = replace(shell, compressed=True)
             magic = message.head.data[:4]
         if magic == SMB2_MAGIC:

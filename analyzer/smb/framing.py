@@ -27,6 +27,8 @@ POSITIVE_RESPONSE = 0x82
 KEEPALIVE = 0x85
 # The longest NetBIOS session packet besides messages is a session request: two encoded names with scopes.
 _MAX_CONTROL_LEN = 1024
+# A message in more pieces than this is not worth keeping together: its holes would cost more than its bytes.
+_MAX_PIECES = 1024
 # An SMB2 header says its size (64) behind the magic; with it a chance match in data is next to impossible.
 _HEADER = re.compile(rb"\x00[\x00-\xff]{3}(?:\xfeSMB\x40\x00|[\xff\xfd\xfc]SMB)")
 _HEADER_SPAN = 10
@@ -86,7 +88,11 @@ class Message:
 
     def spans(self, start: int, stop: int) -> Iterator[TracedBytes | Hole]:
         """The bytes `start` to `stop`, captured runs and holes in their order."""
-        at, before = start, self.frames[:1]
+        if stop <= len(self.head):
+            if start < stop:
+                yield self.head[start:stop]
+            return
+        at, before = start, self.pieces[0][1][:1].frames if self.pieces else ()
         for offset, piece in self.pieces:
             first, last = max(start, offset), min(stop, offset + len(piece))
             if first >= last:
@@ -209,12 +215,12 @@ class Framing:
                 self._pieces.append((self._at, held))
                 self._at += len(held)
             left = self._total - self._at
-            if length is not None and length <= left:
+            if length is not None and length <= left and len(self._pieces) < _MAX_PIECES:
                 self._at += length
                 if self._at == self._total:
                     yield self._message(self._total)
                 return
-            over = None if length is None else length - left
+            over = None if length is None else max(length - left, 0)
             yield self._message(self._total)
         else:
             self._skipped += len(self._held)

@@ -369,9 +369,7 @@ class Smb1Reader:
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
             self._link.note("gap", reason, message.frames)
-            for opened in pipes:
-                if opened.channel is not None:
-                    yield ChannelGap(opened.channel, False, None, message.frames, reason)
+            yield from session.lost(False, None, message.frames, reason)
 
     def _transaction_answered(
         self, header: Header, request: Request | None, block: Block, message: Message

@@ -30,7 +30,7 @@ from analyzer.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.smb.events import ChannelGap, SmbInfo
+from analyzer.smb.events import SmbInfo
 from analyzer.smb.framing import Message
 from analyzer.smb.seals import open_message, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
@@ -63,6 +63,10 @@ CAPABILITY_ENCRYPTION = 0x40
 # Checking what large transfers of files were signed with would take longer than reading everything else.
 MAX_CHECKED = 128 * 1024
 _MAX_CONTEXTS = 64
+# Clients send a handful; a forged compound of 64-byte headers would be a quarter of a million.
+MAX_COMPOUND = 1024
+# With more requests waiting than this, who asked is not looked up for each loss.
+_MAX_ASKED = 64
 
 # Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
 MAX_PENDING = 8192
@@ -226,27 +230,30 @@ class Smb2Reader:
 
     def _compound(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         at, chain = 0, Chain()
-        while at < message.length:
-            part = message.part(at, message.length) if at else message
+        for _ in range(MAX_COMPOUND):
+            part = message
             step = 0
             try:
-                header = read_header(part.head.data)
+                # Only the header is cut out before the length is known: a long compound must not be copied at each step.
+                header = read_header(message.part(at, min(at + HEADER_LEN, message.length)).head.data)
                 step = header.next_command
-                if step:
-                    if step < HEADER_LEN or step >= part.length:
-                        raise MalformedError(
-                            f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
-                        )
-                    part = message.part(at, at + step)
+                stop = at + step if step else message.length
+                if step and (step < HEADER_LEN or stop >= message.length):
+                    raise MalformedError(
+                        f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
+                    )
+                if at or step:
+                    part = message.part(at, stop)
                 yield from self._single(direction, header, part, shell, chain)
             except DecodeError as error:
                 if part.whole or not isinstance(error, TruncatedError):
                     yield Problem.of("smb", error, part.frames or message.frames)
                 else:
                     yield from self._unreadable(direction, part, str(error))
-            if not step or step < HEADER_LEN:
+            if step < HEADER_LEN or at + step >= message.length:
                 return
             at += step
+        yield Problem("limit", "smb", message.frames, f"more than {MAX_COMPOUND} operations in one compound")
 
     def _single(
         self, direction: Direction, header: Header, part: Message, shell: Shell, chain: Chain
@@ -413,9 +420,7 @@ class Smb2Reader:
             return
         reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
         self._link.note("gap", reason, part.frames)
-        for opened in pipes:
-            if opened.channel is not None:
-                yield ChannelGap(opened.channel, False, None, part.frames, reason)
+        yield from session.lost(False, None, part.frames, reason)
 
     def _created(self, session: Session, request: Request | None, cur: Cursor, failed: bool) -> Iterator[Event]:
         if failed or cur.u16("create.structure_size") != 89:
@@ -677,11 +682,12 @@ class Smb2Reader:
         """
         from_client = direction == (self._link.client_direction or 0)
         self._requests_lost |= from_client
-        asked = {request.file_id for request in self._pending.values() if request.command in (READ, IOCTL)}
+        asked: set[bytes] | None = None
+        if not from_client and not self._requests_lost and len(self._pending) <= _MAX_ASKED:
+            waiting = (request for request in self._pending.values() if request.command in (READ, IOCTL))
+            asked = {request.file_id for request in waiting if request.file_id is not None}
         for session in self._link.sessions.values():
-            for file_id, opened in session.opens.items():
-                if opened.channel is not None and (from_client or self._requests_lost or file_id in asked):
-                    yield ChannelGap(opened.channel, from_client, None, frames, reason)
+            yield from session.lost(from_client, asked, frames, reason)
 
 
 def _other(direction: Direction) -> Direction:

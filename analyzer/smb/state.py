@@ -164,6 +164,8 @@ class Session:
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
         self.orphan: Open | None = None
+        # Channels that had data since they were last told of a loss of unknown length, server's and client's direction.
+        self._intact: tuple[dict[int, Channel], dict[int, Channel]] = ({}, {})
         self.tree_names: dict[str, None] = {}
         self.pipe_names: dict[str, None] = {}
         self.keys: SessionKeys | None = None
@@ -221,7 +223,7 @@ class Session:
     def close(self, file_id: bytes) -> Iterator[Event]:
         opened = self.opens.pop(file_id, None)
         if opened is not None and opened.channel is not None:
-            yield ChannelClosed(opened.channel)
+            yield self._closed(opened.channel)
 
     def close_tree(self, tree_id: int) -> Iterator[Event]:
         self.trees.pop(tree_id, None)
@@ -232,8 +234,13 @@ class Session:
         for file_id in list(self.opens):
             yield from self.close(file_id)
         if self.orphan is not None and self.orphan.channel is not None:
-            yield ChannelClosed(self.orphan.channel)
+            yield self._closed(self.orphan.channel)
             self.orphan = None
+
+    def _closed(self, channel: Channel) -> ChannelClosed:
+        for intact in self._intact:
+            intact.pop(channel.number, None)
+        return ChannelClosed(channel)
 
     def pipes(self) -> list[Open]:
         return [opened for opened in self.opens.values() if opened.channel is not None]
@@ -249,6 +256,8 @@ class Session:
             self.number,
             self.identity if self.handshake is not None or self.plain_identity is not None else None,
         )
+        for intact in self._intact:
+            intact[opened.channel.number] = opened.channel
         if opened.name and len(self.pipe_names) < MAX_NAMES:
             self.pipe_names[opened.name] = None
         return opened.channel
@@ -272,12 +281,28 @@ class Session:
             if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
                 return
             channel = self._take_orphan(opened) or self._make_channel(opened)
+        self._intact[from_client][channel.number] = channel
         for part in parts:
             if isinstance(part, Hole):
                 yield ChannelGap(channel, from_client, part.length, part.frames, message.reason)
             else:
                 yield ChannelData(channel, from_client, part, smb, fresh)
             fresh = False
+
+    def lost(
+        self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str
+    ) -> Iterator[Event]:
+        """Tells pipes (those of the FileIds `asked`, or all) that they may have lost data; once until they have data again."""
+        intact = self._intact[from_client]
+        if asked is None:
+            concerned = list(intact.values())
+        else:
+            opens = (self.opens.get(file_id) for file_id in asked)
+            channels = (opened.channel for opened in opens if opened is not None and opened.channel is not None)
+            concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
+        for channel in concerned:
+            del intact[channel.number]
+            yield ChannelGap(channel, from_client, None, frames, reason)
 
     def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo) -> Iterator[Event]:
         """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""

@@ -368,6 +368,38 @@ def test_a_compression_bomb_is_a_limit_and_nothing_else() -> None:
     assert said(out)[-1] == (0, True, ASK)
 
 
+def test_many_small_messages_that_grow_are_a_bomb_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.smb.connection._FREE_OUTPUT", 150_000)
+    talk = Talk().begin().tree().open()
+    message = smb2(WRITE, write_request(ASK + bytes(100_000)), 9)
+    packed = chained(len(message), (0, message[:-100_000], None), (4, struct.pack("<BBHI", 0, 0, 0, 100_000), None))
+    for _ in range(4):
+        talk.raw(0, packed)
+    out = run(stream(talk.sent))
+    (problem,) = only(out, Problem)
+    assert problem.kind == "limit"
+    assert "(3 times)" in problem.text
+    assert said(out) == [(0, True, ASK + bytes(100_000)), (0, True, b"?")]
+
+
+def test_a_compound_without_end_is_cut_short() -> None:
+    talk = Talk().begin().tree().open()
+    talk.raw(0, compound(*[smb2(0x0D, b"\x04\0\0\0", 20)] * 3000))
+    out = run(stream(talk.write(ASK).sent))
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert said(out) == [(0, True, ASK)]
+
+
+def test_a_loss_is_told_once_until_there_are_data_again() -> None:
+    talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
+    for _ in range(3):
+        talk.raw(0, b"\xfeSMB" + bytes(20))
+    talk.write(ASK, b"B" * 16)
+    talk.raw(0, b"\xfeSMB" + bytes(20))
+    out = run(stream(talk.sent))
+    assert [(number, data) for number, _, data in said(out)] == [(0, b"?"), (1, b"?"), (1, ASK), (1, b"?")]
+
+
 def test_mid_stream_pipes_show_by_their_data() -> None:
     talk = Talk().begin().tree().open()
     begun = len(talk.sent)
