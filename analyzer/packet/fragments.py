@@ -24,6 +24,10 @@ MAX_AGE_NS = 120 * NS_PER_S
 MAX_DATAGRAM_BYTES = 65535
 # Mirror ports repeat fragments even of datagrams that are whole already.
 REMEMBERED = 1024
+# Fragments may be as small as 8 bytes: each piece is counted with what it costs us besides, and only so many of one
+# datagram are remembered to recognise repetitions.
+PIECE_COST = 256
+MAX_MARKS = 256
 
 
 class FragmentKey(NamedTuple):
@@ -48,11 +52,15 @@ class Datagram:
     held: int = 0
     cut: bool = False
     conflict: bool = False
-    seen: dict[tuple[int, int], int] = field(default_factory=dict)
+    marks: set[tuple[int, int]] = field(default_factory=set)
 
     def head(self) -> bytes:
         """The captured bytes from the datagram's beginning on, as far as the first piece goes."""
         return self.pieces[0].data if self.starts and self.starts[0] == 0 else b""
+
+    def cost(self) -> int:
+        """What the datagram takes of our memory, roughly."""
+        return self.held + PIECE_COST * len(self.starts)
 
     def is_whole(self) -> bool:
         # Pieces never overlap and never reach beyond the total, so they cover it when their lengths add up to it.
@@ -99,7 +107,7 @@ class Fragments:
         self._max_bytes = max_bytes
         self._max_age_ns = max_age_ns
         self._open: OrderedDict[FragmentKey, Datagram] = OrderedDict()
-        self._whole: OrderedDict[FragmentKey, dict[tuple[int, int], int]] = OrderedDict()
+        self._whole: OrderedDict[FragmentKey, set[tuple[int, int]]] = OrderedDict()
         self._held = 0
         self.given_up: list[Datagram] = []
 
@@ -132,7 +140,7 @@ class Fragments:
         if len(datagram.frames) < 64:
             datagram.frames.append(frame)
         datagram.cut |= cut
-        held = datagram.held
+        cost = datagram.cost()
         stop = start + len(piece)
         differs = datagram.insert(start, piece if datagram.total is None else piece[: max(datagram.total - start, 0)])
         if not more and not cut:
@@ -143,8 +151,9 @@ class Fragments:
                 differs = True
         elif datagram.total is not None and stop > datagram.total:
             differs = True
-        datagram.seen[mark] = frame
-        self._held += datagram.held - held
+        if len(datagram.marks) < MAX_MARKS:
+            datagram.marks.add(mark)
+        self._held += datagram.cost() - cost
         if differs and not datagram.conflict:
             datagram.conflict = True
             yield Problem(
@@ -155,8 +164,8 @@ class Fragments:
             )
         if datagram.is_whole():
             del self._open[key]
-            self._held -= datagram.held
-            self._whole[key] = datagram.seen
+            self._held -= datagram.cost()
+            self._whole[key] = datagram.marks
             self._whole.move_to_end(key)
             if len(self._whole) > REMEMBERED:
                 self._whole.popitem(last=False)
@@ -196,7 +205,7 @@ class Fragments:
 
     def _give_up(self, key: FragmentKey) -> None:
         datagram = self._open.pop(key)
-        self._held -= datagram.held
+        self._held -= datagram.cost()
         self.given_up.append(datagram)
 
     def finish(self) -> None:

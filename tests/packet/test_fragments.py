@@ -127,16 +127,24 @@ def add(fragments, key, start, data, *, more, frame=1, time_ns=0):
 
 
 def test_the_number_of_waiting_datagrams_and_bytes_is_bounded():
-    fragments = Fragments(max_datagrams=10, max_bytes=10_000)
+    fragments = Fragments(max_datagrams=10, max_bytes=100_000)
     kinds = []
     for number in range(100):
         out = add(fragments, FragmentKey(b"a", b"b", 6, number), 0, bytes(800), more=True, frame=number)
         kinds += [item.kind for item in out if isinstance(item, Problem)]
     assert kinds == ["limit"] * 90
     assert len(fragments.given_up) == 90
-    big = Fragments(max_bytes=2000)
+    big = Fragments(max_bytes=2200)
     out = [item for n in range(10) for item in add(big, FragmentKey(b"a", b"b", 6, n), 0, bytes(800), more=True)]
     assert [item.kind for item in out] == ["limit"] * 8
+
+
+def test_tiny_fragments_count_for_what_they_cost():
+    fragments = Fragments(max_bytes=100_000)
+    for number in range(2000):
+        add(fragments, FragmentKey(b"a", b"b", 6, number // 1000), number % 1000 * 16, bytes(8), more=True)
+    assert len(fragments.given_up) >= 2
+    assert all(len(datagram.pieces) < 400 for datagram in fragments.given_up)
 
 
 def test_old_datagrams_are_given_up():
