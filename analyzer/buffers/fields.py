@@ -120,7 +120,7 @@ def map_fields(
     compiled, problem = parse_positions(plan)
     mapper = _Mapper(data, compiled if problem else None, status_name)
     root = mapper.root(kind, compiled, plan.reading)
-    return FieldMap(root, mapper.problem(compiled) or problem, notes_on(plan, compiled))
+    return FieldMap(root, mapper.problem(compiled, len(plan.data)) or problem, notes_on(plan, compiled))
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
@@ -150,8 +150,8 @@ class _Mapper:
         self._status_name = status_name
         self._lazy: LazyError | None = None
 
-    def problem(self, compiled: Any) -> DecodeError | None:
-        return None if self._lazy is None else lazily_located(compiled, self._lazy, len(self._data))
+    def problem(self, compiled: Any, size: int) -> DecodeError | None:
+        return None if self._lazy is None else lazily_located(compiled, self._lazy, size)
 
     def root(self, name: str, compiled: Any, reading: Reading) -> Field:
         children = tuple(self._children(compiled, 0, reading))

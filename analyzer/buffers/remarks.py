@@ -42,7 +42,7 @@ def _perf_data(compiled: Any) -> Iterator[str]:
         if inner is not None and hasattr(inner, "instances") and hasattr(body, "rest"):
             ids = getattr(body, "counters", None)
             taken = block.size - 16 - len(rest) - (0 if ids is None else ids.size + len(ids.uncounted))
-            if inner.total_size != taken and not block.missing:
+            if inner.total_size != taken and hasattr(block, "missing"):
                 yield f"block {number}: dwTotalSize of the instances is {inner.total_size}, they take {taken} bytes"
     if _reached_the_end(compiled) and hasattr(compiled, "blocks") and compiled.total_size != at:
         yield f"dwTotalSize is {compiled.total_size}, the blocks end at byte {at}"

@@ -145,6 +145,7 @@ def overlapping_strings() -> bytes:
 
 HOSTILE: dict[str, tuple[BufferKind, bytes]] = {
     "blocks": ("perf-data", forged(perf_data([BLOCK]), 4)),
+    "block size": ("perf-data", forged(perf_data([BLOCK]), 56)),
     "ids": ("perf-data", forged(perf_data([BLOCK]), 68)),
     "instances": ("perf-data", forged(perf_data([BLOCK]), 84)),
     "data size": ("perf-data", forged(perf_data([Block(1, values=((b"\1\0\0\0",),))]), 64)),
