@@ -393,6 +393,7 @@ class Reassembler:
             return out
         if _is_stray(half, item):
             flow.strays.append(item)
+            half.calm = half.other.calm = False
             if len(flow.strays) == _MAX_STRAYS:
                 strays, flow.strays = flow.strays, []
                 self._close(flow, "reused", out)
@@ -446,8 +447,11 @@ class Reassembler:
         if half.isn is not None or flow.closed:
             return True
         if not half.started:
-            # The answer to a SYN, or a SYN that crossed ours; neither comes after data.
-            return flow.ignored or half.other.next != half.other.origin
+            # The answer to a SYN (which may have brought data), or a SYN that crossed ours.
+            other = half.other
+            reach = max(other.next, other.held[-1].stop if other.held else 0) - other.origin
+            answers = (syn.ack - other.origin) & _MASK <= reach
+            return flow.ignored or (not answers if syn.flags & ACK else other.next != other.origin)
         back = (half.origin - syn.seq - 1) & _MASK
         return back != 0 and (back > 0xFFFF or half.next != half.origin or flow.ignored)
 
@@ -628,8 +632,8 @@ class Reassembler:
         waiting = bool(first.held or second.held)
         calm = not waiting and first.started and second.started
         awaited = any(half.seen and half.acked > half.next and not half.closed for half in flow.halves)
-        first.calm = calm and not awaited and not first.closed
-        second.calm = calm and not awaited and not second.closed
+        for half in flow.halves:
+            half.calm = calm and not awaited and not half.closed and not half.ghost
         if not waiting:
             self._holding.pop(flow.connection.number, None)
         else:
