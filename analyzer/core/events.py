@@ -19,6 +19,11 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class CaptureEnds(Event):
+    """Nothing more was captured; whatever ends from here on ends because of that."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem(Event):
     """Something that could not be read, or was read with a reservation.
 

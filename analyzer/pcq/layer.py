@@ -23,6 +23,7 @@ from analyzer.pcq.queries import Identifier, QueryBook, QueryView
 from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
+from analyzer.smb.events import ChannelGap
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,11 @@ class PerflibLayer:
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Exchange) and event.interface == INTERFACE:
             yield self._call(event)
-        else:
-            yield event
+            return
+        if isinstance(event, ChannelGap) and event.from_client:
+            # A call that changed a handle's counters may be among what was lost, without a trace.
+            self._queries.doubt(event.channel.number, None)
+        yield event
 
     def finish(self) -> Iterator[Event]:
         return iter(())
@@ -102,13 +106,21 @@ class PerflibLayer:
         elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded and asked is not None:
             self._queries.closed(server, asked)
         elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded and asked is not None:
-            self._queries.told(server, asked, _identifiers(call.response))
+            identifiers = _identifiers(call.response)
+            if identifiers is None:
+                self._queries.doubt(channel, asked)
+            else:
+                self._queries.told(server, asked, identifiers)
         elif opnum == Opnum.VALIDATE_COUNTERS:
             if asked is None or call.state != "complete" or call.exchange.fault is not None:
                 self._queries.doubt(channel, asked)
             elif succeeded and call.request is not None:
                 add = call.request.params.get("dwAdd") != 0
-                self._queries.validated(server, asked, _identifiers(call.response), add=add)
+                identifiers = _identifiers(call.response)
+                if identifiers is None:
+                    self._queries.doubt(channel, asked)
+                else:
+                    self._queries.validated(server, asked, identifiers, add=add)
         elif opnum is None:
             self._queries.doubt(channel, None)
         elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and succeeded:
@@ -161,9 +173,13 @@ def _handle(side: CallSide | None, name: str) -> str | None:
     return value["uuid"] if isinstance(value, dict) else None
 
 
-def _identifiers(side: CallSide | None) -> list[Identifier]:
+def _identifiers(side: CallSide | None) -> list[Identifier] | None:
+    """The identifiers of an answer; None where its buffer is damaged, so that they may be others or more."""
     if side is None or side.buffer is None:
         return []
+    decoded = decode_buffer("identifiers", side.buffer.data)
+    if decoded.problem is not None:
+        return None
     return [
         Identifier(
             item["counterset_guid"],
@@ -173,5 +189,5 @@ def _identifiers(side: CallSide | None) -> list[Identifier]:
             item["index"],
             item["name"],
         )
-        for item in decode_buffer("identifiers", side.buffer.data).tree["identifiers"]
+        for item in decoded.tree["identifiers"]
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analyzer.buffers import PerfData, PerfRow, perf_data_rows
+from analyzer.buffers.text import utf16_text
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.layer import PerflibCall
@@ -91,5 +92,5 @@ def _instance_of(row: PerfRow, known: Identifier | None) -> tuple[str | None, in
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
     """The value; text of 4 or 8 bytes can only be told from a number by the counter's declared type."""
     if row.data is not None and counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT:
-        return row.data[: len(row.data) & ~1].decode("utf-16-le", "surrogatepass").partition("\0")[0]
+        return utf16_text(row.data)
     return row.value

@@ -10,7 +10,7 @@ from typing import BinaryIO, Literal, Protocol
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
@@ -83,6 +83,7 @@ def analyze(
                 yield from reassembler.feed(item)
             else:
                 yield item
+        yield CaptureEnds()
         yield from reassembler.finish()
 
     for event in streams():

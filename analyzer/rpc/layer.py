@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import Event
+from analyzer.core.events import CaptureEnds, Event
 from analyzer.rpc.association import Association
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap
 
@@ -15,9 +15,11 @@ from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap
 # call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is told without its stub; --max-stub raises it.
 DEFAULT_MAX_STUB_BYTES = 64 * 1024 * 1024
 
+_CAPTURE_ENDS = "the capture ends before the answer"
+
 
 class RpcLayer:
-    """Follows every channel; events it does not know pass unchanged."""
+    """Follows every channel; gaps and events it does not know pass unchanged."""
 
     def __init__(
         self,
@@ -29,6 +31,7 @@ class RpcLayer:
         self._begin = lambda auth_type: begin(keyring, auth_type)
         self._max_stub = max_stub
         self._associations: dict[int, Association] = {}
+        self._unanswered = "no answer was captured before the pipe or connection was closed"
 
     def feed(self, event: Event) -> Iterator[Event]:
         """Takes one event; yields what it completed."""
@@ -37,17 +40,21 @@ class RpcLayer:
                 yield from self._association(channel).data(event)
             case ChannelGap(channel=channel):
                 yield from self._association(channel).gap(event)
+                yield event
             case ChannelClosed(channel=channel):
                 association = self._associations.pop(channel.number, None)
                 if association is not None:
-                    yield from association.close("no answer was captured before the channel ended")
+                    yield from association.close(self._unanswered)
+            case CaptureEnds():
+                self._unanswered = _CAPTURE_ENDS
+                yield event
             case _:
                 yield event
 
     def finish(self) -> Iterator[Event]:
         """The capture ends: calls on their way are told as far as they got."""
         for association in self._associations.values():
-            yield from association.close("the capture ends before the answer")
+            yield from association.close(_CAPTURE_ENDS)
         self._associations.clear()
 
     def _association(self, channel: Channel) -> Association:

@@ -6,6 +6,7 @@ INTERFACE = "338cd001-2244-31f1-aaaa-900038001003"
 NAME = "winreg"
 ERROR_SUCCESS = 0
 ERROR_MORE_DATA = 234
+REG_MULTI_SZ = 7
 
 
 class Opnum(IntEnum):

@@ -18,12 +18,18 @@ from analyzer.packet.segment import Endpoint
 from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
-from analyzer.winperf.identity import ERROR_MORE_DATA, ERROR_SUCCESS, INTERFACE, NAME, PERFORMANCE_KEYS, Opnum
-from analyzer.winperf.names import NameTables, table_language
+from analyzer.winperf.identity import (
+    ERROR_MORE_DATA,
+    ERROR_SUCCESS,
+    INTERFACE,
+    NAME,
+    PERFORMANCE_KEYS,
+    REG_MULTI_SZ,
+    Opnum,
+)
+from analyzer.winperf.names import NameTables, is_index, table_language
 
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
-
-
 _OPNUMS = frozenset(Opnum)
 
 
@@ -43,10 +49,14 @@ class PerformanceRead:
 
 @dataclass(frozen=True, slots=True)
 class WinregCall(Call):
-    """A remote-registry call. `read` is set for reads of performance values, `key` for calls on a performance handle."""
+    """A remote-registry call. `read` is set for reads of performance values, `key` for calls on a performance handle.
+
+    `key_number` counts the key handles of the capture from 1, for calls that use or give out one.
+    """
 
     read: PerformanceRead | None = None
     key: str | None = None
+    key_number: int | None = None
 
 
 class WinregLayer:
@@ -55,6 +65,8 @@ class WinregLayer:
     def __init__(self) -> None:
         self.names = NameTables()
         self._keys: dict[tuple[str, str], str] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._count = 0
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
         self._reads = 0
 
@@ -97,25 +109,42 @@ class WinregLayer:
         handle = _handle(call.request, "hKey")
         place = (server.ip, handle) if handle is not None else None
         key = self._keys.get(place) if place is not None else None
+        number = self._number(place) if place is not None else None
         read = None
         if opnum in PERFORMANCE_KEYS:
             key = PERFORMANCE_KEYS[Opnum(opnum)]
             given = _handle(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
+                self._forget((server.ip, given))
                 self._keys[server.ip, given] = key
+                number = self._number((server.ip, given))
         elif opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None:
-            self._keys.pop(place, None)
-            self._open_reads.pop(place, None)
+            if call.status == ERROR_SUCCESS:
+                self._forget(place)
         elif opnum == Opnum.BASE_REG_QUERY_VALUE and place is not None and handle is not None:
             value = call.request.params.get("lpValueName") if call.request is not None else None
-            kind = _kind_of(value, key, call.response)
+            kind = _kind_of(value, key, call)
             if isinstance(value, str) and (key is not None or kind is not None):
                 read = self._read(place, key, handle, value, call.status)
                 call = _with_kind(call, kind)
-                self._learn(server, value, kind, call.response)
-        if key is None and read is None:
-            return call
-        return WinregCall(**{item.name: getattr(call, item.name) for item in fields(Call)}, read=read, key=key)
+                if call.status == ERROR_SUCCESS and kind == "name-table":
+                    self._learn(server, table_language(value, key), call.response)
+        return WinregCall(
+            **{item.name: getattr(call, item.name) for item in fields(Call)}, read=read, key=key, key_number=number
+        )
+
+    def _number(self, place: tuple[str, str]) -> int:
+        """The number of a handle, a new one where it was not seen before."""
+        if place not in self._numbers:
+            self._count += 1
+            self._numbers[place] = self._count
+        return self._numbers[place]
+
+    def _forget(self, place: tuple[str, str]) -> None:
+        """A handle is no more, or is given out anew."""
+        self._keys.pop(place, None)
+        self._open_reads.pop(place, None)
+        self._numbers.pop(place, None)
 
     def _read(
         self, place: tuple[str, str], key: str | None, handle: str, value: str, status: int | None
@@ -131,33 +160,35 @@ class WinregLayer:
             self._open_reads[place] = read
         return read
 
-    def _learn(self, server: Endpoint, value: str, kind: str | None, response: CallSide | None) -> None:
-        language = table_language(value)
-        if kind != "name-table" or language is None or language[0] != "counter" or response is None:
-            return
-        if response.buffer is None:
+    def _learn(self, server: Endpoint, table: tuple[str, str] | None, response: CallSide | None) -> None:
+        if table is None or table[0] != "counter" or response is None or response.buffer is None:
             return
         decoded = decode_buffer("name-table", response.buffer.data)
         entries = {}
-        for row in decoded.tree["entries"]:
+        for row in decoded.tree.get("entries", ()):
             index, text = row.get("index"), row.get("text")
-            if index and index.isascii() and index.isdecimal() and text is not None:
+            if index is not None and is_index(index) and text is not None:
                 entries[int(index)] = text
         # The first pair of a Windows table holds the highest index in use, not a name (winperf.h reference).
         entries.pop(1, None)
-        self.names.of(server).learn(language[1], entries)
+        self.names.of(server).learn(table[1], entries)
 
 
-def _kind_of(value: Any, key: str | None, response: CallSide | None) -> str | None:
-    """What the data of a value is laid out as: told by its first bytes or by the value's name under a performance key."""
-    if response is None or response.buffer is None:
+def _kind_of(value: Any, key: str | None, call: WinregCall) -> str | None:
+    """What the data of a value is laid out as: told by its first bytes, or by the value's name."""
+    response = call.response
+    if response is None or response.buffer is None or not isinstance(value, str):
         return None
     if response.buffer.data[:8] in _SIGNATURES:
         return "winperf"
+    # What comes with an error is not the value ([MS-RRP] section 3.1.5.17).
+    if call.status != ERROR_SUCCESS:
+        return None
+    if table_language(value, key) is not None:
+        # Where the opening of the key was not captured, the type must agree with the name.
+        return "name-table" if key is not None or response.params.get("lpType") == REG_MULTI_SZ else None
     # A block cut below its signature is still a block where the key says so; it is then shown as truncated.
-    if isinstance(value, str) and key is not None:
-        return "name-table" if table_language(value) is not None else "winperf"
-    return None
+    return "winperf" if key is not None else None
 
 
 def _with_kind(call: WinregCall, kind: str | None) -> WinregCall:

@@ -153,24 +153,40 @@ class NameTables:
 NAME_TABLE_WORDS = frozenset({"counter", "help", "explain"})
 
 
-def table_language(value_name: str) -> tuple[str, str] | None:
+# HKEY_PERFORMANCE_TEXT and HKEY_PERFORMANCE_NLSTEXT have the tables as `Counter` and `Help`, without a language: English in the
+# former, that of the server's user in the latter (winperf.h reference, "Retrieving Counter Names and Help Text").
+_LANGUAGE_OF_KEY = {"HKEY_PERFORMANCE_TEXT": ENGLISH}
+OWN_LANGUAGE = "the server's own"
+
+
+def table_language(value_name: str, key: str | None = None) -> tuple[str, str] | None:
     """(`counter` or `help`, language id) of a name-table value such as `Counter 009`; None for any other value name.
 
-    `Explain` is how Samba spells `Help`.
+    `key` is the performance key the value is read from, as far as that is known. `Explain` is how Samba spells `Help`.
     """
     words = value_name.casefold().split()
-    if len(words) == 2 and words[0] in NAME_TABLE_WORDS:
-        return "counter" if words[0] == "counter" else "help", words[1]
+    if not words or words[0] not in NAME_TABLE_WORDS:
+        return None
+    table = "counter" if words[0] == "counter" else "help"
+    if len(words) == 2:
+        return table, words[1]
+    if len(words) == 1 and key is not None:
+        return table, _LANGUAGE_OF_KEY.get(key, OWN_LANGUAGE)
     return None
 
 
-def value_in_words(value_name: str, table: NameTable) -> str:
+def is_index(word: str) -> bool:
+    """Whether a word is a title index: a DWORD in decimal."""
+    return word.isascii() and word.isdecimal() and len(word) <= 10
+
+
+def value_in_words(value_name: str, table: NameTable, key: str | None = None) -> str:
     """What a performance value name asks for: `objects 230 Process, 238 Processor`, `counter names (language 009)`."""
     words = value_name.split()
-    if language := table_language(value_name):
+    if language := table_language(value_name, key):
         kind, code = language
         return f"{'counter names' if kind == 'counter' else 'help texts'} (language {code})"
-    if words and all(word.isdigit() for word in words):
+    if words and all(map(is_index, words)):
         named = []
         for word in words:
             name = table.name(int(word))
