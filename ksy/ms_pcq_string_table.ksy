@@ -26,6 +26,10 @@ seq:
     type: counter_string(ofs_base)
     repeat: expr
     repeat-expr: num_counters
+  - id: rest
+    -orig-id: (strings and padding)
+    -around: true
+    size-eos: true
 types:
   counter_string:
     -orig-id: _STRING_COUNTER_HEADER

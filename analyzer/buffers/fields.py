@@ -332,7 +332,8 @@ class _Mapper:
         """What of the bytes around fields with positions of their own no such field covers."""
         gaps = []
         at = start
-        for item in sorted(made, key=lambda item: item.start):
+        leaves = [leaf for item in made for leaf in item.leaves()]
+        for item in sorted(leaves, key=lambda leaf: leaf.start):
             if item.stop <= at or item.start >= stop:
                 continue
             if item.start > at:

@@ -16,7 +16,7 @@ def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
     elif spec == "winperf":
         yield from _winperf(compiled)
     if spec == "ms_pcq_string_table":
-        return  # its strings have positions of their own
+        return  # what follows its headers are the strings
     rest = getattr(compiled, "rest", None)
     left = len(rest.strip(b"\0")) and len(rest) if isinstance(rest, bytes) else size - compiled._io.pos()
     if left > 0 and _reached_the_end(compiled):

@@ -30,6 +30,7 @@ class MsPcqStringTable(KaitaiStruct):
         for i in range(self.num_counters):
             self.strings.append(MsPcqStringTable.CounterString(self.ofs_base, self._io, self, self._root))
 
+        self.rest = self._io.read_bytes_full()
 
 
     def _fetch_instances(self):

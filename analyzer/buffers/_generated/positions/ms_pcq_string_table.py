@@ -17,7 +17,7 @@ class MsPcqStringTable(KaitaiStruct):
     .. seealso::
        MS-PCQ revision 13.0 sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2
     """
-    SEQ_FIELDS = ["total_size", "num_counters", "strings"]
+    SEQ_FIELDS = ["total_size", "num_counters", "strings", "rest"]
     def __init__(self, ofs_base, _io, _parent=None, _root=None):
         super(MsPcqStringTable, self).__init__(_io)
         self._parent = _parent
@@ -45,6 +45,9 @@ class MsPcqStringTable(KaitaiStruct):
             self._debug['strings']['arr'][i]['end'] = self._io.pos()
 
         self._debug['strings']['end'] = self._io.pos()
+        self._debug['rest']['start'] = self._io.pos()
+        self.rest = self._io.read_bytes_full()
+        self._debug['rest']['end'] = self._io.pos()
 
 
     def _fetch_instances(self):
