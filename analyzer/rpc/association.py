@@ -64,6 +64,7 @@ class _Side:
         self.fragments: list[Fragment] = []
         self.wire_length = 0
         self.hint = 0
+        self.first_length = 0
         self.began = False
         self.done = False
         self.damage: str | None = None
@@ -76,6 +77,7 @@ class _Side:
         self.security: Security | None = None
         self.trailer: SecTrailer | None = None
         self.opened: list[Opened] = []
+        self.is_bare = False
         self.smb: SmbInfo | None = None
 
     def saw(self, data: TracedBytes) -> None:
@@ -88,10 +90,20 @@ class _Side:
 
     @property
     def whole(self) -> bool:
-        """All fragments are there. A gap between first and last is no loss where the length says that nothing is missing."""
+        """All fragments are there.
+
+        The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no loss
+        where it says that nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
+        """
         if not (self.began and self.done) or self.over_limit:
             return False
-        return self.damage is None or (bool(self.hint) and self.wire_length == self.hint)
+        if self.hint and self.wire_length == self.hint:
+            return True
+        return self.damage is None and not self.is_short
+
+    @property
+    def is_short(self) -> bool:
+        return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
 
     @property
     def shut(self) -> Opened | None:
@@ -169,6 +181,7 @@ class Association:
         self._last_call_id: int | None = None
         self._ids_step_by_one = True
         self._gap_since_request = False
+        self._has_gap = False
 
     # What happens on the channel
 
@@ -179,6 +192,7 @@ class Association:
 
     def gap(self, event: ChannelGap) -> Iterator[Event]:
         """Bytes of one direction that were not captured."""
+        self._has_gap = True
         for item in self._framers[event.from_client].gap(event.length, event.frames, event.reason):
             yield from self._derailed(event.from_client, item, event.frames)
 
@@ -220,14 +234,12 @@ class Association:
             if frames
             else "bytes missing"
         )
-        initiator = self._sender(from_client) == "initiator"
-        if initiator:
+        sender = self._sender(from_client)
+        if sender == "initiator":
             self._gap_since_request = True
+        self._damage(sender, where)
         for call in self._calls.values():
-            side = call.request if initiator else call.response
-            if side.began and not side.done and side.damage is None:
-                side.damage = where
-            if not initiator and call.request.done and not call.response.began:
+            if sender == "acceptor" and call.request.done and not call.response.began:
                 call.answer_gap = call.answer_gap or frames
         header = cut.header
         if header is None:
@@ -240,6 +252,13 @@ class Association:
             fragment = Fragment(cut.data, min(head.stub, len(cut.data)), len(cut.data), Missing.NOT_CAPTURED)
             gather = self._request if header.ptype == Ptype.REQUEST else self._response
             yield from gather(header, head, _Part(cut.data, cut.smb, fragment, cut=where))
+
+    def _damage(self, sender: Sender, where: str) -> None:
+        """Marks what this sender was in the middle of: a fragment of it may be missing."""
+        for call in self._calls.values():
+            side = call.request if sender == "initiator" else call.response
+            if side.began and not side.done and side.damage is None:
+                side.damage = where
 
     def _found(self, from_client: bool, lost: Lost) -> Problem:
         sender = self._sender(from_client)
@@ -328,6 +347,9 @@ class Association:
             case Ptype.SHUTDOWN | Ptype.RTS:
                 pass
             case _:
+                self._damage(
+                    self._sender(from_client), f"an unknown PDU came in between (frame {_numbers(data.frames)})"
+                )
                 yield Problem(
                     "unsupported",
                     "rpc",
@@ -425,19 +447,29 @@ class Association:
             if trailer.start < head.stub:
                 raise MalformedError("the trailer begins before the stub", field="auth_length", start=10, stop=12)
             stop = trailer.start
+            if not self._has_gap and self._security.was_never_offered(trailer):
+                raise MalformedError(
+                    f"security context {trailer.context_id} was never negotiated",
+                    field="auth_context_id",
+                    start=trailer.start + 4,
+                    stop=trailer.start + 8,
+                )
             security = self._security.used(trailer)
             opened = security.open(self._sender(from_client), trailer, data.data, slice(head.stub, stop))
             if opened.plain is None:
                 security.closed(data.frames, opened.reason or opened.door.value)
         pad = trailer.pad_length if trailer else 0
-        bad = None
-        if pad > stop - head.stub:
+        bad = self._contradiction(header, trailer)
+        if bad is None and pad > stop - head.stub:
             bad = f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
-            yield Problem("malformed", "rpc", data.frames, bad)
             pad = 0
+        if bad is not None:
+            yield Problem("malformed", "rpc", data.frames, bad)
         body = data[head.stub : stop]
         plain: TracedBytes | Missing
-        if opened is None or not opened.sealed:
+        if bad is not None:
+            plain = Missing.UNDECODABLE
+        elif opened is None or not opened.sealed:
             plain = body[: len(body) - pad]
         elif opened.plain is None:
             plain = Missing.SEALED
@@ -447,6 +479,28 @@ class Association:
         fragment = Fragment(data, head.stub, stop - pad, plain)
         gather = self._request if header.ptype == Ptype.REQUEST else self._response
         yield from gather(header, head, _Part(data, raw.smb, fragment, security, trailer, opened, bad=bad))
+
+    def _contradiction(self, header: Header, trailer: SecTrailer | None) -> str | None:
+        """What is wrong with a security trailer, or its absence, beside the rest of its call.
+
+        All fragments of a call are protected alike, and a response as its request was ([MS-RPCE] 3.3.1.5.2); only faults may be
+        bare. Noise must not pass for plaintext because a damaged header hides its trailer.
+        """
+        if trailer is not None and not AuthLevel.NONE <= trailer.level <= AuthLevel.PRIVACY:
+            return f"auth_level: {trailer.level} is no authentication level"
+        call = self._calls.get(header.call_id)
+        if call is None or not call.request.began or header.ptype == Ptype.FAULT:
+            return None
+        if header.ptype == Ptype.REQUEST and (header.first or call.request.done):
+            return None
+        first = call.request.trailer
+        if first is None or first.level < AuthLevel.PRIVACY:
+            return None
+        if trailer is None:
+            return "auth_length: no security trailer in a call that is sealed"
+        if (trailer.auth_type, trailer.level, trailer.context_id) != (first.auth_type, first.level, first.context_id):
+            return "auth_context_id: the security context is not that of the call"
+        return None
 
     def _request(self, header: Header, head: CallHead, part: _Part) -> Iterator[Event]:
         call = self._calls.get(header.call_id)
@@ -524,6 +578,10 @@ class Association:
             side.security, side.trailer = part.security, part.trailer
         if part.opened is not None:
             side.opened.append(part.opened)
+        elif header.ptype != Ptype.FAULT:
+            side.is_bare = True
+        if not side.wire_length:
+            side.first_length = part.fragment.stub_stop - part.fragment.stub_start
         side.wire_length += part.fragment.stub_stop - part.fragment.stub_start
         if side.wire_length > self._max_stub:
             if not side.over_limit:
@@ -587,7 +645,9 @@ class Association:
             if lacking.over_limit:
                 reasons.insert(0, f"the stub of the {name} is larger than the limit of {self._max_stub} bytes")
             else:
-                reasons.insert(0, f"the {name} is not whole: {lacking.damage or 'its last fragment was not captured'}")
+                short = f"{lacking.wire_length} of {lacking.hint} announced bytes are there" if lacking.done else None
+                why_not = lacking.damage or short or "its last fragment was not captured"
+                reasons.insert(0, f"the {name} is not whole: {why_not}")
             if state == "request-only":
                 state = "partial"
         if malformed is not None:
@@ -676,7 +736,8 @@ class Association:
         shut = next((one for one in opened if one.plain is None), None)
         door = shut.door if shut else Door.OPEN if any(one.sealed for one in opened) else Door.NOT_SEALED
         verdicts = {one.verified for one in opened}
-        verified = False if False in verdicts else True if verdicts == {True} else None
+        is_proven = verdicts == {True} and not (call.request.is_bare or call.response.is_bare)
+        verified = False if False in verdicts else True if is_proven else None
         signed = {one.header_signed for one in opened if one.header_signed is not None}
         identity: Identity | None = security.identity
         return AuthInfo(

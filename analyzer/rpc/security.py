@@ -116,7 +116,9 @@ class Security:
 
     def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, body: slice) -> Opened:
         """Opens or checks one PDU with a trailer."""
+        # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         sealed = trailer.level >= AuthLevel.PRIVACY
+        is_doubtful = not sealed and self.level >= AuthLevel.PRIVACY
         wire = pdu[body]
         if self._context is None:
             if self._heard == {"initiator"}:
@@ -128,6 +130,9 @@ class Security:
             self._lost_before.clear()
         self._sealed += sealed
         result = self._context.unprotect(sender, trailer.level, pdu, body, trailer.value)
+        if is_doubtful and not result.verified:
+            doubt = "its level is below that of the bind, and nothing proves it"
+            return Opened(None, True, None, None, Door.WRONG_KEY, f"{Door.WRONG_KEY.value}: {doubt}")
         if not sealed:
             return self._checked(wire, result)
         if result.body is not None and result.verified and len(result.body) == len(wire):
@@ -158,6 +163,7 @@ class SecurityTable:
         self._begin = begin
         self._by_id: dict[int, Security] = {}
         self._former: list[Security] = []
+        self._has_strangers = False
 
     def offered(self, sender: Sender, trailer: SecTrailer, token: bytes) -> Security:
         """A token of bind, alter_context, their answers or AUTH3."""
@@ -174,8 +180,13 @@ class SecurityTable:
         """The context a protected PDU names; a shut one where its handshake was not captured."""
         security = self._by_id.get(trailer.context_id)
         if security is None:
+            self._has_strangers = True
             security = self._new(trailer)
         return security
+
+    def was_never_offered(self, trailer: SecTrailer) -> bool:
+        """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
+        return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
 
     def connect_level(self) -> Security | None:
         """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only."""

@@ -135,3 +135,26 @@ def test_a_gap_tells_the_security_context_how_much_it_lost():
     talk.client(request(1, b"more", call_id=4, sealer=ours))
     calls(talk, keys)
     assert keys.begun[0].contexts[0].lost_calls == [("initiator", len(lost))]
+
+
+def test_fragments_that_fall_short_of_the_announced_length_are_partial_without_a_gap():
+    talk = Conversation().bound().client(request(1, b"ask!"))
+    talk.server(response(b"abcd", flags=FIRST, hint=12), response(b"ijkl", flags=LAST, hint=4))
+    call = only_call(talk)
+    assert (call.state, call.response.stub) == ("partial", Missing.NOT_CAPTURED)
+    assert "8 of 12 announced bytes" in call.reason
+
+
+def test_a_length_announced_a_little_too_long_is_only_a_hint():
+    talk = Conversation().bound().client(request(1, b"ask!", hint=100))
+    talk.server(response(b"abcd", flags=FIRST, hint=10), response(b"efgh", flags=LAST, hint=4))
+    call = only_call(talk)
+    assert (call.state, stub(call.response)) == ("complete", b"abcdefgh")
+
+
+def test_an_unknown_pdu_in_the_middle_of_an_answer_makes_it_partial():
+    talk = Conversation().bound().client(request(1, b"ask!"))
+    talk.server(response(b"ab", flags=FIRST, hint=0), pdu(9), response(b"ef", flags=LAST, hint=0))
+    call = only_call(talk)
+    assert call.state == "partial"
+    assert "frame 5" in call.reason

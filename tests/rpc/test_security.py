@@ -312,3 +312,55 @@ def test_pdus_tell_provider_and_level():
     ours, _ = talk.sealed()
     talk.client(request(6, b"ask", sealer=ours))
     assert {(one.ptype, one.auth_type, one.auth_level) for one in pdus(talk)} >= {(BIND, 10, 6), (0, 10, 6)}
+
+
+def test_a_response_that_lost_its_trailer_is_not_shown_as_plaintext():
+    talk = Conversation()
+    ours, theirs = talk.sealed()
+    sent = bytearray(response(b"telling", call_id=2, sealer=theirs))
+    sent[10:12] = b"\0\0"
+    talk.client(request(6, b"ask me!", call_id=2, sealer=ours)).server(bytes(sent))
+    call = only_call(talk)
+    assert (call.state, call.response.stub, stub(call.request)) == ("malformed", Missing.UNDECODABLE, b"ask me!")
+    assert call.auth.verified is None
+
+
+def test_a_response_under_another_context_is_not_shown():
+    talk = Conversation()
+    ours, theirs = talk.sealed()
+    theirs.level = AuthLevel.INTEGRITY
+    talk.client(request(6, b"ask me!", call_id=2, sealer=ours))
+    talk.server(response(b"telling", call_id=2, sealer=theirs))
+    call = only_call(talk)
+    assert (call.state, call.response.stub) == ("malformed", Missing.UNDECODABLE)
+
+
+def test_a_request_below_the_level_of_its_bind_needs_proof():
+    talk = Conversation()
+    ours, _ = talk.sealed()
+    ours.level = AuthLevel.INTEGRITY
+    forged = bytearray(request(6, b"forged!", call_id=2, sealer=ours))
+    forged[24] ^= 1
+    call = only_call(talk.client(bytes(forged)))
+    assert call.request.stub is Missing.SEALED
+    assert "level" in call.reason
+
+
+@pytest.mark.parametrize(("where", "value", "what"), [(4, 77, "auth_context_id"), (1, 99, "auth_level")])
+def test_a_trailer_that_cannot_be_is_not_believed(where, value, what):
+    talk = Conversation()
+    ours, _ = talk.sealed()
+    sent = bytearray(request(6, b"ask me!", call_id=2, sealer=ours))
+    sent[len(sent) - 28 + where] = value
+    call = only_call(talk.client(bytes(sent)))
+    assert (call.state, call.opnum, call.request.stub) == ("malformed", 6, Missing.UNDECODABLE)
+    assert what in call.reason
+
+
+def test_after_a_gap_a_context_may_have_been_negotiated_unseen():
+    talk = Conversation()
+    talk.sealed(b"other")
+    talk.gap(True, 100).gap(False, 100)
+    other = ToySealer(b"key", "initiator", context_id=5)
+    call = only_call(talk.client(request(6, b"ask me!", call_id=2, sealer=other)))
+    assert (call.state, call.auth.door) == ("request-only", Door.NO_HANDSHAKE)
