@@ -62,7 +62,7 @@ types:
         type: u4
   instance_header:
     -orig-id: _PERF_INSTANCE_HEADER
-    doc: An instance of a counterset. `size` counts name and padding (AMB-24 of the project's list of ambiguities).
+    doc: An instance of a counterset. `size` counts name and padding (3.1.4.1.3 makes it a multiple of 8).
     doc-ref: MS-PCQ revision 13.0 section 2.2.4.5
     seq:
       - id: size

@@ -176,7 +176,7 @@ class MsPcq(KaitaiStruct):
 
 
     class InstanceHeader(KaitaiStruct):
-        """An instance of a counterset. `size` counts name and padding (AMB-24 of the project's list of ambiguities).
+        """An instance of a counterset. `size` counts name and padding (3.1.4.1.3 makes it a multiple of 8).
         
         .. seealso::
            MS-PCQ revision 13.0 section 2.2.4.5
