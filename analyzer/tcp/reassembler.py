@@ -8,8 +8,10 @@ The state of a connection, and what moves it:
 * *calm*: nothing is held, nothing awaited. A segment that continues its direction leaves at once (`feed`); anything
   else goes through `_slow`.
 * *troubled*: something is held. A direction holds entries sorted by position: data, what a snapshot length cut off,
-  FIN, RST. The first entry leaves when it continues its direction and the other direction has delivered everything it
+  FIN. The first entry leaves when it continues its direction and the other direction has delivered everything it
   acknowledges (`need`); so a response never overtakes its request, whatever the order in the file.
+* *reset*: an end has sent RST. Some stacks and middle boxes send one into a connection that lives on, so data is still
+  taken; the end is said when the connection has been silent for a while (`reset_ns`), or the ports or the room are needed.
 * *closed* (FIN both ways, RST, reuse, eviction) or *ignored* (`ignore`): late segments are swallowed, a SYN of another
   connection on the same ports opens a new one. So do a few segments in a row whose numbers are far off in both
   directions (`strays`): their SYN was not captured.
@@ -34,6 +36,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from analyzer.core.events import Event, Problem, ProblemKind
@@ -57,7 +60,7 @@ _RECENT = 128
 # A stream with more disagreements than this says so once and compares no more.
 _MAX_CONFLICTS = 32
 
-_DATA, _CUT, _FIN, _RST = range(4)
+_DATA, _CUT, _FIN = range(3)
 _CONTROL = SYN | FIN | RST | ACK
 
 CloseReason = Literal["fin", "rst", "reused", "idle", "limit", "end"]
@@ -97,6 +100,8 @@ class TcpLimits:
     patience_long_ns: int = 2_000_000_000
     # RFC 6298: first retransmission after at most 1 s, the second after 2 s more.
     lone_ns: int = 5_000_000_000
+    # Longer than data that was under way can take; after it, a reset connection is over.
+    reset_ns: int = 10_000_000_000
     # Segments kept at a start in mid-stream, and for how long.
     opening_segments: int = 8
     opening_ns: int = 1_000_000_000
@@ -251,6 +256,7 @@ class Reassembler:
         self._flows: dict[int, _Flow] = {}
         self._holding: dict[int, _Flow] = {}
         self._held_total = 0
+        self._resets: dict[int, _Flow] = {}
         self._recent: deque[StreamChunk] = deque(maxlen=_RECENT)
         self._count = 0
         self._now = 0
@@ -317,6 +323,7 @@ class Reassembler:
         if item.flags & RST or not (item.flags & SYN or len(item.payload) or item.missing):
             return []
         out: list[Event] = []
+        self._end_resets(out)
         self._make_room(out)
         src, dst = item.src, item.dst
         known = bool(item.flags & SYN)
@@ -443,7 +450,7 @@ class Reassembler:
             return bool(kept) and all((seq - syn.seq - 1) & _MASK > 0xFFFF for seq in kept)
         if half.isn == syn.seq:
             # The same again. After the end: a refused client tries again with the same number.
-            return flow.reset and flow.closed and not flow.told
+            return flow.reset and not flow.told
         if half.isn is not None or flow.closed:
             return True
         if not half.started:
@@ -520,10 +527,9 @@ class Reassembler:
         position = half.position(item.seq)
         # RFC 5961 section 3.2: a reset counts where it continues its direction exactly (here: or just behind bytes that may
         # still come). An older number is a late answer or a forgery.
-        if position == half.next or (half.closed and position >= half.next - 1):
+        if half.next - half.closed <= position <= half.next + _MAX_WINDOW:
             flow.reset = True
-        elif half.next < position <= half.next + _MAX_WINDOW:
-            self._place(half, _Held(position, position + 1, _RST, None, 0, item.frame), [])
+            self._resets[flow.connection.number] = flow
 
     def _place(self, half: _Half, new: _Held, out: list[Event]) -> None:
         """Puts an entry among those held. Where bytes are already held they stay; cut-off bytes give way to data."""
@@ -620,8 +626,6 @@ class Reassembler:
             half = self._ready(flow, forced is not None)
             if half is not None:
                 self._deliver(half, out)
-            elif flow.reset and not flow.closing:
-                self._close(flow, "rst", out)
             elif not self._pass_over(flow, forced, out):
                 break
             if flow.halves[0].closed and flow.halves[1].closed and not flow.closing:
@@ -700,7 +704,6 @@ class Reassembler:
             out.append(Gap(connection, direction, offset, entry.stop - entry.start, frames, _SNAPPED))
         else:
             half.closed = True
-            half.flow.reset |= entry.kind == _RST
             beyond = [after for after in half.held if after.kind == _DATA]
             if beyond:
                 self._say(half, "malformed", (entry.frame, beyond[0].frame), "data behind its end was ignored", out)
@@ -741,7 +744,7 @@ class Reassembler:
             return None
         if half.acked >= end:
             reason = _ACKED
-        elif half.held and half.held[-1].kind == _RST:
+        elif half.flow.reset:
             reason = _BEFORE_RESET
         elif not half.other.seen:
             reason = _LONE
@@ -776,14 +779,23 @@ class Reassembler:
         if flow.strays:
             self._say_strays(flow, out)
         self._settle(flow, out, _AT_CLOSE[reason])
-        if flow.reset:
-            reason = "rst"
-        elif flow.halves[0].closed and flow.halves[1].closed:
+        if flow.halves[0].closed and flow.halves[1].closed:
             reason = "fin"
+        elif flow.reset:
+            reason = "rst"
         flow.closed = True
         self._drop_state(flow)
         if flow.told:
             out.append(StreamClosed(flow.connection, reason))
+
+    def _end_resets(self, out: list[Event]) -> None:
+        """Ends a few of the connections that fell silent after a reset; called for each new one, so it keeps pace."""
+        for flow in list(islice(self._resets.values(), 4)):
+            del self._resets[flow.connection.number]
+            if self._now - flow.time_ns >= self._limits.reset_ns:
+                self._close(flow, "rst", out)
+            else:
+                self._resets[flow.connection.number] = flow
 
     def _note_late(self, half: _Half, item: Segment, out: list[Event]) -> None:
         if len(item.payload) and not half.flow.late_told and half.position(item.seq) >= half.next and half.started:
@@ -793,6 +805,7 @@ class Reassembler:
     def _drop_state(self, flow: _Flow) -> None:
         flow.opening = None
         self._holding.pop(flow.connection.number, None)
+        self._resets.pop(flow.connection.number, None)
         for half in flow.halves:
             half.calm = False
             half.conflicts = []
@@ -815,7 +828,9 @@ class Reassembler:
             return
 
         def missed(flow: _Flow) -> tuple[int, int]:
-            wanted = not flow.closed and not flow.ignored and (flow.told or flow.cost > 0 or flow.opening is not None)
+            wanted = not (flow.closed or flow.reset or flow.ignored) and (
+                flow.told or flow.cost > 0 or flow.opening is not None
+            )
             return (2 if wanted else 1 if flow.ignored else 0, flow.time_ns)
 
         dropped = 0

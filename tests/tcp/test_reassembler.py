@@ -296,11 +296,25 @@ def test_one_lost_byte_before_more_data_is_a_gap() -> None:
     assert told(events) == [(0, b"ask"), ("gap", 0, 3, 1), (0, b"more"), "end"]
 
 
-def test_a_reset_ends_the_connection_and_what_comes_after_is_only_noted() -> None:
+def test_what_was_under_way_when_a_connection_was_reset_still_comes() -> None:
     talk = Talk()
-    segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer"), talk.rst(CLIENT)]
-    late = [talk.s(b"too late"), talk.s(b"much too late")]
-    assert told(run([*segments, *late])) == [(0, b"ask"), (1, b"answer"), "rst", "note"]
+    segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer"), talk.rst(CLIENT), talk.s(b"late")]
+    assert told(run(segments)) == [(0, b"ask"), (1, b"answer"), (1, b"late"), "rst"]
+
+
+def test_a_connection_that_outlives_a_reset_is_followed_to_its_end() -> None:
+    talk = Talk()
+    segments = [*talk.open(), talk.c(b"ask"), talk.rst(SERVER), talk.s(b"answer"), talk.fin(CLIENT), talk.fin(SERVER)]
+    assert told(run(segments)) == [(0, b"ask"), (1, b"answer"), "fin"]
+
+
+def test_a_reset_connection_ends_when_it_stays_silent() -> None:
+    talk = Talk()
+    room = Reassembler()
+    events = [event for segment in [*talk.open(), talk.c(b"ask"), talk.rst(SERVER)] for event in room.feed(segment)]
+    assert told(events) == [(0, b"ask")]
+    other = Talk(client=Endpoint("192.0.2.5", 1), first_frame=11_000)
+    assert told(list(room.feed(other.open()[0]))) == ["rst"]
 
 
 def test_a_reset_that_overtook_the_last_data_waits_for_it() -> None:
