@@ -10,7 +10,7 @@ SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
 
 BIN := $(VENV)/bin
-SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh scripts/setup.sh
+SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
 .PHONY: help timeline test setup-package setup-tests lint pytest buffers constraints clean
@@ -40,17 +40,17 @@ lint: setup-tests
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
-	@sh scripts/with-compiler.sh $(BIN)/python ksy/compile.py --check
+	$(BIN)/lint-imports --no-cache
+	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 buffers: setup-tests
-	@sh scripts/with-compiler.sh $(BIN)/python ksy/compile.py
+	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py
 
 constraints: setup-tests
-	@sh scripts/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt
+	@sh .ci/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 clean:
 	rm -rf '$(VENV)' ksy/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

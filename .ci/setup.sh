@@ -92,6 +92,6 @@ tests)
         lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
     ;;
 *)
-    die "usage: scripts/setup.sh package|tests"
+    die "usage: .ci/setup.sh package|tests"
     ;;
 esac
