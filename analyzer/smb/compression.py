@@ -60,17 +60,17 @@ def _chained(message: TracedBytes, size: int) -> TracedBytes:
             pattern = body.take("pattern.pattern", 1)
             body.skip("pattern.reserved", 3)
             repetitions = body.u32("pattern.repetitions")
-            if repetitions > MAX_OUTPUT - made:
-                raise OutputLimitError(f"{repetitions} is more than a message can hold", field="pattern.repetitions")
+            if repetitions > size - made:
+                raise OutputLimitError(f"{repetitions} is more than the message promised", field="pattern.repetitions")
             part = message[start : start + length].replaced(pattern * repetitions, STEP)
         else:
             original = body.u32("payload.len_original")
-            if original > MAX_OUTPUT - made:
-                raise OutputLimitError(f"{original} is more than a message can hold", field="payload.len_original")
+            if original > size - made:
+                raise OutputLimitError(f"{original} is more than the message promised", field="payload.len_original")
             part = message[start : start + length].replaced(decompress(algorithm, body.rest(), original), STEP)
         made += len(part)
-        if made > MAX_OUTPUT:
-            raise OutputLimitError("the chain is more than a message can hold", field="payload")
+        if made > size:
+            raise OutputLimitError(f"the chain is more than the {size} bytes promised", field="payload")
         parts.append(part)
     if made != size:
         raise MalformedError(f"{made} bytes came out, {size} were promised", field="compression.len_original")

@@ -68,6 +68,7 @@ class SmbConnection:
                     yield from self._framed(1 if direction else 0, event)
         self._smb2.finish()
         self._smb1.finish()
+        yield from self._leave_crowded_out()
         for session in list(self._link.sessions.values()):
             yield from self._smb2.leave(session)
         yield from self._link.told()
@@ -86,6 +87,7 @@ class SmbConnection:
                 else:
                     yield Problem.of("smb", error, event.frames)
                 yield from self._smb2.lost_data(direction, event.frames, event.reason or str(error))
+            yield from self._leave_crowded_out()
         elif isinstance(event, Lost):
             yield from self._smb2.lost_data(direction, event.frames, event.reason)
         elif isinstance(event, NetbiosNames):
@@ -95,6 +97,10 @@ class SmbConnection:
                 self._link.name_host(other.ip, event.called, "NetBIOS session request")
         else:
             yield event
+
+    def _leave_crowded_out(self) -> Iterator[Event]:
+        while self._link.crowded_out:
+            yield from self._smb2.leave(self._link.crowded_out.pop())
 
     def _decompress(self, packed: TracedBytes) -> TracedBytes:
         self._packed += len(packed)

@@ -140,6 +140,8 @@ class Smb1Reader:
         at, command = HEADER_LEN, header.command
         key = (header.pid, header.mid)
         request = self._pending.get(key) if header.is_response else None
+        if header.flags2 & FLAG2_SIGNED and (signer := self._link.sessions.get(header.uid)) is not None:
+            signer.signed += 1
         if header.is_response and command != TRANSACTION:
             self._pending.pop(key, None)
         for _ in range(_MAX_CHAIN):
@@ -490,7 +492,7 @@ class Smb1Reader:
         if session is None:
             first = setup.first_time_ns if setup is not None else (_time(message) if message is not None else 0)
             session = Session(self._link, uid, first)
-            self._link.sessions[uid] = session
+            self._link.add_session(session)
         if setup is not None:
             session.handshake = setup.handshake
             session.client_os = setup.client_os

@@ -38,7 +38,7 @@ from analyzer.tcp.events import Direction
 
 HEADER_LEN = 64
 NEGOTIATE, SESSION_SETUP, LOGOFF, TREE_CONNECT, TREE_DISCONNECT, CREATE, CLOSE = range(7)
-READ, WRITE, IOCTL, CANCEL, OPLOCK_BREAK = 0x08, 0x09, 0x0B, 0x0C, 0x12
+READ, WRITE, IOCTL, CANCEL = 0x08, 0x09, 0x0B, 0x0C
 
 FLAG_RESPONSE = 0x1
 FLAG_ASYNC = 0x2
@@ -47,7 +47,6 @@ FLAG_SIGNED = 0x8
 
 STATUS_SUCCESS = 0
 STATUS_PENDING = 0x103
-STATUS_BUFFER_OVERFLOW = 0x80000005
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
 
 FSCTL_PIPE_TRANSCEIVE = 0x0011C017
@@ -58,7 +57,7 @@ ANY_FILE = b"\xff" * 16
 
 DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
 
-CONTEXT_ENCRYPTION, CONTEXT_COMPRESSION, CONTEXT_SIGNING = 2, 3, 8
+CONTEXT_ENCRYPTION, CONTEXT_SIGNING = 2, 8
 CAPABILITY_ENCRYPTION = 0x40
 # Checking what large transfers of files were signed with would take longer than reading everything else.
 MAX_CHECKED = 128 * 1024
@@ -74,11 +73,10 @@ MAX_PENDING = 8192
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """What was around a message: an SMB3 transform (of a session), a compression transform."""
+    """What was around a message: an SMB3 transform, a compression transform."""
 
     encrypted: bool = False
     compressed: bool = False
-    session: Session | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,6 @@ class Header:
     flags: int
     next_command: int
     message_id: int
-    async_id: int | None
     tree_id: int | None
     session_id: int
 
@@ -131,19 +128,18 @@ class Request:
 
 
 # ProtocolId, StructureSize, CreditCharge, Status, Command, Credits, Flags, NextCommand, MessageId, then AsyncId or Reserved
-# and TreeId, SessionId, Signature ([MS-SMB2] 2.2.1). Every message passes here, so it is read in one step.
-_HEADER = struct.Struct("<4xH2xIH2xIIQIIQ16x")
+# and TreeId, SessionId, Signature ([MS-SMB2] 2.2.1). Every message passes here, so it is read in one step. The AsyncId is
+# not needed: the final answer to an asynchronous request has its MessageId too ([MS-SMB2] 3.3.4.1).
+_HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
 
 
 def read_header(data: bytes) -> Header:
     if len(data) < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {len(data)} there", field="header", start=0, stop=len(data))
-    size, status, command, flags, next_command, message_id, low, high, session_id = _HEADER.unpack_from(data)
+    size, status, command, flags, next_command, message_id, tree_id, session_id = _HEADER.unpack_from(data)
     if size != HEADER_LEN:
         raise MalformedError(f"{size} is not {HEADER_LEN}", field="header.structure_size", start=4, stop=6)
-    if flags & FLAG_ASYNC:
-        return Header(status, command, flags, next_command, message_id, high << 32 | low, None, session_id)
-    return Header(status, command, flags, next_command, message_id, None, high, session_id)
+    return Header(status, command, flags, next_command, message_id, None if flags & FLAG_ASYNC else tree_id, session_id)
 
 
 class Smb2Reader:
@@ -154,7 +150,6 @@ class Smb2Reader:
         self._pending: dict[int, Request] = {}
         self._setups: dict[int, Setup] = {}
         self._requests_lost = False
-        self._crowded_out: list[Session] = []
         self._forgot = False
         self._signature_ok: bool | None = None
 
@@ -168,7 +163,6 @@ class Smb2Reader:
         if self._link.client_direction is None:
             self._link.client_direction = _other(direction) if header.is_response else direction
         yield from self._compound(direction, message, shell)
-        yield from self._leave_crowded_out()
 
     def open_transform(
         self, direction: Direction, message: Message
@@ -185,12 +179,11 @@ class Smb2Reader:
                 "an encrypted message without a session", field="transform.session_id", start=44, stop=52
             )
         way = self._link.client_direction
-        yield from self._leave_crowded_out()
         opened = open_message(self._link, session, message, None if way is None else direction == way)
         if opened is None:
             yield from self.lost_data(direction, message.frames, session.seal.reason)
             return None
-        return opened, Shell(encrypted=True, session=session)
+        return opened, Shell(encrypted=True)
 
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they said is not lost."""
@@ -217,12 +210,6 @@ class Smb2Reader:
             if not known:
                 del self._link.world.sessions[session.session_id]
         yield session.summary()
-
-    def _leave_crowded_out(self) -> Iterator[Event]:
-        while self._crowded_out:
-            session = self._crowded_out.pop()
-            self._link.note("limit", f"more than {MAX_SESSIONS} sessions on one connection", tuple(session.frames[:1]))
-            yield from self.leave(session)
 
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its answer may come as an SMB2 one with MessageId 0."""
@@ -492,10 +479,6 @@ class Smb2Reader:
                 link.cipher = data.u16("context.cipher") or None
             elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
                 link.signing = data.u16("context.algorithm")
-            elif kind == CONTEXT_COMPRESSION:
-                count = data.u16("context.num_algorithms")
-                data.skip("context.flags", 6)
-                link.compression = tuple(data.u16("context.algorithm") for _ in range(min(count, 16)))
 
     def _setup_request(self, header: Header, request: Request, cur: Cursor, part: Message) -> None:
         cur.skip("session_setup.structure_size", 2)
@@ -617,10 +600,7 @@ class Smb2Reader:
         return right
 
     def _register(self, session: Session) -> None:
-        sessions = self._link.sessions
-        if session.session_id not in sessions and len(sessions) >= MAX_SESSIONS:
-            self._crowded_out.append(sessions.pop(next(iter(sessions))))
-        sessions[session.session_id] = session
+        self._link.add_session(session)
         known = self._link.world.sessions.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)

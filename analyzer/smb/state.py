@@ -109,12 +109,12 @@ class Link:
     dialect_number: int | None = None
     cipher: int | None = None
     signing: int | None = None
-    compression: tuple[int, ...] = ()
     preauth_hash: bytes | None = None
     client_guid: str | None = None
     server_guid: str | None = None
     hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
     sessions: dict[int, Session] = field(default_factory=dict)
+    crowded_out: list[Session] = field(default_factory=list)
 
     @property
     def client(self) -> Endpoint:
@@ -140,6 +140,14 @@ class Link:
         for tally in self.tallies.values():
             yield tally.problem()
         self.tallies.clear()
+
+    def add_session(self, session: Session) -> None:
+        """Remembers a session under its id; too many, and the oldest has to go."""
+        if session.session_id not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
+            oldest = self.sessions.pop(next(iter(self.sessions)))
+            self.crowded_out.append(oldest)
+            self.note("limit", f"more than {MAX_SESSIONS} sessions on one connection", tuple(oldest.frames[:1]))
+        self.sessions[session.session_id] = session
 
     def name_host(self, ip: str, name: str, said_in: str) -> None:
         if name and len(self.hosts) < MAX_NAMES:

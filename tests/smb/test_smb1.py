@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -231,6 +232,19 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     answer(sent, smb1_raw(0x2E, read_block(SAY), response=True))
     out = run(stream(sent, Connection(0, CLIENT, SERVER, False)))
     assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, SAY)]
+
+
+def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.smb.state.MAX_SESSIONS", 3)
+    sent: Sent = []
+    for uid in range(10):
+        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
+        ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
+    out = run(stream(sent))
+    assert len(said(out)) == 20
+    sessions = only(out, SmbSession)
+    assert [session.signed_messages for session in sessions] == [1] * 10
+    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
 
 
 def test_a_hole_in_a_write_is_a_gap_of_its_length() -> None:

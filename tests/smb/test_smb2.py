@@ -568,7 +568,7 @@ def test_state_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sessions_of_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.smb.smb2.MAX_SESSIONS", 3)
+    monkeypatch.setattr("analyzer.smb.state.MAX_SESSIONS", 3)
     talk = Talk().begin()
     for number in range(10):
         talk.ask(READ, read_request(), session=100 + number, signed=True)
