@@ -484,10 +484,13 @@ class Reassembler:
             if not other.started:
                 other.start_at(item.ack)
             lead = (item.ack - other.next) & _MASK
-            other.last_ack = other.next
             if 0 < lead <= _MAX_WINDOW:
-                other.last_ack = need = other.next + lead
+                need = other.next + lead
                 other.acked = max(other.acked, need)
+            # An older segment that comes late in the file says nothing of what was acknowledged since.
+            reach = half.held[-1].stop if half.held else half.next
+            if not half.started or half.position(seq) + len(item.payload) >= reach:
+                other.last_ack = max(other.next, need)
         size = len(item.payload)
         if not (size or item.missing or flags & FIN):
             return
