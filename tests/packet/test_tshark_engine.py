@@ -40,6 +40,11 @@ def segments(events: list[Event]) -> list[Segment]:
     return [event for event in events if isinstance(event, Segment)]
 
 
+def ether() -> Packet:
+    """Both addresses given, or scapy would ask the network for them."""
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+
+
 def written(path: Path, frames: list[Packet]) -> Path:
     for at, frame in enumerate(frames):
         frame.time = 1_700_000_000 + at / 1000
@@ -66,7 +71,7 @@ def test_finds_the_same_segments_as_our_own_rooms(name: str) -> None:
 
 def test_takes_the_innermost_addresses_of_a_tunnel(tmp_path: Path) -> None:
     inner = IP(src="10.0.0.1", dst="10.0.0.2") / tcp()
-    path = written(tmp_path / "gre.pcap", [Ether() / IP(src="192.0.2.1", dst="192.0.2.2") / GRE() / inner])
+    path = written(tmp_path / "gre.pcap", [ether() / IP(src="192.0.2.1", dst="192.0.2.2") / GRE() / inner])
     (segment,) = segments(list(TsharkEngine(path)))
     assert (str(segment.src), str(segment.dst)) == ("10.0.0.1:50000", "10.0.0.2:445")
     assert segment.payload.data == SMB
@@ -75,7 +80,7 @@ def test_takes_the_innermost_addresses_of_a_tunnel(tmp_path: Path) -> None:
 
 def test_reads_ipv6_and_tags(tmp_path: Path) -> None:
     path = written(
-        tmp_path / "six.pcap", [Ether() / Dot1Q(vlan=3) / IPv6(src="2001:db8::1", dst="2001:db8::2") / tcp()]
+        tmp_path / "six.pcap", [ether() / Dot1Q(vlan=3) / IPv6(src="2001:db8::1", dst="2001:db8::2") / tcp()]
     )
     events = list(TsharkEngine(path))
     assert segments(events) == segments(own(path)[0])
@@ -84,7 +89,7 @@ def test_reads_ipv6_and_tags(tmp_path: Path) -> None:
 
 def test_joins_fragments_and_counts_from_the_payload(tmp_path: Path) -> None:
     pieces = fragment(IP(src="192.0.2.1", dst="192.0.2.2") / tcp(SMB * 5), fragsize=64)
-    path = written(tmp_path / "fragments.pcap", [Ether() / piece for piece in pieces])
+    path = written(tmp_path / "fragments.pcap", [ether() / piece for piece in pieces])
     (segment,) = segments(list(TsharkEngine(path)))
     assert segment.payload.data == SMB * 5
     assert segment.frame == len(pieces)
@@ -93,12 +98,12 @@ def test_joins_fragments_and_counts_from_the_payload(tmp_path: Path) -> None:
 
 def test_does_not_take_the_header_an_icmp_message_quotes_for_a_segment(tmp_path: Path) -> None:
     quoted = IP(src="192.0.2.1", dst="192.0.2.2") / tcp()
-    frames = [Ether() / IP(src="192.0.2.9", dst="192.0.2.1") / ICMP(type=3, code=1) / quoted]
+    frames = [ether() / IP(src="192.0.2.9", dst="192.0.2.1") / ICMP(type=3, code=1) / quoted]
     assert list(TsharkEngine(written(tmp_path / "icmp.pcap", frames))) == []
 
 
 def test_several_files_are_one_capture_in_time_order(tmp_path: Path) -> None:
-    frames = [Ether() / IP(src="192.0.2.1", dst="192.0.2.2") / tcp(bytes([at]) * 9, 100 + 9 * at) for at in range(6)]
+    frames = [ether() / IP(src="192.0.2.1", dst="192.0.2.2") / tcp(bytes([at]) * 9, 100 + 9 * at) for at in range(6)]
     for at, frame in enumerate(frames):
         frame.time = 1_700_000_000 + at
     wrpcap(str(tmp_path / "odd.pcap"), frames[1::2])
