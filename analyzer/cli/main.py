@@ -228,10 +228,12 @@ def decode(
         offset = int(at, 0)
     except ValueError:
         raise typer.BadParameter(f"{at} is no offset", param_hint="--at") from None
-    data = bytes_of(_buffer_bytes(file))
-    if not 0 <= offset < max(len(data), 1):
+    data, is_dump = bytes_of(_buffer_bytes(file))
+    if is_dump:
+        typer.echo(f"read as a hex dump of {len(data)} bytes", err=True)
+    if not 0 <= offset < len(data):
         raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
-    view = Decode.of(data[offset:], kind.value, samples=samples_only)
+    view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
     form = output_format or (Format.text if tree or sys.stdout.isatty() else Format.jsonl)
     write(view, form.value, output)
     problem = view.decoded().problem
@@ -244,13 +246,13 @@ def decode(
 
 def _buffer_bytes(name: str) -> bytes:
     if name == "-":
-        return sys.stdin.buffer.read(MAX_BUFFER_BYTES + 1)
-    path = Path(name)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BUFFER_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror}") from None
+        name, data = "standard input", sys.stdin.buffer.read(MAX_BUFFER_BYTES + 1)
+    else:
+        try:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_BUFFER_BYTES + 1)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', error)}") from None
     if len(data) > MAX_BUFFER_BYTES:
         raise InputError(f"{name} is larger than any buffer of ours ({MAX_BUFFER_BYTES} bytes)")
     if not data:

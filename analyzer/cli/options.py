@@ -53,8 +53,20 @@ SmbSessionKey = Annotated[
 Engine = Annotated[
     EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
 ]
-OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it.")]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")]
+
+
+def _output(context: typer.Context, path: Path | None) -> Path | None:
+    """Tables of bytes are not for terminals or pipes. `--format` is known here: options given come before those that are not."""
+    if path is None and context.params.get("output_format") == Format.parquet:
+        raise typer.BadParameter("--format parquet needs a file to write: -o FILE")
+    return path
+
+
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it; parquet needs -o.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", callback=_output, help="Write to this file instead of standard output."),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
 Interface = Annotated[
     str | None, typer.Option("--interface", help="Only calls of this interface (PerflibV2, winreg, a UUID).")
@@ -76,7 +88,7 @@ def keyring_of(
     for path in secrets or ():
         keyring = keyring.merged(Keyring.load(path))
     given = [asked_password(user) if password == "-" else password for password in passwords or ()]
-    if (from_environment := os.environ.get(PASSWORD_VARIABLE)) is not None:
+    if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
     return keyring.merged(
         Keyring.build(

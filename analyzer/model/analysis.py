@@ -30,15 +30,6 @@ class CaptureFacts:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How one user, keytab or key fared: what it opened of what it was tried on."""
-
-    label: str
-    opened: int
-    tried: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
     """One capture, read.

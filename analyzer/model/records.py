@@ -164,9 +164,11 @@ def call_record(number: int, call: Call, analysis: Analysis) -> Record:
         "request": side_json(call.request, exchange.opnum, facts),
         "response": side_json(call.response, exchange.opnum, facts),
     }
-    if isinstance(call, WinregCall) and call.read is not None:
-        words = value_in_words(call.read.value_name, analysis.name_tables.of(channel.server))
-        out["read"] = {"number": call.read.number, "attempt": call.read.attempt, "value": words}
+    read = call.read if isinstance(call, WinregCall) else None
+    out["read"] = None
+    if read is not None:
+        words = value_in_words(read.value_name, analysis.name_tables.of(channel.server), read.key)
+        out["read"] = {"number": read.number, "attempt": read.attempt, "key": read.key, "value": words}
     return out
 
 

@@ -74,6 +74,12 @@ class _Query:
     live: dict[tuple[str, int, int, str | None], Identifier] = field(default_factory=dict)
     told: Mapping[int, Identifier] | None = None
 
+    def forget(self) -> None:
+        """What the handle holds is not known any more."""
+        self.followed = False
+        self.told = None
+        self.live.clear()
+
     def view(self) -> QueryView:
         blocks = self.told
         sets = {identifier.counterset for identifier in self.live.values()} if self.followed else set()
@@ -118,7 +124,8 @@ class QueryBook:
         return query.view()
 
     def closed(self, server: Endpoint, handle: str) -> None:
-        self._queries.pop((server.ip, handle), None)
+        """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
+        self._query(server, handle).forget()
 
     def validated(self, server: Endpoint, handle: str, identifiers: list[Identifier], *, add: bool) -> None:
         """Counters were added to or removed from the handle; each identifier's own status says whether it was."""
@@ -148,6 +155,4 @@ class QueryBook:
         """A call that may have changed a handle's counters was not read: of the handles of this channel, or of one."""
         for query in self._queries.values():
             if channel in query.channels and (handle is None or query.handle == handle):
-                query.followed = False
-                query.told = None
-                query.live.clear()
+                query.forget()

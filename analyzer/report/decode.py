@@ -22,7 +22,8 @@ from analyzer.model.records import Record
 from analyzer.model.samples import perflib_json, winperf_json
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.samples import samples_of as perflib_samples_of
-from analyzer.report.text import counter_path, safe
+from analyzer.report.hexdump import dumped_bytes
+from analyzer.report.text import counter_path, safe, value_words
 from analyzer.report.tree import tree_lines
 from analyzer.report.words import status_name
 from analyzer.winperf.names import NameTable
@@ -31,26 +32,19 @@ from analyzer.winperf.samples import samples_of as winperf_samples_of
 if TYPE_CHECKING:
     import polars as pl
 
-# `0010: 5000 4500 ...  P.E.` (xxd), `00000010  50 00 45 00  |P.E.|` (hexdump -C), Wireshark's and ours.
-_DUMP_LINE = re.compile(
-    r"^\s*[0-9a-fA-F]{2,8}:?\s\s*((?:[0-9a-fA-F]{2,8}\s{1,3})*[0-9a-fA-F]{2,8})(?:\s{2,}.*|\s*\|.*\|)?\s*$"
-)
-_PLAIN_HEX = re.compile(rb"^(?:[0-9a-fA-F]{2}[\s,:]*)+$")
+_PLAIN_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[\s,:]*)+")
 
 
-def bytes_of(data: bytes) -> bytes:
-    """The buffer in a file: the bytes themselves, or what a hex dump spells out."""
+def bytes_of(data: bytes) -> tuple[bytes, bool]:
+    """The buffer in a file: the bytes themselves, or what a hex dump spells out; and whether it was one."""
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
-        return data
+        return data, False
     compact = stripped.removeprefix(b"0x")
-    if _PLAIN_HEX.match(compact):
-        return bytes.fromhex(re.sub(rb"[\s,:]", b"", compact).decode())
-    lines = stripped.decode().splitlines()
-    found = [_DUMP_LINE.match(line) for line in lines]
-    if not all(found):
-        return data
-    return bytes.fromhex("".join(re.sub(r"\s", "", match[1]) for match in found if match))
+    if _PLAIN_HEX.fullmatch(compact):
+        return bytes.fromhex(re.sub(rb"[\s,:]", b"", compact).decode()), True
+    spelled = dumped_bytes(stripped.decode().splitlines())
+    return (data, False) if spelled is None else (spelled, True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +55,14 @@ class Decode:
     kind: BufferKind
     guess: str | None
     samples: bool = False
+    source: str | None = None
 
     @classmethod
-    def of(cls, data: bytes, kind: str, *, samples: bool = False) -> Decode:
-        """Raises `InputError` where `kind` is `auto` and nothing fits."""
+    def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Decode:
+        """The buffer at hand. Raises `InputError` for what is not to be had of it.
+
+        That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
+        """
         guess = None
         chosen = kind
         if kind == "auto":
@@ -75,7 +73,12 @@ class Decode:
                     hint="name the kind with --as, or the place where it begins with --at",
                 )
             chosen, guess = guesses[0]
-        return cls(data, chosen, guess, samples)  # type: ignore[arg-type]  # the command allows only these names
+        if samples and chosen not in ("perf-data", "winperf"):
+            raise InputError(f"a buffer of kind {chosen} holds no samples", hint="perf-data and winperf do")
+        return cls(data, chosen, guess, samples, source)  # type: ignore[arg-type]  # the command allows only these names
+
+    def inputs(self) -> tuple[str, ...]:
+        return () if self.source is None else (self.source,)
 
     def decoded(self) -> BufferDecode:
         return decode_buffer(self.kind, self.data)
@@ -104,19 +107,17 @@ class Decode:
         if self.kind == "perf-data":
             for sample in perflib_samples_of(perf_data_rows(self.data), None, Catalog()):
                 yield common | {"source": "perflib-v2", "server": None} | perflib_json(sample)
-        elif self.kind == "winperf":
+        else:
             for value in winperf_samples_of(winperf_rows(self.data), NameTable()):
                 yield common | {"source": "winperf", "server": None} | winperf_json(value)
-        else:
-            raise InputError(f"a buffer of kind {self.kind} holds no samples", hint="perf-data and winperf do")
 
     def lines(self, width: int | None) -> Iterator[str]:
         if self.samples:
             for record in self._samples():
-                yield safe(f"{counter_path(record)} = {record['raw']}")
+                yield safe(f"{counter_path(record)} = {value_words(record)}")
             return
         if self.guess is not None:
-            yield f"[bold]{self.kind}[/] ({safe(self.guess)})"
+            yield f"[bold]{self.kind}[/] {safe(f'({self.guess})')}"
         else:
             yield f"[bold]{self.kind}[/]"
         mapped = map_fields(self.kind, self.data, status_name=status_name)
@@ -125,6 +126,6 @@ class Decode:
             yield f"  {left} bytes follow the buffer"
 
     def table(self) -> pl.DataFrame:
-        from analyzer.report.tables import records_table
+        from analyzer.report.tables import records_table, samples_frame
 
-        return records_table(self.records())
+        return samples_frame(self._samples()) if self.samples else records_table(self.records())

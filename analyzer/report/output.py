@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +38,23 @@ class View(Protocol):
         """The main records as columns."""
         ...
 
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the files it was made from, which must not be written over."""
+        ...
+
+
+class OfCapture:
+    """What every view of a capture shares."""
+
+    __slots__ = ()
+    analysis: Analysis
+
+    def inputs(self) -> tuple[str, ...]:
+        return self.analysis.capture.files
+
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(OfCapture):
     analysis: Analysis
     interface: str | None = None
     all_attempts: bool = False
@@ -58,7 +74,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(OfCapture):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
@@ -76,7 +92,7 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(OfCapture):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
@@ -94,7 +110,7 @@ class Sessions:
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class Hosts(OfCapture):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
@@ -122,11 +138,24 @@ def dumps(record: Record) -> bytes:
 
 
 def write(view: View, form: str, path: Path | None) -> None:
-    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`, to standard output where `path` is None."""
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`, to standard output where `path` is None.
+
+    A reader that went away (`| head`) ends the writing and is no error.
+    """
+    try:
+        _write(view, form, path)
+    except OSError as error:
+        # Python flushes standard output once more at exit; there is nobody left to read it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise InputError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def _write(view: View, form: str, path: Path | None) -> None:
     if form == "text":
         _write_text(view, path)
         return
-    with _opened(path) as out:
+    with _opened(path, view.inputs()) as out:
         if form == "jsonl":
             for record in view.records():
                 out.write(dumps(record) + b"\n")
@@ -137,17 +166,29 @@ def write(view: View, form: str, path: Path | None) -> None:
                 separator = b",\n"
             out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
         elif form == "csv":
-            view.table().write_csv(out)
+            out.write(_flat(view.table()).write_csv().encode())
         else:
             view.table().write_parquet(out)
 
 
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """CSV has no lists: they become JSON text, as what is nested is already."""
+    import polars as pl
+
+    nested = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    return table.with_columns(
+        pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String) for name in nested
+    )
+
+
 @contextmanager
-def _opened(path: Path | None) -> Iterator[BinaryIO]:
+def _opened(path: Path | None, inputs: Sequence[str]) -> Iterator[BinaryIO]:
     if path is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
+        raise InputError(f"{path} is what was read; it is not written over")
     try:
         with path.open("wb") as out:
             yield out
@@ -159,18 +200,16 @@ def _write_text(view: View, path: Path | None) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    if path is not None:
-        with _opened(path) as out:
-            for line in view.lines(None):
-                out.write((Text.from_markup(line).plain + "\n").encode("utf-8", "backslashreplace"))
-        return
     console = Console(highlight=False, soft_wrap=True)
-    for line in view.lines(console.width if console.is_terminal else None):
-        if console.is_terminal:
-            console.print(Text.from_markup(line))
-        else:
-            sys.stdout.buffer.write((Text.from_markup(line).plain + "\n").encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+    if path is None and console.is_terminal:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that know only their own alphabet
+        for line in view.lines(console.width):
+            console.print(Text.from_markup(line, emoji=False))
+        return
+    with _opened(path, view.inputs()) as out:
+        for line in view.lines(None):
+            out.write((Text.from_markup(line, emoji=False).plain + "\n").encode("utf-8", "backslashreplace"))
 
 
 def json_ready(value: Any) -> str | None:

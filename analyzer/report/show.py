@@ -13,7 +13,8 @@ from analyzer.core.times import iso_time
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, call_record, frames_json
 from analyzer.pcq.layer import PerflibCall
-from analyzer.report.text import call_lines, frames_words, safe
+from analyzer.report.output import OfCapture
+from analyzer.report.text import call_lines, frames_words, safe, styled
 from analyzer.report.tree import field_json, tree_lines
 from analyzer.report.words import status_name
 from analyzer.rpc.call import Call, CallSide
@@ -28,7 +29,7 @@ _HEX_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Show:
+class Show(OfCapture):
     """Call `number` of an analysis. Raises `InputError` where there is no such call."""
 
     analysis: Analysis
@@ -79,9 +80,9 @@ class Show:
         for number, fragment in enumerate(fragments, 1):
             yield from _fragment_lines(number, len(fragments), fragment, self.analysis)
         if side.trouble is not None:
-            yield f"  [red]the stub does not decode: {safe(str(side.trouble))}[/]"
+            yield styled("red", f"  the stub does not decode: {side.trouble}")
         if isinstance(side.stub, Missing):
-            yield f"  [yellow]stub: {side.stub.value}{'' if call.reason is None else ' (' + safe(call.reason) + ')'}[/]"
+            yield styled("yellow", f"  stub: {side.stub.value}{'' if call.reason is None else f' ({call.reason})'}")
             return
         yield f"  [bold]stub[/], {len(side.stub)} bytes"
         fields = _stub_fields(call, name, side)

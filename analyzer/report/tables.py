@@ -73,8 +73,8 @@ _SAMPLE_SCHEMA: dict[str, Any] = {
     "data_size": pl.Int64,
     "perf_time_stamp": pl.UInt64,
     "perf_time": pl.Int64,
-    "perf_time_100ns": pl.UInt64,
-    "perf_freq": pl.UInt64,
+    "perf_time_100ns": pl.Int64,
+    "perf_freq": pl.Int64,
 }
 
 _PROBLEM_SCHEMA: dict[str, Any] = {
@@ -124,7 +124,12 @@ def _call_row(record: Record) -> Record:
 
 def samples_table(analysis: Analysis) -> pl.DataFrame:
     """One row a raw value; `raw` for numbers, `text` for text counters, both null where the server gave no value."""
-    return _frame((_sample_row(record) for record in sample_records(analysis)), _SAMPLE_SCHEMA)
+    return samples_frame(sample_records(analysis))
+
+
+def samples_frame(records: Iterable[Record]) -> pl.DataFrame:
+    """Sample records as columns."""
+    return _frame((_sample_row(record) for record in records), _SAMPLE_SCHEMA)
 
 
 def _sample_row(record: Record) -> Record:
@@ -133,7 +138,7 @@ def _sample_row(record: Record) -> Record:
     return {
         **{key: record[key] for key in _SAMPLE_SCHEMA if key in record},
         "time": record["time_ns"],
-        "server_ip": record["server"]["ip"],
+        "server_ip": record["server"]["ip"] if record["server"] is not None else None,
         "raw": None if is_text else raw,
         "text": raw if is_text else None,
     }
@@ -148,7 +153,10 @@ def problems_table(analysis: Analysis) -> pl.DataFrame:
 def records_table(records: Iterable[Record]) -> pl.DataFrame:
     """Any records as a table; nested values become JSON text."""
     rows = [
-        {key: json_ready(value) if isinstance(value, dict | list) else value for key, value in record.items()}
+        {
+            key: json_ready(value) if isinstance(value, dict | list) else _storable(value)
+            for key, value in record.items()
+        }
         for record in records
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -161,12 +169,23 @@ def _frame(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
             values.append(row.get(name))
     return pl.DataFrame(
         {
-            name: pl.Series(name, values, dtype=pl.Int64).cast(kind)
+            name: pl.Series(name, [_fitting(value, pl.Int64) for value in values], dtype=pl.Int64).cast(kind)
             if name == "time"
-            else pl.Series(name, [_storable(value) for value in values], dtype=kind)
+            else pl.Series(name, [_fitting(_storable(value), kind) for value in values], dtype=kind)
             for (name, values), kind in zip(columns.items(), schema.values(), strict=True)
         }
     )
+
+
+_BOUNDS = {pl.Int64: (-(1 << 63), (1 << 63) - 1), pl.UInt64: (0, (1 << 64) - 1)}
+
+
+def _fitting(value: Any, kind: Any) -> Any:
+    """A number that the column cannot hold (a forged clock below zero) is null there; the JSON record has it."""
+    if not isinstance(value, int) or kind not in _BOUNDS:
+        return value
+    low, high = _BOUNDS[kind]
+    return value if low <= value <= high else None
 
 
 def _storable(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from rich.markup import escape as escape_markup
@@ -33,8 +33,29 @@ _FRAMES_SHOWN = 8
 
 
 def safe(text: str) -> str:
-    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent."""
-    return escape_markup("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent.
+
+    No markup may follow at once, see `styled`.
+    """
+    body, slashes = _escaped(text)
+    return body + slashes
+
+
+def styled(style: str, text: str) -> str:
+    """Text from the wire in a style. A backslash before markup would escape it, so it takes two to show one."""
+    body, slashes = _escaped(text)
+    return f"[{style}]{body}{2 * slashes}[/]"
+
+
+def _escaped(text: str) -> tuple[str, str]:
+    """The text as markup, and the backslashes at its end."""
+    shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
+    body = shown.rstrip("\\")
+    return escape_markup(body), shown[len(body) :]
+
+
+def _shown(control: str) -> str:
+    return control.encode("unicode_escape").decode()
 
 
 def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
@@ -61,22 +82,33 @@ def timeline_lines(
         if isinstance(call, WinregCall) and call.read and not all_attempts and last_of_read[call.read.number] != number:
             continue
         yield from call_lines(number, call, analysis, width, all_attempts=all_attempts)
+    if interface is not None and not shown:
+        yield ""
+        yield safe(f"no call of interface {interface}; without --interface all calls are shown")
     yield from problem_lines(analysis, width)
     yield ""
-    yield _totals(analysis)
+    yield _totals([call for _, call in shown], len(analysis.calls))
 
 
 def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     facts = analysis.capture
     for name in facts.files:
-        yield f"[bold]{safe(name)}[/]"
+        yield styled("bold", name)
     yield f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}"
     for session in analysis.sessions:
         yield from (safe(line) for line in folded(_session_words(session), 4, width))
     for line in sorted(_rpc_words(analysis).items()):
         yield from (safe(text) for text in folded(f"{line[0]}: {line[1]} call{'s' if line[1] != 1 else ''}", 4, width))
+    yield from _opening_lines(analysis, width)
+
+
+def _opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    by_account: dict[str, list[str]] = {}
     for opening in openings(analysis):
-        yield safe(f"{opening.label} opened {opening.opened} of {opening.tried} {opening.doors}")
+        doors = opening.doors if opening.tried != 1 else opening.doors.removesuffix("s")
+        by_account.setdefault(opening.account, []).append(f"{opening.opened} of {opening.tried} {doors}")
+    for account, opened in by_account.items():
+        yield from (safe(line) for line in folded(f"keys given for {account} opened {', '.join(opened)}", 4, width))
 
 
 def _span(facts: CaptureFacts) -> str:
@@ -112,11 +144,14 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
     for call in analysis.calls:
         auth = call.exchange.auth
         name = call.interface_name or call.exchange.interface or "unknown interface"
+        if call.exchange.channel.session is None:
+            # No SMB session above tells who talked to whom.
+            name += f" over TCP, {call.exchange.channel.client.ip} → {call.exchange.channel.server.ip},"
         if auth.level <= AuthLevel.NONE:
             words[f"{name} without RPC security"] += 1
             continue
         account = auth.identity.account if auth.identity is not None else None
-        door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f", {auth.door.value}"
+        door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f" ({auth.door.value})"
         words[
             f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {account or 'unknown user'}{door}"
         ] += 1
@@ -130,11 +165,12 @@ def call_lines(
     facts, channel = analysis.capture, call.exchange.channel
     start = facts.first_time_ns if facts.first_time_ns is not None else call.exchange.first_time_ns
     relative = (call.exchange.first_time_ns - start) / NS_PER_S
-    handle = f"q{call.query.number} " if isinstance(call, PerflibCall) and call.query is not None else ""
     prefix = f"{relative:12.6f}  #{number:<5} {channel.client} → {channel.server}  "
-    words = f"{handle}{method_words(call)} {asked(call, analysis)}".rstrip()
+    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
     if isinstance(call, WinregCall) and call.read is not None and call.read.attempt > 1:
-        words += f" (attempt {call.read.attempt})" if all_attempts else f" (after {call.read.attempt - 1} smaller)"
+        before = call.read.attempt - 1
+        tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
+        words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
     outcome = f" ⇒ {status_words(call)}"
     told = answered(call, analysis)
     if told:
@@ -147,13 +183,25 @@ def call_lines(
     style = _STATE_STYLE.get(call.state, "red")
     if call.state == "complete" and (call.exchange.fault is not None or call.status):
         style = "yellow"
-    lines = list(folded(prefix + words + outcome, 22, width))
-    mark = lines[0].find("⇒")
-    for at, line in enumerate(lines):
-        if at == 0 and mark >= 0:
-            yield f"{safe(line[:mark])}[{style}]{safe(line[mark:])}[/]"
-        else:
-            yield f"[{style}]{safe(line)}[/]" if mark >= 0 else safe(line)
+    is_outcome = False
+    for line in folded(prefix + words + outcome, 22, width):
+        if is_outcome:
+            yield styled(style, line)
+            continue
+        start_of_outcome = line.rfind(" ⇒ ")
+        is_outcome = start_of_outcome >= 0
+        # The space before the arrow keeps what was asked apart from the markup.
+        cut = start_of_outcome + 1 if is_outcome else len(line)
+        yield safe(line[:cut]) + (styled(style, line[cut:]) if is_outcome else "")
+
+
+def handle_words(call: Call) -> str:
+    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    if isinstance(call, PerflibCall) and call.query is not None:
+        return f"q{call.query.number} "
+    if isinstance(call, WinregCall) and call.key_number is not None:
+        return f"k{call.key_number} "
+    return ""
 
 
 def method_words(call: Call) -> str:
@@ -193,9 +241,22 @@ def problem_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     yield "[bold]What could not be read, and why[/]"
     for (state, reason), count in sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1]))):
         line = f"  {count} call{'s' if count != 1 else ''} {state}: {reason}"
-        yield from (f"[yellow]{safe(text)}[/]" for text in folded(line, 4, width))
+        yield from (styled("yellow", text) for text in folded(line, 4, width))
+    if hint := _key_hint(analysis):
+        yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
     for problem in problems:
-        yield from (f"[yellow]{safe(text)}[/]" for text in folded(_problem_words(problem, facts), 4, width))
+        yield from (styled("yellow", text) for text in folded(_problem_words(problem, facts), 4, width))
+
+
+def _key_hint(analysis: Analysis) -> str | None:
+    """What would open the calls that no key opened."""
+    shut = [call.exchange.auth for call in analysis.calls if call.exchange.auth.door in (Door.NO_KEY, Door.WRONG_KEY)]
+    if not shut:
+        return None
+    keys = ["the password or NT hash (--password, --nt-hash)"] if any("ntlm" in auth.mechanism for auth in shut) else []
+    if any("krb5" in auth.mechanism for auth in shut):
+        keys.append("the service's keytab or password (--keytab, --password)")
+    return f"to open what is sealed, give {' or '.join(keys)}, or --secrets with them" if keys else None
 
 
 def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
@@ -203,26 +264,37 @@ def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
     return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"
 
 
-def _totals(analysis: Analysis) -> str:
-    states = Counter(call.state for call in analysis.calls)
-    detail = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    count = len(analysis.calls)
-    return f"{count} call{'s' if count != 1 else ''}" + (f": {detail}" if detail else "")
+def _totals(calls: Sequence[Call], count: int) -> str:
+    """How many calls ended how. A read's tries count one by one, also where only the last is shown."""
+    states = Counter(call.state for call in calls)
+    detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    total = f"{len(calls)} of {count} call" if len(calls) != count else f"{count} call"
+    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
 
 
 def sample_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """One value a line: time, call, counter path, raw value."""
     facts = analysis.capture
     start = facts.first_time_ns or 0
+    count = 0
     for record in sample_records(analysis):
+        count += 1
         relative = (record["time_ns"] - start) / NS_PER_S
-        path = counter_path(record)
-        raw = record["raw"]
-        value = "(no value)" if raw is None else f'"{raw}"' if isinstance(raw, str) else str(raw)
-        if raw is None and record.get("block_status"):
-            value = f"(no value: {record['block_status_name']})"
-        line = f"{relative:12.6f}  #{record['call']:<5} {record['server']['ip']}  {path} = {value}"
+        where = f"#{record['call']:<5} {record['server']['ip']}"
+        line = f"{relative:12.6f}  {where}  {counter_path(record)} = {value_words(record)}"
         yield from (safe(text) for text in folded(line, 22, width))
+    if count == 0:
+        yield "no counter value could be read"
+        yield from problem_lines(analysis, width)
+
+
+def value_words(record: Record) -> str:
+    """A raw value: a number, a quoted text, or why there is none."""
+    raw = record["raw"]
+    if raw is None:
+        status = record.get("block_status")
+        return f"(no value: {record['block_status_name'] or f'error {status}'})" if status else "(no value)"
+    return f'"{raw}"' if isinstance(raw, str) else str(raw)
 
 
 def counter_path(record: Record) -> str:
@@ -246,8 +318,7 @@ def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield from (safe(line) for line in folded(_session_words(session), 4, width))
         for name, value in _session_details(session):
             yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
-    for opening in openings(analysis):
-        yield safe(f"{opening.label} opened {opening.opened} of {opening.tried} {opening.doors}")
+    yield from _opening_lines(analysis, width)
 
 
 def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
@@ -283,8 +354,11 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
 def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each address with its roles and names."""
     for host in host_records(analysis):
-        yield f"[bold]{safe(host['ip'])}[/]  {safe(', '.join(host['roles']))}"
+        yield f"{styled('bold', host['ip'])}  {safe(', '.join(host['roles']))}"
         for name in host["names"]:
             yield from (safe(line) for line in folded(f"    {name['name']}  ({name['source']})", 8, width))
         for user in host["users"]:
-            yield safe(f"    user {user}")
+            yield from (safe(line) for line in folded(f"    user {user}", 8, width))
+        for name, values in (("OS version", host["os_versions"]), ("SMB dialect", host["dialects"])):
+            for value in values:
+                yield safe(f"    {name} {value}")

@@ -8,7 +8,7 @@ from analyzer.buffers import Field, FieldMap
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.records import Record, frames_json
-from analyzer.report.text import folded, frames_words, safe
+from analyzer.report.text import folded, frames_words, safe, styled
 
 _RAW_SHOWN = 16
 _TEXT_SHOWN = 200
@@ -21,9 +21,9 @@ def tree_lines(
     yield f"{' ' * indent}[bold]{'offset':>8} {'length':>7}  {'bytes':<{3 * _RAW_SHOWN}} field[/]"
     yield from _field_lines(fields.root, source, facts, width, indent, 0)
     for note in fields.notes:
-        yield f"{' ' * indent}[cyan]note: {safe(note)}[/]"
+        yield styled("cyan", f"{' ' * indent}note: {note}")
     if fields.problem is not None:
-        yield f"{' ' * indent}[red]damaged: {safe(str(fields.problem))}[/]"
+        yield styled("red", f"{' ' * indent}damaged: {fields.problem}")
 
 
 def _field_lines(
@@ -45,6 +45,8 @@ def _words(field: Field) -> str:
     if field.children:
         return f"{name}: {field.doc_ref}" if field.doc_ref else f"{name}:"
     value = field.value
+    if field.type == "bytes" and isinstance(value, str) and field.length > _RAW_SHOWN:
+        return f"{name}: {field.length} bytes"
     if isinstance(value, str) and len(value) > _TEXT_SHOWN:
         value = f"{value[:_TEXT_SHOWN]}… ({field.length} bytes)"
     words = name if value is None else f"{name} = {value}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.records import all_problems
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
@@ -17,12 +18,13 @@ def nothing_found(analysis: Analysis) -> str | None:
     if analysis.capture.frames == 0:
         return f"{name} holds no frames."
     if analysis.sessions:
-        return f"{name} holds {len(analysis.sessions)} SMB session(s), but no DCERPC call in them."
+        count = len(analysis.sessions)
+        return f"{name} holds {count} SMB session{'s' if count != 1 else ''}, but no DCERPC call in them."
     return f"{name} holds {analysis.capture.frames} frames, but neither SMB nor DCERPC among them."
 
 
 def unread(analysis: Analysis) -> bool:
     """Whether something could not be read."""
-    return any(problem.kind in _LOSSES for problem in analysis.problems) or any(
-        call.state not in ("complete",) for call in analysis.calls
+    return any(call.state != "complete" for call in analysis.calls) or any(
+        problem.kind in _LOSSES for problem in all_problems(analysis)
     )

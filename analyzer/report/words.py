@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analyzer.buffers.names import counter_type_name
 from analyzer.core.absence import Missing
 from analyzer.core.labels import label
 from analyzer.core.win32 import win32_name
@@ -12,13 +13,16 @@ from analyzer.model.records import decoded_buffer
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
 from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.samples import PerflibSample, perflib_samples
 from analyzer.rpc.call import Call
 from analyzer.rpc.status import fault_name
+from analyzer.winperf.identity import ERROR_MORE_DATA
 from analyzer.winperf.identity import Opnum as WinregOpnum
 from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import value_in_words
+from analyzer.winperf.names import table_language, value_in_words
+from analyzer.winperf.samples import winperf_samples
 
-_SHOWN_ITEMS = 4
+_SHOWN_ITEMS = 6
 _SHOWN_TEXT = 60
 
 
@@ -44,23 +48,28 @@ def asked(call: Call, analysis: Analysis) -> str:
     if call.request is None:
         return "(request not captured)"
     if isinstance(call.request.stub, Missing) or not call.request.params:
-        return f"{call.request.message.wire_length} bytes" + (" sealed" if call.state == "sealed" else "")
+        why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
+        if call.request.trouble is not None:
+            why = "not decoded"
+        return f"({call.request.message.wire_length} bytes{', ' + why if why else ''})"
     if isinstance(call, PerflibCall):
         return _asked_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server))
     if isinstance(call, WinregCall):
         return _asked_of_winreg(call, analysis)
-    return f"{len(call.request.stub)} bytes"
+    return f"({len(call.request.stub)} bytes)"
 
 
 def answered(call: Call, analysis: Analysis) -> str:
     """What the answer holds, after its status."""
     side = call.response
     if side is None or isinstance(side.stub, Missing):
-        return f"{side.message.wire_length} bytes sealed" if side is not None and call.state == "sealed" else ""
+        return f"{side.message.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
+    if side.trouble is not None:
+        return f"{len(side.stub)} bytes"
     if isinstance(call, PerflibCall):
         return _answer_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server))
     if isinstance(call, WinregCall):
-        return _answer_of_winreg(call)
+        return _answer_of_winreg(call, analysis)
     return f"{len(side.stub)} bytes" if call.exchange.fault is None else ""
 
 
@@ -72,7 +81,7 @@ def _asked_of_perflib(call: PerflibCall, catalog: Catalog) -> str:
     assert call.request is not None
     params, opnum = call.request.params, call.exchange.opnum
     if opnum == Opnum.ENUMERATE_COUNTER_SET:
-        return f"{params['szMachine']}, room for {params['dwInSize']} GUIDs"
+        return f"{params['szMachine']}, room for {_number(params['dwInSize'], 'GUID')}"
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
         code, lcid = params["RequestCode"], params["RequestLCID"]
         what = label(RequestCode, code)
@@ -100,6 +109,8 @@ def _identifier_words(item: dict[str, Any], catalog: Catalog) -> str:
     guid, counter_id = item.get("counterset_guid"), item.get("counter_id")
     if counter_id == NONE_ID:
         counter = "all counters"
+    elif counter_id is None:
+        counter = "(cut off)"
     else:
         entry = catalog.counter(guid, counter_id)
         counter = entry.label if entry is not None and entry.label else f"counter {counter_id}"
@@ -118,16 +129,29 @@ def _answer_of_perflib(call: PerflibCall, catalog: Catalog) -> str:
     side = call.response
     assert side is not None
     params, opnum = side.params, call.exchange.opnum
-    unit = "GUIDs" if opnum == Opnum.ENUMERATE_COUNTER_SET else "bytes"
     if call.status != 0 and "pdwRtnSize" in params:
-        return f"{params['pdwRtnSize']} {unit} needed" if params["pdwRtnSize"] else ""
+        unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
+        return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
     decoded = decoded_buffer(side)
     if decoded is None:
-        return ""
+        return _number(len(side.buffer), "byte") if side.buffer is not None else ""
     tree = decoded.tree
-    size = f"{params['pdwOutSize']} {unit}: " if "pdwOutSize" in params and unit == "bytes" else ""
+    size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
     damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
-    return size + _buffer_words(side.buffer_kind, tree, catalog) + damage
+    words = _buffer_words(side.buffer_kind, tree, catalog)
+    if side.buffer_kind == "perf-data":
+        words += _values_words(list(perflib_samples(call, catalog)))
+    return size + words + damage
+
+
+def _values_words(samples: list[PerflibSample]) -> str:
+    """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture tells."""
+    values = [sample for sample in samples if sample.data_size is not None]
+    if not values:
+        return ""
+    names = dict.fromkeys(sample.counterset_name or sample.counterset for sample in values)
+    known = [name for name in names if name is not None]
+    return f", {_number(len(values), 'value')}" + (f" of {_listed(known, 'countersets')}" if known else "")
 
 
 def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> str:
@@ -136,7 +160,7 @@ def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> s
     if kind == "counterset-info":
         return _counted(tree.get("counters"), "counter")
     if kind == "counter-info":
-        return f"counter {tree.get('counter', tree).get('counter_id')}"
+        return _counter_info_words(tree.get("counter", {}))
     if kind == "string":
         return f'"{shortened(tree.get("string") or "")}"'
     if kind == "string-table":
@@ -161,8 +185,18 @@ def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> s
     return ""
 
 
+def _counter_info_words(info: dict[str, Any]) -> str:
+    kind = info.get("counter_type")
+    if kind is None:
+        return f"counter {info.get('counter_id', '(cut off)')}"
+    return f"counter {info['counter_id']}, {counter_type_name(kind) or f'type {kind:#010x}'}"
+
+
 def _counted(items: Any, noun: str) -> str:
-    number = len(items or ())
+    return _number(len(items or ()), noun)
+
+
+def _number(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
@@ -170,17 +204,21 @@ def _asked_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     assert call.request is not None
     params = call.request.params
     if call.read is not None:
-        words = value_in_words(call.read.value_name, analysis.name_tables.of(call.exchange.channel.server))
+        names = analysis.name_tables.of(call.exchange.channel.server)
+        words = value_in_words(call.read.value_name, names, call.read.key)
         room = params.get("lpcbData")
-        return words + (f", room for {room} bytes" if isinstance(room, int) else "")
+        return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
     if call.exchange.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
         return f'value "{params.get("lpValueName")}"'
     return ""
 
 
-def _answer_of_winreg(call: WinregCall) -> str:
+def _answer_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     side = call.response
     assert side is not None
+    if call.status == ERROR_MORE_DATA:
+        needed = side.params.get("lpcbData")
+        return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer is None:
         return ""
     decoded = decoded_buffer(side)
@@ -188,9 +226,14 @@ def _answer_of_winreg(call: WinregCall) -> str:
     if decoded is None:
         return words
     if side.buffer_kind == "name-table":
-        words += f": {sum('text' in row for row in decoded.tree.get('entries', []))} names"
+        table = table_language(call.read.value_name, call.read.key) if call.read is not None else None
+        noun = "text" if table is not None and table[0] == "help" else "name"
+        words += f": {_number(sum('text' in row for row in decoded.tree.get('entries', [])), noun)}"
     elif side.buffer_kind == "winperf":
-        words += f": {_counted(decoded.tree.get('objects'), 'object')}"
+        samples = list(winperf_samples(call, analysis.name_tables.of(call.exchange.channel.server)))
+        objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
+        words += f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
+        words += f" of {_listed(list(objects), 'objects')}" if objects else ""
     if decoded.problem is not None:
         words += f" (damaged: {decoded.problem})"
     return words

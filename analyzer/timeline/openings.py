@@ -11,16 +11,16 @@ from analyzer.model.analysis import Analysis
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """`label` names the user; it opened `opened` of `tried` `doors` (`SMB sessions`, `RPC security contexts`)."""
+    """The keys given opened `opened` of the `tried` `doors` of an account (`SMB sessions`, `RPC security contexts`)."""
 
-    label: str
+    account: str
     doors: str
     opened: int
     tried: int
 
 
 def openings(analysis: Analysis) -> Iterator[Opening]:
-    """One line a user and kind of door; nothing where no secret was given."""
+    """One an account and kind of door; nothing where no secret was given."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Door]] = {}
@@ -36,7 +36,7 @@ def openings(analysis: Analysis) -> Iterator[Opening]:
             if of_account.get(key) is not Door.OPEN:
                 of_account[key] = auth.door
     for account, doors in sorted(sessions.items()):
-        yield Opening(f"user {account}", "SMB sessions", doors.count(Door.OPEN), len(doors))
+        yield Opening(account, "SMB sessions", doors.count(Door.OPEN), len(doors))
     for account, by_context in sorted(contexts.items()):
         opened = list(by_context.values()).count(Door.OPEN)
-        yield Opening(f"user {account}", "RPC security contexts", opened, len(by_context))
+        yield Opening(account, "RPC security contexts", opened, len(by_context))

@@ -116,6 +116,7 @@ class WinregLayer:
             given = _handle(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
+                self._numbers.pop((server.ip, given), None)
                 self._keys[server.ip, given] = key
                 number = self._number((server.ip, given))
         elif opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None:
@@ -141,10 +142,9 @@ class WinregLayer:
         return self._numbers[place]
 
     def _forget(self, place: tuple[str, str]) -> None:
-        """A handle is no more, or is given out anew."""
+        """A handle is no more. It keeps its number until it is given out anew."""
         self._keys.pop(place, None)
         self._open_reads.pop(place, None)
-        self._numbers.pop(place, None)
 
     def _read(
         self, place: tuple[str, str], key: str | None, handle: str, value: str, status: int | None
