@@ -99,7 +99,13 @@ def decoded_buffer(side: CallSide | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
     if side is None or side.buffer is None or side.buffer_kind is None:
         return None
-    return decode_buffer(cast(BufferKind, side.buffer_kind), side.buffer.data)
+    kind = cast(BufferKind, side.buffer_kind)
+    return decode_buffer(kind, side.buffer.data, big_endian=buffer_order(side))
+
+
+def buffer_order(side: CallSide) -> bool | None:
+    """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
+    return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
 def side_json(side: CallSide | None, opnum: int | None, facts: CaptureFacts) -> Record | None:

@@ -11,7 +11,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.times import iso_time
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, call_record, frames_json
+from analyzer.model.records import Record, buffer_order, call_record, frames_json
 from analyzer.pcq.layer import PerflibCall
 from analyzer.report.output import OfCapture
 from analyzer.report.text import call_lines, frames_words, safe, styled
@@ -157,7 +157,8 @@ def _stub_fields(call: Call, name: Literal["request", "response"], side: CallSid
 
 def _buffer_fields(side: CallSide) -> FieldMap:
     assert side.buffer is not None
-    return map_fields(cast(BufferKind, side.buffer_kind), side.buffer.data, status_name=status_name)
+    kind = cast(BufferKind, side.buffer_kind)
+    return map_fields(kind, side.buffer.data, big_endian=buffer_order(side), status_name=status_name)
 
 
 def _side_json(call: Call, name: Literal["request", "response"], side: CallSide, analysis: Analysis) -> Record:

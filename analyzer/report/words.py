@@ -210,6 +210,8 @@ def _asked_of_winreg(call: WinregCall, analysis: Analysis) -> str:
         return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
     if call.exchange.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
         return f'value "{params.get("lpValueName")}"'
+    if call.exchange.opnum == WinregOpnum.BASE_REG_ENUM_VALUE:
+        return f"index {params.get('dwIndex')}"
     return ""
 
 

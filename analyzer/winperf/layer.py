@@ -130,6 +130,8 @@ class WinregLayer:
                 call = _with_kind(call, kind)
                 if call.status == ERROR_SUCCESS and kind == "name-table":
                     self._learn(server, table_language(value, key), call.response)
+        elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
+            call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
         return WinregCall(
             **{item.name: getattr(call, item.name) for item in fields(Call)}, read=read, key=key, key_number=number
         )

@@ -1,0 +1,222 @@
+"""Builds exchanges as the RPC room yields them, and the stubs of PerflibV2 and winreg that go into them.
+
+`Calls` counts: every exchange it makes has the next call id and the next two frames, a millisecond apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from analyzer.auth.context import AuthLevel, Door
+from analyzer.core.absence import Missing
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.pcq.layer import PerflibLayer
+from analyzer.pipeline.run import _Collector
+from analyzer.rpc.events import AuthInfo, Exchange, ExchangeState, Fragment, Message
+from analyzer.smb.events import Channel
+from analyzer.timeline.calls import sort_calls
+from analyzer.winperf.layer import WinregLayer
+from tests.build.buffers import Ndr
+from tests.build.rpc import CHANNEL, PCQ, SMB, WINREG
+
+MACHINE = "\\\\SRV1"
+HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
+OTHER_HANDLE = "aaaaaaaa-9b1d-4f3c-8a55-0d2b7c9e1f10"
+COUNTERSET = "383487a6-3676-4870-a4e7-d45b30c35629"
+OTHER_COUNTERSET = "51d1685c-35ed-45be-99fe-17261a4f27f3"
+NO_SECURITY = AuthInfo(0, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+MS = 1_000_000
+
+
+class Calls:
+    """Makes exchanges of one channel and interface."""
+
+    def __init__(
+        self,
+        interface: str = PCQ,
+        *,
+        channel: Channel = CHANNEL,
+        ndr64: bool = False,
+        big_endian: bool = False,
+        first_frame: int = 1,
+    ) -> None:
+        self.interface, self.channel, self.ndr64, self.big_endian = interface, channel, ndr64, big_endian
+        self.frame = first_frame - 1
+        self.call_id = 0
+
+    def stub(self) -> Ndr:
+        """An empty stub in the representation of these calls."""
+        return Ndr(ndr64=self.ndr64, order="big" if self.big_endian else "little")
+
+    def message(
+        self, stub: Ndr | bytes | Missing | None, *, trailer: Literal["ok", "bad"] | None = None
+    ) -> Message | None:
+        if stub is None:
+            return None
+        self.frame += 1
+        data = stub.data if isinstance(stub, Ndr) else stub if isinstance(stub, bytes) else b"\x55" * 32
+        pdu = TracedBytes.of_frame(bytes(24) + data, self.frame, 100, self.frame * MS)
+        plain = stub if isinstance(stub, Missing) else pdu[24:]
+        return Message(
+            fragments=(Fragment(pdu, 24, len(pdu), plain),),
+            stub=plain,
+            wire_length=len(data),
+            trailer=trailer,
+            big_endian=self.big_endian,
+            frames=(self.frame,),
+            first_time_ns=self.frame * MS,
+            last_time_ns=self.frame * MS,
+        )
+
+    def exchange(
+        self,
+        opnum: int | None,
+        request: Ndr | bytes | Missing | None,
+        response: Ndr | bytes | Missing | None,
+        *,
+        state: ExchangeState | None = None,
+        reason: str | None = None,
+        fault: int | None = None,
+        trailer: Literal["ok", "bad"] | None = None,
+    ) -> Exchange:
+        """One call. The state follows from what is there, unless it is told."""
+        self.call_id += 1
+        asked, answered = self.message(request, trailer=trailer), self.message(response)
+        if state is None:
+            state = "request-only" if answered is None else "response-only" if asked is None else "complete"
+            if Missing.SEALED in (request, response):
+                state = "sealed"
+        return Exchange(
+            channel=self.channel,
+            smb=SMB,
+            auth=NO_SECURITY,
+            interface=self.interface,
+            version=(1, 0),
+            syntax="ndr64" if self.ndr64 else "ndr",
+            opnum=opnum,
+            call_id=self.call_id,
+            context_id=0,
+            object_uuid=None,
+            request=asked,
+            response=answered,
+            fault=fault,
+            state=state,
+            reason=reason if state == "complete" or reason is not None else f"the test says {state}",
+            cancelled=False,
+            orphaned=False,
+        )
+
+    # PerflibV2
+
+    def sized(self, data: bytes, status: int = 0, *, needed: int | None = None, element: int = 1) -> Ndr:
+        """The answer of opnums 0, 1, 2, 5 and 6."""
+        count = len(data) // element
+        stub = self.stub().uint(count).uint(count if needed is None else needed)
+        return stub.array(data, max(count, 1), element).uint(status)
+
+    def enumerate_sets(self, guids: bytes) -> Exchange:
+        return self.exchange(0, self.stub().string(MACHINE).uint(256), self.sized(guids, element=16))
+
+    def registration(
+        self, code: int, data: bytes, *, lcid: int = 0, guid: str = COUNTERSET, status: int = 0
+    ) -> Exchange:
+        asked = self.stub().string(MACHINE).uuid(guid).uint(code).uint(lcid).uint(4096)
+        return self.exchange(1, asked, self.sized(data, status))
+
+    def open_query(self, handle: str = HANDLE, status: int = 0) -> Exchange:
+        return self.exchange(3, self.stub().string(MACHINE), self.stub().handle(handle).uint(status))
+
+    def close_query(self, handle: str = HANDLE, status: int = 0) -> Exchange:
+        return self.exchange(4, self.stub().handle(handle), self.stub().handle(HANDLE).uint(status))
+
+    def counter_info(self, identifiers: bytes, handle: str = HANDLE) -> Exchange:
+        return self.exchange(5, self.stub().handle(handle).uint(4096), self.sized(identifiers))
+
+    def counter_data(
+        self, data: bytes, handle: str = HANDLE, status: int = 0, *, needed: int | None = None
+    ) -> Exchange:
+        return self.exchange(6, self.stub().handle(handle).uint(4096), self.sized(data, status, needed=needed))
+
+    def validate(
+        self, asked: bytes, answered: bytes | None = None, handle: str = HANDLE, *, add: int = 1, status: int = 0
+    ) -> Exchange:
+        request = self.stub().handle(handle).uint(len(asked)).conformant(asked).uint(add)
+        response = self.stub().conformant(asked if answered is None else answered).uint(status)
+        return self.exchange(7, request, response)
+
+    # winreg
+
+    def open_key(self, opnum: int = 3, handle: str = HANDLE, status: int = 0) -> Exchange:
+        return self.exchange(opnum, self.stub().null().uint(0x02000000), self.stub().handle(handle).uint(status))
+
+    def close_key(self, handle: str = HANDLE, status: int = 0) -> Exchange:
+        return self.exchange(5, self.stub().handle(handle), self.stub().handle(HANDLE).uint(status))
+
+    def query_value(
+        self,
+        name: str,
+        data: bytes | None,
+        handle: str = HANDLE,
+        *,
+        status: int = 0,
+        room: int = 4096,
+        kind: int = 3,
+        needed: int | None = None,
+    ) -> Exchange:
+        request = _query(self.stub().handle(handle).unicode_string(name), 0, b"", room, room, 0)
+        size = needed if needed is not None else len(data or b"")
+        return self.exchange(17, request, _query(self.stub(), kind, data, room, size, len(data or b"")).uint(status))
+
+    def enumerate_value(self, index: int, name: str, data: bytes, handle: str = HANDLE) -> Exchange:
+        request = _query(self.stub().handle(handle).uint(index).unicode_string(""), 0, None, 0, 4096, 0)
+        response = _query(self.stub().unicode_string(name), 3, data, len(data), len(data), len(data))
+        return self.exchange(10, request, response.uint(0))
+
+
+def _query(stub: Ndr, kind: int | None, data: bytes | None, room: int, size: int | None, length: int | None) -> Ndr:
+    """lpType, lpData, lpcbData, lpcbLen; a null pointer where one is None."""
+    for number, value in enumerate((kind, data, size, length)):
+        if value is None:
+            stub.null()
+        elif isinstance(value, bytes):
+            stub.pointer(number + 5).array(value, max(room, len(value)))
+        else:
+            stub.pointer(number + 5).uint(value)
+    return stub
+
+
+def winreg(**options: Any) -> Calls:
+    return Calls(WINREG, **options)
+
+
+def sealed(exchange: Exchange) -> Exchange:
+    """The same call, as it looks without a key."""
+
+    def shut(message: Message | None) -> Message | None:
+        return None if message is None else replace(message, stub=Missing.SEALED)
+
+    return replace(
+        exchange, request=shut(exchange.request), response=shut(exchange.response), state="sealed", reason="no key"
+    )
+
+
+def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
+    """What the rooms above make of these events, as the pipeline puts it together."""
+    pcq, registry, collected = PerflibLayer(), WinregLayer(), _Collector()
+    for event in events:
+        for higher in pcq.feed(event):
+            for highest in registry.feed(higher):
+                collected.take(highest)
+    return Analysis(
+        capture=CaptureFacts(files, 100, 6400, 0, 1000 * MS),
+        calls=sort_calls(collected.calls),
+        problems=tuple(collected.problems),
+        sessions=tuple(collected.sessions),
+        bounds=tuple(collected.bounds),
+        pdus=tuple(collected.pdus),
+        catalogs=pcq.catalogs,
+        name_tables=registry.names,
+    )

@@ -1,0 +1,305 @@
+"""PerflibLayer: every method in every representation, every way a call can fall short, and what calls teach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from struct import pack
+from uuid import UUID
+
+import pytest
+
+from analyzer.core.absence import Missing
+from analyzer.core.events import Problem
+from analyzer.pcq.layer import PerflibCall, PerflibLayer
+from analyzer.rpc.call import Call
+from analyzer.rpc.events import Exchange
+from analyzer.smb.events import ChannelGap
+from tests.build.buffers import Block, identifier, perf_data, string_table, wide
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, OTHER_HANDLE, Calls, sealed
+from tests.build.rpc import CHANNEL, WINREG
+
+ANY = 0xFFFFFFFF
+REPRESENTATIONS = [(False, False), (True, False), (False, True), (True, True)]
+DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
+
+
+def one(exchange: Exchange, layer: PerflibLayer | None = None) -> PerflibCall:
+    (call,) = (layer or PerflibLayer()).feed(exchange)
+    assert isinstance(call, PerflibCall)
+    return call
+
+
+def counter_info(counter_id: int, kind: int) -> bytes:
+    """_PERF_COUNTER_REG_INFO, 48 bytes ([MS-PCQ] section 2.2.4.2)."""
+    return pack("<IIQIIIIIIiI", counter_id, kind, 0, 100, 0, ANY, ANY, ANY, ANY, 0, 0)
+
+
+def counterset_info(*counters: tuple[int, int], guid: str = COUNTERSET, instance_type: int = 2) -> bytes:
+    """_PERF_COUNTERSET_REG_INFO and its counters ([MS-PCQ] section 2.2.4.1)."""
+    head = UUID(guid).bytes_le + pack("<IIII", 0, 100, len(counters), instance_type)
+    return head + b"".join(counter_info(*counter) for counter in counters)
+
+
+@pytest.mark.parametrize(("ndr64", "big_endian"), REPRESENTATIONS)
+def test_every_method_in_every_representation(ndr64: bool, big_endian: bool) -> None:
+    make = Calls(ndr64=ndr64, big_endian=big_endian)
+    guids = make.stub().uuid(COUNTERSET).uuid(OTHER_COUNTERSET).data
+    ids = identifier(COUNTERSET, counter=1, name="a")
+    query = {"attributes": 0, "uuid": HANDLE}
+    expected = [
+        (make.enumerate_sets(guids), "PerflibV2EnumerateCounterSet", "szMachine", MACHINE, None, "guids"),
+        (make.registration(1, counterset_info((1, 2))), *_names("QueryCounterSetRegistrationInfo"), "counterset-info"),
+        (
+            make.exchange(2, make.stub().string(MACHINE).uuid(COUNTERSET).uint(64), make.sized(b"")),
+            *_names("EnumerateCounterSetInstances"),
+            None,
+        ),
+        (make.open_query(), "PerflibV2OpenQueryHandle", "szMachine", MACHINE, None, None),
+        (make.close_query(), "PerflibV2CloseQueryHandle", "phQuery", query, None, None),
+        (make.counter_info(ids), "PerflibV2QueryCounterInfo", "hQuery", query, None, "identifiers"),
+        (make.counter_data(DATA), "PerflibV2QueryCounterData", "hQuery", query, None, "perf-data"),
+        (make.validate(ids), "PerflibV2ValidateCounters", "dwAdd", 1, "identifiers", "identifiers"),
+    ]
+    for opnum, (exchange, method, name, value, asked, answered) in enumerate(expected):
+        call = one(exchange)
+        assert (call.exchange.opnum, call.method, call.state, call.status) == (opnum, method, "complete", 0)
+        assert call.request is not None
+        assert call.response is not None
+        assert call.request.params[name] == value
+        assert (call.request.buffer_kind, call.response.buffer_kind) == (asked, answered)
+        assert "ReturnValue" not in call.response.params
+
+
+def _names(method: str) -> tuple[str, str, object, None]:
+    return f"PerflibV2{method}", "szMachine", MACHINE, None
+
+
+def test_other_interfaces_pass_unchanged() -> None:
+    exchange = Calls(WINREG).exchange(3, b"", b"")
+    problem = Problem("note", "rpc", (1,), "something")
+    assert list(PerflibLayer().feed(exchange)) == [exchange]
+    assert list(PerflibLayer().feed(problem)) == [problem]
+
+
+def test_a_fault_has_no_stub_to_decode() -> None:
+    call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(1), b"\0\0\0\0", fault=0x1C00001A))
+    assert (call.state, call.status, call.exchange.fault) == ("complete", None, 0x1C00001A)
+    assert call.response is not None
+    assert (call.response.params, call.response.trouble, call.is_answered) == ({}, None, True)
+
+
+def test_a_request_without_answer_is_decoded() -> None:
+    call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(99), None))
+    assert call.request is not None
+    assert (call.state, call.status, call.request.params["dwInSize"]) == ("request-only", None, 99)
+    assert not call.is_answered
+
+
+def test_an_answer_without_request_has_no_method() -> None:
+    call = one(Calls().exchange(None, None, Calls().sized(DATA)))
+    assert call.response is not None
+    assert (call.state, call.method, call.status, call.response.params) == ("response-only", None, None, {})
+
+
+def test_a_sealed_call_says_what_is_in_clear() -> None:
+    call = one(sealed(Calls().counter_data(DATA)))
+    assert (call.state, call.method, call.status, call.query) == ("sealed", "PerflibV2QueryCounterData", None, None)
+    assert call.request is not None
+    assert call.request.stub is Missing.SEALED
+
+
+def test_half_of_a_call_is_read_where_the_other_half_is_missing() -> None:
+    make = Calls()
+    call = one(make.exchange(6, make.stub().handle(HANDLE).uint(5), Missing.NOT_CAPTURED, state="partial"))
+    assert call.request is not None
+    assert (call.state, call.request.params["dwInSize"], call.status) == ("partial", 5, None)
+
+
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_a_stub_that_does_not_decode_is_malformed(side: str) -> None:
+    make = Calls()
+    good = make.counter_data(DATA)
+    call = one(
+        make.exchange(6, *((b"\1\2", make.sized(DATA)) if side == "request" else (good.request.stub.data, b"\1")))
+    )
+    assert call.state == "malformed"
+    assert call.reason is not None
+    assert call.reason.startswith(f"the {side} stub does not decode: {side}.")
+    # What the other side says stands.
+    assert (call.status == 0) if side == "request" else (call.request and call.request.params["dwInSize"] == 4096)
+
+
+def test_a_method_nobody_described_keeps_its_bytes() -> None:
+    call = one(Calls().exchange(9, b"abcd", b"\0\0\0\0"))
+    assert (call.method, call.state, call.status) == (None, "complete", None)
+    assert call.request is not None
+    assert call.request.stub.data == b"abcd"
+
+
+def test_what_aligns_a_verification_trailer_is_no_part_of_the_stub() -> None:
+    make = Calls()
+    stub = make.stub().handle(HANDLE).uint(5).conformant(b"abcde").uint(1)
+    for trailer, left in (("ok", 0), (None, 2)):
+        call = one(make.exchange(7, stub.data + b"\xaa\xaa", None, trailer=trailer))
+        assert call.request is not None
+        assert len(call.request.stub) == len(stub.data) + left
+
+
+# ------------------------------------------------------------------------------------------------ what servers tell
+
+
+def _learnt(*exchanges: Exchange) -> PerflibLayer:
+    layer = PerflibLayer()
+    for exchange in exchanges:
+        one(exchange, layer)
+    return layer
+
+
+def test_every_request_code_teaches_its_part() -> None:
+    make = Calls()
+    layer = _learnt(
+        make.registration(1, counterset_info((1, 0x10410400), (2, 0x650))),
+        make.registration(2, counter_info(3, 0x10000), lcid=3),
+        make.registration(3, wide("Prozessor"), lcid=0x407),
+        make.registration(4, wide("Hilfe"), lcid=0x407),
+        make.registration(5, string_table([(1, "eins"), (2, None)], from_start=False), lcid=0x407),
+        make.registration(6, string_table([(1, "Hilfe zu eins")], from_start=True), lcid=0x407),
+        make.registration(7, wide("A.Provider")),
+        make.registration(8, UUID(OTHER_COUNTERSET).bytes_le),
+    )
+    catalog = layer.catalogs.of(CHANNEL.server)
+    entry = catalog.countersets[COUNTERSET]
+    assert (catalog.label(COUNTERSET), entry.help, entry.provider_name) == ("Prozessor", "Hilfe", "A.Provider")
+    assert (entry.provider_guid, entry.instance_type) == (OTHER_COUNTERSET, 2)
+    assert {number: (counter.type, counter.label) for number, counter in entry.counters.items()} == {
+        1: (0x10410400, "eins"),
+        2: (0x650, None),
+        3: (0x10000, None),
+    }
+    assert entry.counters[1].help == "Hilfe zu eins"
+
+
+def test_the_english_name_is_the_label_whenever_it_comes() -> None:
+    make = Calls()
+    english = [
+        make.registration(9, wide("Processor")),
+        make.registration(10, string_table([(1, "one")], from_start=True)),
+    ]
+    german = [
+        make.registration(3, wide("Prozessor"), lcid=0x407),
+        make.registration(5, string_table([(1, "eins")], from_start=True), lcid=0x407),
+    ]
+    for order in (english + german, german + english):
+        catalog = _learnt(*order).catalogs.of(CHANNEL.server)
+        assert catalog.label(COUNTERSET) == "Processor"
+        counter = catalog.counter(COUNTERSET, 1)
+        assert counter is not None
+        assert counter.label == "one"
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        Calls().registration(3, wide("No"), status=8),
+        sealed(Calls().registration(3, wide("No"))),
+        Calls().registration(77, wide("No")),
+        Calls().registration(1, counterset_info((1, 2))[:-7]),
+    ],
+    ids=["error", "sealed", "unknown code", "damaged"],
+)
+def test_what_was_not_said_is_not_learnt(exchange: Exchange) -> None:
+    layer = _learnt(exchange)
+    assert layer.catalogs.of(CHANNEL.server).label(COUNTERSET) is None
+    assert not layer.catalogs.of(CHANNEL.server).countersets
+
+
+def test_names_of_one_server_say_nothing_of_another() -> None:
+    layer = _learnt(Calls().registration(9, wide("Processor")))
+    elsewhere = replace(CHANNEL.server, ip="10.9.9.9")
+    assert layer.catalogs.of(elsewhere).label(COUNTERSET) is None
+    assert layer.catalogs.of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
+
+
+# ------------------------------------------------------------------------------------------------ lives of handles
+
+
+def blocks_after(*exchanges: Exchange | ChannelGap) -> dict[int, int]:
+    """The counter of each block, as the next data call sees it."""
+    layer = PerflibLayer()
+    for event in exchanges:
+        list(layer.feed(event))
+    call = one(Calls().counter_data(DATA), layer)
+    assert call.query is not None
+    return {block: known.counter_id for block, known in call.query.blocks.items()}
+
+
+TWO = identifier(COUNTERSET, counter=5, index=1, name="a") + identifier(COUNTERSET, counter=7, index=0, name="b")
+MORE = identifier(COUNTERSET, counter=9, index=2, name="c")
+
+
+def test_handles_are_counted_and_keep_their_number() -> None:
+    make, layer = Calls(), PerflibLayer()
+    numbers = [
+        call.query.number if call.query is not None else None
+        for call in (
+            one(make.open_query(), layer),
+            one(make.open_query(OTHER_HANDLE), layer),
+            one(make.close_query(), layer),
+            one(make.counter_data(b"", status=6), layer),
+            one(make.open_query(HANDLE), layer),
+            one(make.open_query(HANDLE, status=5), layer),
+        )
+    ]
+    assert numbers == [1, 2, 1, 1, 3, None]
+
+
+def test_query_counter_info_names_the_blocks() -> None:
+    make = Calls()
+    assert blocks_after(make.open_query(), make.counter_info(TWO)) == {0: 7, 1: 5}
+
+
+def test_adding_and_removing_ends_what_was_told() -> None:
+    make = Calls()
+    assert blocks_after(make.open_query(), make.counter_info(TWO), make.validate(MORE)) == {}
+    assert blocks_after(make.open_query(), make.validate(MORE)) == {0: 9}
+    assert blocks_after(make.open_query(), make.validate(MORE), make.validate(MORE, add=0)) == {}
+
+
+def test_an_answer_with_an_error_changes_nothing() -> None:
+    make = Calls()
+    assert blocks_after(make.open_query(), make.counter_info(TWO), make.validate(MORE, status=87)) == {0: 7, 1: 5}
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        sealed(Calls().validate(MORE)),
+        Calls().exchange(7, Calls().stub().handle(HANDLE).uint(0).conformant(b"").uint(1), None),
+        Calls().exchange(7, b"\1", b"\2"),
+        Calls().exchange(None, None, b"\0\0\0\0"),
+        Calls().validate(MORE, MORE[:-3]),
+        Calls().counter_info(TWO[:-9]),
+        ChannelGap(CHANNEL, True, 100, (3, 4), "lost"),
+    ],
+    ids=["sealed", "unanswered", "malformed", "without request", "damaged list", "damaged info", "gap"],
+)
+def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: Exchange | ChannelGap) -> None:
+    make = Calls()
+    assert blocks_after(make.open_query(), make.counter_info(TWO), lost) == {}
+
+
+def test_a_gap_in_answers_takes_nothing_away() -> None:
+    make = Calls()
+    gap = ChannelGap(CHANNEL, False, 100, (3, 4), "lost")
+    assert blocks_after(make.open_query(), make.counter_info(TWO), gap) == {0: 7, 1: 5}
+
+
+def test_a_closed_handle_means_nothing() -> None:
+    make = Calls()
+    assert blocks_after(make.open_query(), make.counter_info(TWO), make.close_query()) == {}
+
+
+def test_calls_know_their_frames() -> None:
+    call = one(Calls().counter_data(DATA))
+    assert isinstance(call, Call)
+    assert call.frames == (1, 2)

@@ -1,0 +1,154 @@
+"""Values of data answers: all block types, text and numbers, bound to counters and instances as far as the capture tells."""
+
+from __future__ import annotations
+
+from struct import pack
+
+import pytest
+
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import Record
+from analyzer.model.samples import sample_records
+from analyzer.rpc.events import Exchange
+from tests.build.buffers import Block, identifier, perf_data, string_table, wide
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
+from tests.pcq.test_layer import counterset_info
+
+ANY = 0xFFFFFFFF
+NUMBER, TEXT = 0x00010000, 0x00000B00
+
+
+def number(value: int) -> bytes:
+    return pack("<I", value)
+
+
+def samples(analysis: Analysis) -> list[Record]:
+    return list(sample_records(analysis))
+
+
+def told(make: Calls, *identifiers: bytes) -> list[Exchange]:
+    """A handle that was opened, and whose blocks were named."""
+    return [make.open_query(), make.counter_info(b"".join(identifiers))]
+
+
+def values(records: list[Record], *keys: str) -> list[tuple[object, ...]]:
+    return [tuple(record[key] for key in keys) for record in records]
+
+
+def test_every_block_type_gives_its_values() -> None:
+    blocks = [
+        Block(0, status=0x1069),
+        Block(1, values=((number(1),),)),
+        Block(2, ids=(5, 6, 7), values=((number(2), pack("<Q", 1 << 40), wide("hi there")),)),
+        Block(4, instances=(("a", 10), ("b", 11)), values=((number(3),), (number(4),))),
+        Block(6, ids=(5, 6), instances=(("a", 10),), values=((number(5), number(6)),)),
+    ]
+    found = samples(analysis_of(Calls().counter_data(perf_data(blocks))))
+    keys = ("block", "block_type", "counter_id", "instance", "instance_id", "raw", "data_size")
+    assert values(found, *keys) == [
+        (0, 0, None, None, None, None, None),
+        (1, 1, None, None, None, 1, 4),
+        (2, 2, 5, None, None, 2, 4),
+        (2, 2, 6, None, None, 1 << 40, 8),
+        (2, 2, 7, None, None, "hi there", 18),
+        (3, 4, None, "a", 10, 3, 4),
+        (3, 4, None, "b", 11, 4, 4),
+        (4, 6, 5, "a", 10, 5, 4),
+        (4, 6, 6, "a", 10, 6, 4),
+    ]
+    assert found[0]["block_status"] == 0x1069
+    assert found[0]["block_status_name"] == "ERROR_WMI_INSTANCE_NOT_FOUND"
+    assert {record["perf_time_100ns"] for record in found} == {133_541_156_967_890_000}
+    assert {(record["perf_time_stamp"], record["perf_freq"]) for record in found} == {(5, 10_000_000)}
+    assert {record["counterset"] for record in found} == {None}
+
+
+def test_a_value_has_the_names_its_server_gave() -> None:
+    make = Calls()
+    data = perf_data([Block(1, values=((number(1),),)), Block(4, instances=(("x", 3),), values=((number(2),),))])
+    analysis = analysis_of(
+        *told(make, identifier(COUNTERSET, counter=5, index=0, name="y", instance=8)),
+        make.counter_data(data),
+        # Names may come later; they hold for the whole capture.
+        make.registration(1, counterset_info((5, NUMBER))),
+        make.registration(9, wide("Processor")),
+        make.registration(10, string_table([(5, "% Time")], from_start=True)),
+    )
+    first, second = samples(analysis)
+    assert (first["counterset"], first["counterset_name"]) == (COUNTERSET, "Processor")
+    assert (first["counter_id"], first["counter_name"], first["counter_type"]) == (5, "% Time", NUMBER)
+    assert (first["instance"], first["instance_id"]) == ("y", 8)
+    # Block 1 was not named, but all the handle's counters are of one set.
+    assert (second["counterset"], second["counter_id"], second["instance"]) == (COUNTERSET, None, "x")
+
+
+@pytest.mark.parametrize("declared", [NUMBER, TEXT])
+@pytest.mark.parametrize("raw", [wide("z")[:4], wide("abc")], ids=["4 bytes", "8 bytes"])
+def test_text_as_long_as_a_number_is_told_by_the_declared_type(declared: int, raw: bytes) -> None:
+    make = Calls()
+    analysis = analysis_of(
+        make.registration(1, counterset_info((5, declared))),
+        *told(make, identifier(COUNTERSET, counter=5, index=0)),
+        make.counter_data(perf_data([Block(1, values=((raw,),))])),
+    )
+    (sample,) = samples(analysis)
+    assert sample["raw"] == (
+        raw.decode("utf-16-le").rstrip("\0") if declared == TEXT else int.from_bytes(raw, "little")
+    )
+
+
+def test_text_with_half_a_character_stays_apart_from_other_text() -> None:
+    make = Calls()
+    texts = [b"\x00\xd8\0\0", b"\x01\xd8\0\0"]
+    found = [
+        samples(
+            analysis_of(
+                make.registration(1, counterset_info((5, TEXT))),
+                *told(make, identifier(COUNTERSET, counter=5, index=0)),
+                make.counter_data(perf_data([Block(1, values=((text,),))])),
+            )
+        )[0]["raw"]
+        for text in texts
+    ]
+    assert len(set(found)) == 2
+
+
+def test_a_wildcard_names_no_counter_and_no_instance() -> None:
+    make = Calls()
+    analysis = analysis_of(
+        *told(make, identifier(COUNTERSET, counter=ANY, instance=ANY, index=0, name="*")),
+        make.counter_data(perf_data([Block(2, ids=(7,), values=((number(1),),)), Block(1, values=((number(2),),))])),
+    )
+    first, second = samples(analysis)
+    assert (first["counterset"], first["counter_id"], first["instance"], first["instance_id"]) == (
+        COUNTERSET,
+        7,
+        None,
+        None,
+    )
+    assert (second["counter_id"], second["instance"]) == (None, None)
+
+
+def test_ids_are_given_only_where_they_were_told() -> None:
+    make = Calls()
+    two = identifier(COUNTERSET, counter=5, index=0) + identifier(OTHER_COUNTERSET, counter=6, index=1)
+    analysis = analysis_of(
+        make.open_query(),
+        make.validate(two),
+        make.counter_data(perf_data([Block(1, values=((number(1),),))])),
+    )
+    (sample,) = samples(analysis)
+    assert (sample["counterset"], sample["counter_id"]) == (None, None)
+    assert sample["query"] is not None
+
+
+def test_an_error_or_a_sealed_answer_has_no_values() -> None:
+    make = Calls()
+    assert samples(analysis_of(make.counter_data(b"", status=8, needed=100))) == []
+    assert samples(analysis_of(make.exchange(6, make.stub().handle(COUNTERSET).uint(1), None))) == []
+
+
+def test_a_damaged_answer_gives_what_stands_before_the_damage() -> None:
+    data = perf_data([Block(1, values=((number(1),),)), Block(1, values=((number(2),),))])
+    (sample,) = samples(analysis_of(Calls().counter_data(data[:-20])))
+    assert sample["raw"] == 1
