@@ -650,6 +650,9 @@ class Association:
                 reasons.insert(0, f"the {name} is not whole: {why_not}")
             if state == "request-only":
                 state = "partial"
+        if presentation is None and state == "complete":
+            state = "partial"
+            reasons.append("the bind was not captured, so the interface and the meaning of the stubs are unknown")
         if malformed is not None:
             state = "malformed"
             reasons.insert(0, malformed)

@@ -201,7 +201,8 @@ def test_a_call_id_used_again_without_an_answer_tells_the_first_call():
 def test_without_the_bind_the_stub_is_told_with_an_unknown_interface():
     talk = Conversation().client(request(6, b"ask!", context_id=3)).server(response(b"tell", context_id=3))
     call = only_call(talk)
-    assert (call.interface, call.version, call.syntax, call.state) == (None, None, "ndr", "complete")
+    assert (call.interface, call.version, call.syntax, call.state) == (None, None, "ndr", "partial")
+    assert "the bind was not captured" in call.reason
     assert (stub(call.request), stub(call.response)) == (b"ask!", b"tell")
 
 
