@@ -1,0 +1,271 @@
+"""WinregLayer: reads of performance values, the tries they take, the keys they use, and what their data is."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.core.events import Problem
+from analyzer.rpc.events import Exchange
+from analyzer.winperf.layer import WinregCall, WinregLayer
+from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, winreg
+from tests.build.rpc import CHANNEL
+
+BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
+MORE_DATA = 234
+
+
+def read_all(*exchanges: Exchange, layer: WinregLayer | None = None) -> list[WinregCall]:
+    layer = layer or WinregLayer()
+    calls = []
+    for exchange in exchanges:
+        (call,) = layer.feed(exchange)
+        assert isinstance(call, WinregCall)
+        calls.append(call)
+    return calls
+
+
+def reads(*exchanges: Exchange) -> list[tuple[int, int] | None]:
+    return [(call.read.number, call.read.attempt) if call.read else None for call in read_all(*exchanges)]
+
+
+def kind(call: WinregCall) -> str | None:
+    assert call.response is not None
+    return call.response.buffer_kind
+
+
+@pytest.mark.parametrize(("ndr64", "big_endian"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_read_in_every_representation(ndr64: bool, big_endian: bool) -> None:
+    make = winreg(ndr64=ndr64, big_endian=big_endian)
+    opened, read, closed = read_all(make.open_key(), make.query_value("Global", BLOCK), make.close_key())
+    assert [call.method for call in (opened, read, closed)] == [
+        "OpenPerformanceData",
+        "BaseRegQueryValue",
+        "BaseRegCloseKey",
+    ]
+    assert {call.key for call in (opened, read, closed)} == {"HKEY_PERFORMANCE_DATA"}
+    assert {call.key_number for call in (opened, read, closed)} == {1}
+    assert read.read is not None
+    assert (read.read.value_name, read.read.handle, read.read.key) == ("Global", HANDLE, "HKEY_PERFORMANCE_DATA")
+    assert (read.state, read.status, kind(read)) == ("complete", 0, "winperf")
+    assert read.response is not None
+    assert read.response.buffer is not None
+    assert read.response.buffer.data == BLOCK
+
+
+def test_other_interfaces_pass_unchanged() -> None:
+    exchange, problem = Calls().open_query(), Problem("note", "rpc", (1,), "something")
+    assert list(WinregLayer().feed(exchange)) == [exchange]
+    assert list(WinregLayer().feed(problem)) == [problem]
+
+
+def test_calls_that_fall_short() -> None:
+    make = winreg()
+    good = make.query_value("Global", BLOCK)
+    assert good.request is not None
+    asked = good.request.stub.data
+    unanswered, orphan, malformed, fault = read_all(
+        make.exchange(17, asked, None),
+        make.exchange(None, None, b"\0\0\0\0"),
+        make.exchange(17, asked, b"\1\2\3"),
+        make.exchange(17, asked, b"\0\0\0\0", fault=0x6F7),
+    )
+    assert (unanswered.state, unanswered.read, unanswered.status) == ("request-only", None, None)
+    assert (orphan.state, orphan.method, orphan.status) == ("response-only", None, None)
+    assert malformed.state == "malformed"
+    assert "response" in str(malformed.reason)
+    assert (fault.state, fault.status, fault.response and fault.response.params) == ("complete", None, {})
+    (shut,) = read_all(sealed(good))
+    assert (shut.state, shut.method, shut.read, shut.key) == ("sealed", "BaseRegQueryValue", None, None)
+
+
+def test_every_method_has_its_return_value() -> None:
+    opened, other = read_all(
+        winreg().exchange(15, b"\0" * 40, b"\0" * 20 + b"\2\0\0\0"),
+        winreg(big_endian=True).exchange(15, b"", b"\0\0\0\2"),
+    )
+    assert (opened.method, opened.status) == ("BaseRegOpenKey", 2)
+    assert other.status is None
+
+
+# ------------------------------------------------------------------------------------------------ tries
+
+
+def test_tries_with_growing_buffers_are_one_read() -> None:
+    make = winreg()
+    assert reads(
+        make.open_key(),
+        make.query_value("Global", b"", status=MORE_DATA, room=64),
+        make.query_value("global", b"", status=MORE_DATA, room=128),
+        make.query_value("Global", BLOCK),
+        make.query_value("Global", BLOCK),
+    ) == [None, (1, 1), (1, 2), (1, 3), (2, 1)]
+
+
+def test_another_value_begins_another_read() -> None:
+    make = winreg()
+    assert reads(
+        make.open_key(),
+        make.query_value("230", b"", status=MORE_DATA),
+        make.query_value("238", b"", status=MORE_DATA),
+        make.query_value("238", BLOCK),
+        make.query_value("230", BLOCK),
+    ) == [None, (1, 1), (2, 1), (2, 2), (3, 1)]
+
+
+def test_two_handles_do_not_mix() -> None:
+    make = winreg()
+    assert reads(
+        make.open_key(),
+        make.open_key(handle=OTHER_HANDLE),
+        make.query_value("Global", b"", status=MORE_DATA),
+        make.query_value("Global", b"", OTHER_HANDLE, status=MORE_DATA),
+        make.query_value("Global", BLOCK),
+        make.query_value("Global", BLOCK, OTHER_HANDLE),
+    ) == [None, None, (1, 1), (2, 1), (1, 2), (2, 2)]
+
+
+def test_closing_the_key_ends_a_read() -> None:
+    make = winreg()
+    assert reads(
+        make.open_key(),
+        make.query_value("Global", b"", status=MORE_DATA),
+        make.close_key(),
+        make.open_key(),
+        make.query_value("Global", BLOCK),
+    ) == [None, (1, 1), None, None, (2, 1)]
+
+
+def test_the_life_of_a_key() -> None:
+    make = winreg()
+    calls = read_all(
+        make.open_key(3, status=5),
+        make.open_key(3),
+        make.open_key(32, OTHER_HANDLE),
+        make.close_key(status=6),
+        make.query_value("Global", BLOCK),
+        make.close_key(),
+        make.query_value("No block", b"\1\2\3\4"),
+        make.open_key(33),
+    )
+    data, text, nls = "HKEY_PERFORMANCE_DATA", "HKEY_PERFORMANCE_TEXT", "HKEY_PERFORMANCE_NLSTEXT"
+    assert [call.key for call in calls] == [data, data, text, data, data, data, None, nls]
+    assert [call.key_number for call in calls] == [None, 1, 2, 1, 1, 1, 1, 3]
+    assert calls[6].read is None
+
+
+# ------------------------------------------------------------------------------------------------ kinds of data
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("Global", BLOCK, "winperf"),
+        ("Global", BLOCK[:6], "winperf"),
+        ("Counter 009", name_table([("1", "2")]), "name-table"),
+        ("explain 407", name_table([("3", "help")]), "name-table"),
+        ("Counter 009", BLOCK, "winperf"),
+        ("Global", winperf([], "big"), "winperf"),
+    ],
+)
+def test_what_a_value_of_a_performance_key_is(name: str, data: bytes, expected: str) -> None:
+    make = winreg()
+    assert kind(read_all(make.open_key(), make.query_value(name, data))[1]) == expected
+
+
+def test_data_that_comes_with_an_error_is_not_the_value() -> None:
+    make = winreg()
+    calls = read_all(
+        make.open_key(),
+        make.query_value("Counter 009", b"\x20" * 40, status=MORE_DATA),
+        make.query_value("Global", b"\x20" * 40, status=MORE_DATA),
+    )
+    assert [kind(call) for call in calls[1:]] == [None, None]
+
+
+def test_without_the_key_s_opening_the_data_must_say_what_it_is() -> None:
+    make = winreg()
+    block, table, other, named = read_all(
+        make.query_value("Global", BLOCK),
+        make.query_value("Counter 009", name_table([("1", "2"), ("2", "System")]), kind=7),
+        make.query_value("Counter 009", b"\1\0\0\0", kind=4),
+        make.query_value("Path", wide("C:\\")),
+    )
+    assert (kind(block), block.key, block.read is not None) == ("winperf", None, True)
+    assert (kind(table), table.read is not None) == ("name-table", True)
+    assert (kind(other), other.read) == (None, None)
+    assert (kind(named), named.read) == (None, None)
+
+
+def test_enumerated_values_are_read_too() -> None:
+    make = winreg()
+    calls = read_all(
+        make.open_key(), make.enumerate_value(0, "Global", BLOCK), make.enumerate_value(1, "x", b"\1\0\0\0")
+    )
+    assert [kind(call) for call in calls[1:]] == ["winperf", "winperf"]
+    (outside,) = read_all(winreg().enumerate_value(1, "x", b"\1\0\0\0"))
+    assert kind(outside) is None
+
+
+# ------------------------------------------------------------------------------------------------ names
+
+
+def learnt(value: str, data: bytes, *, opnum: int = 3, status: int = 0) -> WinregLayer:
+    make, layer = winreg(), WinregLayer()
+    read_all(make.open_key(opnum), make.query_value(value, data, status=status), layer=layer)
+    return layer
+
+
+def name(layer: WinregLayer, index: int) -> str | None:
+    found = layer.names.of(CHANNEL.server).name(index)
+    return found.text if found is not None and found.source == "capture" else None
+
+
+def test_a_name_table_is_learnt() -> None:
+    layer = learnt("Counter 009", name_table([("1", "1848"), ("2", "My System"), ("9000", "Mine")]))
+    assert (name(layer, 2), name(layer, 9000), name(layer, 1)) == ("My System", "Mine", None)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        name_table(
+            [("2", "Mine"), ("x", "no index"), ("\u0665", "an Arabic 5"), ("9" * 5000, "too much"), ("", "none")]
+        ),
+        name_table([("2", "Mine")]) + wide("4"),
+        name_table([("2", "Mine")])[:-2],
+        name_table([("2", "Mine")]) + b"\1",
+        name_table([("2", "lost"), ("2", "Mine")]),
+    ],
+    ids=["odd indices", "odd number of strings", "no end", "odd byte", "twice"],
+)
+def test_an_odd_table_teaches_what_it_says(data: bytes) -> None:
+    layer = learnt("Counter 009", data)
+    assert name(layer, 2) == "Mine"
+    assert name(layer, 5) is None
+
+
+def test_help_texts_and_errors_teach_no_names() -> None:
+    assert name(learnt("Help 009", name_table([("2", "Help")])), 2) is None
+    assert name(learnt("Counter 009", name_table([("2", "No")]), status=MORE_DATA), 2) is None
+
+
+def test_the_text_keys_have_their_tables_without_a_language() -> None:
+    english = learnt("Counter", name_table([("2", "English")]), opnum=32)
+    assert name(english, 2) == "English"
+    make = winreg()
+    read_all(
+        make.open_key(33), make.query_value("counter", name_table([("2", "Local"), ("4", "Nur hier")])), layer=english
+    )
+    assert (name(english, 2), name(english, 4)) == ("English", "Nur hier")
+
+
+def test_an_endless_index_as_value_name_is_no_index() -> None:
+    from analyzer.winperf.names import NameTable, value_in_words
+
+    assert value_in_words("9" * 5000, NameTable()).startswith("value")
+
+
+def test_a_stub_can_be_empty() -> None:
+    (call,) = read_all(winreg().exchange(17, Ndr(), Ndr()))
+    assert call.state == "malformed"
