@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
     from analyzer.model.analysis import Analysis
 
-EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING = 0, 1, 3
+EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_DIFFERS = 0, 1, 3, 5
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
 MAX_BUFFER_BYTES = 3 << 30
@@ -51,6 +51,11 @@ app = typer.Typer(
 
 
 app.add_typer(keys_app, name="keys")
+
+
+class CrosscheckFormat(StrEnum):
+    text = "text"
+    json = "json"
 
 
 class KindName(StrEnum):
@@ -202,6 +207,35 @@ def show(
 
     keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
     write(Show(analysis_of(files, keyring, engine), call), output_format.value, output)
+
+
+@app.command()
+def crosscheck(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    out_of_order: Annotated[
+        bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order (it does not by default).")
+    ] = False,
+    output_format: Annotated[CrosscheckFormat, typer.Option("--format", help="How to print it.")] = CrosscheckFormat.text,
+) -> None:
+    """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 0 where both agree, 5 where they do not."""
+    from analyzer.pipeline.crosscheck import crosscheck as compare
+    from analyzer.report.output import dumps
+
+    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
+    analysis = analysis_of([file], keyring, EngineName.own)
+    exchanges = [call.exchange for call in analysis.calls]
+    result = compare(Path(file), analysis.pdus, exchanges, out_of_order=out_of_order)
+    if output_format is CrosscheckFormat.text:
+        typer.echo(result.to_text())
+    else:
+        typer.echo(dumps(result.to_json()).decode())
+    raise typer.Exit(EXIT_DONE if result.agrees else EXIT_DIFFERS)
 
 
 @app.command()
