@@ -196,7 +196,10 @@ def sealed(exchange: Exchange) -> Exchange:
     """The same call, as it looks without a key."""
 
     def shut(message: Message | None) -> Message | None:
-        return None if message is None else replace(message, stub=Missing.SEALED)
+        if message is None:
+            return None
+        fragments = tuple(replace(fragment, plain=Missing.SEALED) for fragment in message.fragments)
+        return replace(message, fragments=fragments, stub=Missing.SEALED)
 
     return replace(
         exchange, request=shut(exchange.request), response=shut(exchange.response), state="sealed", reason="no key"
