@@ -2,6 +2,8 @@
 
 Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
 summary says so.
+
+And no secret is printed: everything the tests print, and everything a failure shows, is searched for the secrets of the captures.
 """
 
 from __future__ import annotations
@@ -11,15 +13,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.secrets import leaks
+
 # Tests that CI may skip, each with its reason.
 ALLOWED_SKIPS: dict[str, str] = {}
 
 _DESELECTED = pytest.StashKey[list[str]]()
+_LEAKS = pytest.StashKey[dict[str, list[str]]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_DESELECTED] = []
+    config.stash[_LEAKS] = {}
     config.pluginmanager.register(_Workers(config), "left-out")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> Iterator[None]:
+    """Every report of every worker comes by here: its name, what the test printed and what a failure shows are searched."""
+    shown = "\n".join([report.nodeid, report.longreprtext, *(text for _, text in report.sections)])
+    if found := leaks(shown.encode("utf-8", "surrogatepass")):
+        config.stash[_LEAKS][report.nodeid] = found
+    return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -52,7 +67,7 @@ class _Workers:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Turns a good result into a bad one where CI skipped a test that is not on the list."""
-    if session.exitstatus == pytest.ExitCode.OK and _forbidden_skips(session.config):
+    if session.exitstatus == pytest.ExitCode.OK and (_forbidden_skips(session.config) or session.config.stash[_LEAKS]):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     yield
 
@@ -64,6 +79,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.line(f"{len(deselected)} tests:")
         for nodeid in deselected:
             terminalreporter.line(f"  {nodeid}")
+    if leaked := config.stash[_LEAKS]:
+        terminalreporter.section("secrets were printed", red=True)
+        for nodeid, found in leaked.items():
+            terminalreporter.line(f"  {nodeid}: {', '.join(found)}")
     forbidden = _forbidden_skips(config)
     if forbidden:
         terminalreporter.section("skipped, and CI allows no skip that tests/conftest.py does not name", red=True)

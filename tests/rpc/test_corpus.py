@@ -1,10 +1,7 @@
-"""Public captures: who is asked for what is what tshark says, and Windows' own sealed calls come out whole."""
+"""Public captures: Windows' own sealed calls come out whole."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +11,6 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
-from analyzer.core.errors import InputError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.dissector import Dissector
@@ -24,23 +20,9 @@ from analyzer.rpc.interfaces import interface_name, method_name
 from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler
+from tests.corpus import CORPUS
 
 pytestmark = pytest.mark.corpus
-
-CORPUS = Path(os.environ.get("PCQ_CORPUS", ""))
-# Where we and tshark 4.0.17 count requests differently, and why we stand by our count (or whose limit it is).
-DIFFERENT = {
-    "ITI-ICS-Security-Tools/pcaps__ModbusTCP__mb2.pcap": "8 of its requests are connectionless (UDP); it misses frame 12070",
-    "OISF-suricata-verify/tests__dcerpc__zerologon__input.pcap": "misses the request in frame 419, and counts its response",
-    "OISF-suricata-verify/tests__smb-length-5770__input.pcap": "does not look for SMB on port 4445",
-    "OISF-suricata-verify/tests__smb2-03-rule__smb2.pcap": "counts the one request of frame 23 twice",
-    "OISF-suricata-verify/tests__smb2-ntlmssp-order__smb2.pcap": "counts the one request twice",
-    "arkime-arkime/tests__pcap__dcerpc_synthetic.pcap": "does not look at the ports made up there",
-    "nfstream-nfstream/tests__pcaps__dcerpc.pcap": "connectionless (UDP)",
-    "odedshimon-BruteShark/Pcap_Examples__Kerberos_-_v5_UDP.pcap": "connections that go on behind a reset",
-    "odedshimon-BruteShark/Pcap_Examples__PCAPNG_Examples__Kerberos_-_v5_UDP.pcapng": "connections that go on behind a reset",
-    "zeek-zeek/testing__btest__Traces__dce-rpc__mapi.pcap": "misses requests in frames 331 to 339 and 565",
-}
 
 
 def exchanges(path: Path, keyring: Keyring | None = None) -> Iterator[Exchange]:
@@ -69,28 +51,6 @@ def exchanges(path: Path, keyring: Keyring | None = None) -> Iterator[Exchange]:
         yield from rpc.finish()
 
     return (event for event in everything() if isinstance(event, Exchange))
-
-
-def test_requests_by_interface_and_opnum_are_those_of_tshark() -> None:
-    expected = json.loads((CORPUS / "expected.tshark.json").read_text())["files"]
-    wrong = []
-    for name, said in expected.items():
-        theirs = said["dcerpc"]["request_opnums_by_interface"]
-        path = CORPUS / name
-        if not theirs or not path.exists():
-            continue
-        mine: dict[str, Counter[str]] = defaultdict(Counter)
-        try:
-            for call in exchanges(path):
-                if call.request is not None:
-                    mine[call.interface or "unknown"][str(call.opnum)] += 1
-        except InputError:
-            continue
-        if mine != theirs and name not in DIFFERENT:
-            wrong.append((name, {key: dict(value) for key, value in mine.items()}, theirs))
-        elif mine == theirs and name in DIFFERENT:
-            wrong.append((name, "no longer differs: take it off the list", ""))
-    assert not wrong
 
 
 # scapy, test/scapy/layers/dcerpc.uts
