@@ -94,7 +94,7 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     facts = analysis.capture
     for name in facts.files:
         yield styled("bold", name)
-    yield f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}"
+    yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
     for session in analysis.sessions:
         yield from (safe(line) for line in folded(_session_words(session), 4, width))
     for line in sorted(_rpc_words(analysis).items()):

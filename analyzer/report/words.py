@@ -230,7 +230,8 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     if side.buffer_kind == "name-table":
         table = table_language(call.read.value_name, call.read.key) if call.read is not None else None
         noun = "text" if table is not None and table[0] == "help" else "name"
-        words += f": {_number(sum('text' in row for row in decoded.tree.get('entries', [])), noun)}"
+        rows = [row for row in decoded.tree.get("entries", []) if row.get("index") and row.get("text") is not None]
+        words += f": {_number(len(rows), noun)}"
     elif side.buffer_kind == "winperf":
         samples = list(winperf_samples(call, analysis.name_tables.of(call.exchange.channel.server)))
         objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
