@@ -9,10 +9,12 @@ from analyzer.buffers.columns import (
     WinPerf,
     WinPerfInstance,
     WinPerfObject,
+    perf_data_columns,
     perf_data_rows,
     winperf_rows,
 )
 from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer
+from analyzer.buffers.fast import PerfColumns
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.stubs import ArrayLayout, StubDecode, decode_stub
@@ -26,6 +28,7 @@ __all__ = [
     "Field",
     "FieldMap",
     "JsonValue",
+    "PerfColumns",
     "PerfData",
     "PerfRow",
     "StubDecode",
@@ -39,6 +42,7 @@ __all__ = [
     "decode_stub",
     "guess_kind",
     "map_fields",
+    "perf_data_columns",
     "perf_data_rows",
     "winperf_rows",
 ]

@@ -1,6 +1,7 @@
 """Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
 
-Reads with the plain parsers. What stands before damage is kept, the damage is `problem`.
+Regular performance data takes the road of `fast`, anything else the plain parsers'. What stands before damage is kept, the
+damage is `problem`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from analyzer.buffers.adapt import (
     v1_value,
 )
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
+from analyzer.buffers.fast import PerfColumns, columns_of, read_regular, regular_columns, rows_of
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError
 
@@ -78,6 +80,31 @@ class PerfData:
 
 def perf_data_rows(data: bytes) -> PerfData:
     """The rows of a performance data buffer, in the order of the buffer."""
+    regular = read_regular(data)
+    if regular is None:
+        return plain_perf_data_rows(data)
+    header, blocks = regular
+    rows = tuple(PerfRow(*row) for row in rows_of(data, blocks))
+    size, count, stamp, time_100ns, freq, *clock = header
+    return PerfData(size, count, stamp, time_100ns, freq, SystemTime(*clock), rows, None, ())
+
+
+def perf_data_columns(data: bytes) -> PerfColumns:
+    """The values of a performance data buffer as columns; of a damaged one, those before the damage."""
+    columns = regular_columns(data)
+    if columns is not None:
+        return columns
+    rows = perf_data_rows(data).rows
+    return columns_of(
+        [
+            (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
+            for row in rows
+        ]
+    )
+
+
+def plain_perf_data_rows(data: bytes) -> PerfData:
+    """The same as `perf_data_rows`, read by the plain parser alone."""
     plan = plan_for("perf-data", data, None)
     problem: DecodeError | None = None
     try:

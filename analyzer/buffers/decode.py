@@ -19,6 +19,7 @@ from analyzer.buffers.adapt import (
     located,
     plain_value,
 )
+from analyzer.buffers.fast import regular_tree
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.buffers.remarks import remarks
 from analyzer.core.errors import DecodeError
@@ -112,6 +113,13 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
     """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
+    if kind == "perf-data" and (tree := regular_tree(data)) is not None:
+        return BufferDecode(kind, tree, len(data), None, ())
+    return plain_decode(kind, data, big_endian=big_endian)
+
+
+def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
+    """The same as `decode_buffer`, read by the plain parser alone."""
     try:
         plan = plan_for(kind, data, big_endian)
     except DecodeError as error:

@@ -1,0 +1,94 @@
+"""The fast road and the plain parser say the same of every buffer, whole or damaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.buffers import PerfColumns, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers.columns import plain_perf_data_rows
+from analyzer.buffers.decode import plain_decode
+from analyzer.buffers.fast import columns_of, read_regular, regular_columns
+from tests.buffers.strategies import perf_datas, u32
+from tests.build.buffers import Block, perf_data
+
+
+def assert_same(data: bytes) -> None:
+    rows = perf_data_rows(data)
+    plain = plain_perf_data_rows(data)
+    assert str(rows.problem) == str(plain.problem)
+    assert replace(rows, problem=None) == replace(plain, problem=None)
+    made, said = decode_buffer("perf-data", data), plain_decode("perf-data", data)
+    assert (made.tree, made.consumed, made.notes) == (said.tree, said.consumed, said.notes)
+    assert str(made.problem) == str(said.problem)
+    assert_columns(perf_data_columns(data), data)
+
+
+def assert_columns(columns: PerfColumns, data: bytes) -> None:
+    raw = [
+        (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
+        for row in plain_perf_data_rows(data).rows
+    ]
+    plain = columns_of(raw)
+    for name in ("block", "block_type", "status", "counter_id", "name", "instance_id", "value", "is_int"):
+        mine, theirs = getattr(columns, name), getattr(plain, name)
+        assert mine.dtype == theirs.dtype
+        assert np.array_equal(mine, theirs), name
+    assert columns.names == plain.names
+    assert columns.texts == plain.texts
+
+
+@settings(deadline=None)
+@given(perf_datas())
+def test_whole_buffers(made: tuple[list[Block], bytes]) -> None:
+    assert_same(made[1])
+
+
+@settings(deadline=None, max_examples=300)
+@given(perf_datas(), st.data())
+def test_damaged_buffers(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
+    """Words replaced by small, great and any numbers, as sizes and counts are the words that matter; and cuts."""
+    data = bytearray(made[1])
+    for _ in range(draw.draw(st.integers(1, 3))):
+        at = 4 * draw.draw(st.integers(0, len(data) // 4 - 1))
+        word = draw.draw(st.one_of(st.integers(0, 64), u32, st.just(0xFFFFFFFF)))
+        data[at : at + 4] = word.to_bytes(4, "little")
+    assert_same(bytes(data[: draw.draw(st.sampled_from([len(data), len(data) - 1, len(data) // 2]))]))
+
+
+def number(value: int, size: int = 8) -> bytes:
+    return value.to_bytes(size, "little")
+
+
+def counterset(rows: list[tuple[bytes, ...]], name: str = "instance") -> Block:
+    named = tuple((f"{name} {at}", at) for at in range(len(rows)))
+    return Block(6, ids=tuple(range(len(rows[0]))), instances=named, values=tuple(rows))
+
+
+def test_a_regular_counterset_takes_the_fast_road() -> None:
+    data = perf_data([counterset([(number(2**64 - 1), number(7, 4))] * 30), Block(0, status=0x1069)])
+    assert read_regular(data) is not None
+    columns = regular_columns(data)
+    assert columns is not None
+    assert_columns(columns, data)
+    assert columns.value[:2].tolist() == [2**64 - 1, 7]
+    assert not columns.is_int[-1]
+    assert_same(data)
+
+
+def test_instances_whose_values_have_other_sizes_are_noticed() -> None:
+    for odd in ((number(1), number(2, 4)), (number(1, 4), number(2)), (b"t\0e\0x\0t\0" + bytes(2), number(2))):
+        rows = [(number(1), number(2))] * 5
+        rows[3] = odd
+        data = perf_data([counterset(rows)])
+        assert read_regular(data) is not None
+        assert_same(data)
+
+
+def test_equal_names_of_two_blocks_are_one_name() -> None:
+    data = perf_data([counterset([(number(1),)] * 2), counterset([(number(2),)] * 2)])
+    assert perf_data_columns(data).names == ("instance 0", "instance 1")
+    assert_same(data)
