@@ -185,8 +185,7 @@ def lz77_huffman(packed: bytes, limit: int) -> bytes:
             if symbol < 256:
                 out.append(symbol)
                 continue
-            if symbol == 256 and at >= end:
-                return bytes(out)
+            # Symbol 256 also ends the data, but only once all of them are there (section 2.2.4), and then nobody reads it.
             length, distance_bits = symbol & 0xF, symbol - 256 >> 4
             if length == 15:
                 cur = Cursor(packed, min(at, end))
