@@ -23,7 +23,7 @@ from analyzer.tcp.events import Direction
 
 HEADER_LEN = 32
 CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26
-WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2C, 0x2D, 0x2E, 0x2F
+ECHO, WRITE_AND_CLOSE, OPEN_ANDX, READ_ANDX, WRITE_ANDX = 0x2B, 0x2C, 0x2D, 0x2E, 0x2F
 TREE_DISCONNECT, NEGOTIATE, SESSION_SETUP_ANDX, LOGOFF_ANDX, TREE_CONNECT_ANDX = 0x71, 0x72, 0x73, 0x74, 0x75
 NT_CREATE_ANDX, LOCKING_ANDX, NO_ANDX = 0xA2, 0x24, 0xFF
 _ANDX = frozenset(
@@ -320,9 +320,9 @@ class Smb1Reader:
             elif command == TREE_DISCONNECT and not header.failed:
                 yield from self._session(header.uid, message).close_tree(header.tid)
             return
-        session = self._session(header.uid, message) if command != NEGOTIATE else None
-        if session is None:
-            return
+        if command in (NEGOTIATE, ECHO):
+            return  # these belong to the connection, whatever UID they carry
+        session = self._session(header.uid, message)
         if command == TREE_CONNECT_ANDX:
             service = _text(block.data, False)
             path = request.name if request is not None and request.name is not None else ""
