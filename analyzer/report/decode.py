@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _PLAIN_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[\s,:]*)+")
+_OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
 
 
 def bytes_of(data: bytes) -> tuple[bytes, bool]:
@@ -40,10 +41,14 @@ def bytes_of(data: bytes) -> tuple[bytes, bool]:
     stripped = data.strip()
     if not stripped or not stripped.isascii() or b"\0" in stripped:
         return data, False
+    lines = stripped.decode().splitlines()
     compact = stripped.removeprefix(b"0x")
+    # One line of plain digits and a dump of one line look alike, but for how the offset stands apart.
+    if (len(lines) > 1 or _OFFSET_APART.match(lines[0])) and (spelled := dumped_bytes(lines)) is not None:
+        return spelled, True
     if _PLAIN_HEX.fullmatch(compact):
         return bytes.fromhex(re.sub(rb"[\s,:]", b"", compact).decode()), True
-    spelled = dumped_bytes(stripped.decode().splitlines())
+    spelled = dumped_bytes(lines)
     return (data, False) if spelled is None else (spelled, True)
 
 

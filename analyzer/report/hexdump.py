@@ -50,7 +50,11 @@ def dumped_bytes(lines: Sequence[str]) -> bytes | None:
                 return None
         else:
             previous = _last_bytes(match[3] or "", width)
+            if match[3] and not previous:
+                return None
         out += previous
+    if not out:
+        return None
     return _unswapped(bytes(out)) if swapped else bytes(out)
 
 
