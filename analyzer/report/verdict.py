@@ -20,7 +20,8 @@ def nothing_found(analysis: Analysis) -> str | None:
     if analysis.sessions:
         count = len(analysis.sessions)
         return f"{name} holds {count} SMB session{'s' if count != 1 else ''}, but no DCERPC call in them."
-    return f"{name} holds {analysis.capture.frames} frames, but neither SMB nor DCERPC among them."
+    count = analysis.capture.frames
+    return f"{name} holds {count} frame{'s' if count != 1 else ''}, but neither SMB nor DCERPC among them."
 
 
 def unread(analysis: Analysis) -> bool:

@@ -1,0 +1,434 @@
+"""The command as users meet it: what it prints, what it says when something is wrong, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from analyzer.cli.main import app
+from analyzer.core.errors import InputError
+from tests import truth
+from tests.build.capture import pcap
+
+CAPTURES = truth.CAPTURES
+PCQ = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+SECRETS = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.secrets.json"
+CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
+VECTORS = Path(__file__).resolve().parent.parent / "buffers" / "vectors"
+USER = json.loads(SECRETS.read_bytes())["users"][0]
+
+
+def run(*arguments: object, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
+    """In this process; what the command raises stays in the result, as `main` would get it."""
+    return CliRunner().invoke(
+        app, [str(one) for one in arguments], input=stdin, env={"PCQ_PASSWORD": "", **(env or {})}
+    )
+
+
+def process(
+    *arguments: object, stdin: bytes = b"", env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "analyzer", *map(str, arguments)]
+    environment = {**os.environ, "PCQ_PASSWORD": "", **(env or {})}
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=60, env=environment)
+
+
+def records(text: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def states(result: Result) -> set[str]:
+    assert result.exit_code == 0, (result.output, result.exception)
+    return {str(record["state"]) for record in records(result.stdout) if record["record"] == "call"}
+
+
+# ------------------------------------------------------------------------------------------------ exit codes
+
+
+def test_done_is_0() -> None:
+    result = run("timeline", CLEAR)
+    assert result.exit_code == 0
+    assert "OpenPerformanceData" in result.stdout
+
+
+def test_strict_tells_what_could_not_be_read_by_4() -> None:
+    assert run("timeline", PCQ).exit_code == 0
+    assert run("timeline", PCQ, "--strict").exit_code == 4
+    assert run("samples", PCQ, "--strict").exit_code == 4
+    # Damage inside a buffer counts too: this client asked for a block with too little room.
+    assert run("timeline", CLEAR, "--strict").exit_code == 0
+    name = "v1_samba_impacket_smb311_ntlm_privacy"
+    arguments = (CAPTURES / f"{name}.pcap", "--secrets", CAPTURES / f"{name}.secrets.json")
+    assert states(run("timeline", *arguments, "--format", "jsonl")) == {"complete"}
+    assert run("timeline", *arguments, "--strict").exit_code == 4
+
+
+def frame(text: bytes = b"hello") -> bytes:
+    """A UDP datagram over Ethernet."""
+    udp = b"\0\x35\0\x36" + (8 + len(text)).to_bytes(2, "big") + b"\0\0" + text
+    head = b"\x45\0" + (20 + len(udp)).to_bytes(2, "big") + b"\0\0\0\0\x40\x11\0\0\x0a\0\0\1\x0a\0\0\2"
+    return b"\2" * 12 + b"\x08\0" + head + udp
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
+def test_a_capture_without_anything_of_ours_is_3(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "dns.pcap"
+    path.write_bytes(pcap([(1_700_000_000_000_000_000, frame())]))
+    result = run(command, path)
+    assert result.exit_code == 3
+    assert result.stderr == f"{path} holds 1 frame, but neither SMB nor DCERPC among them.\n"
+
+
+def test_a_capture_without_frames_is_3(tmp_path: Path) -> None:
+    path = tmp_path / "none.pcap"
+    path.write_bytes(pcap([]))
+    result = run("timeline", path)
+    assert (result.exit_code, result.stderr) == (3, f"{path} holds no frames.\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["timeline"],
+        ["timeline", PCQ, "--format", "yaml"],
+        ["timeline", PCQ, "--no-such-option"],
+        ["timeline", PCQ, "--format", "parquet"],
+        ["samples", PCQ, "--format", "parquet"],
+        ["decode", PCQ, "--format", "parquet"],
+        ["show", PCQ],
+        ["show", PCQ, "--call", "first"],
+        ["decode", PCQ, "--as", "mystery"],
+        ["decode", VECTORS / "data_empty_query.bin", "--at", "here"],
+        ["nonsense"],
+    ],
+    ids=lambda arguments: " ".join(str(one).rpartition("/")[2] for one in arguments),
+)
+def test_wrong_usage_is_2(arguments: list[object]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+# ------------------------------------------------------------------------------------------------ mistakes
+
+
+def mistakes(place: Path) -> dict[str, list[object]]:
+    (place / "empty.pcap").write_bytes(b"")
+    (place / "paper.pdf").write_bytes(b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n")
+    (place / "noise.pcap").write_bytes(bytes(range(7, 256)) * 5)
+    (place / "bad.json").write_text('{"users": [')
+    (place / "bad.toml").write_text("[users\nx = 1")
+    (place / "odd.json").write_text('{"users": [{"username": "x", "nt_hash": "123"}]}')
+    (place / "lost.json").write_text('{"keytabs": ["nowhere.keytab"]}')
+    return {
+        "missing file": ["timeline", place / "nowhere.pcap"],
+        "directory": ["timeline", place],
+        "empty": ["timeline", place / "empty.pcap"],
+        "pdf": ["timeline", place / "paper.pdf"],
+        "random bytes": ["samples", place / "noise.pcap"],
+        "glob without file": ["timeline", place / "*.nothing"],
+        "one of two": ["timeline", CLEAR, place / "paper.pdf"],
+        "secrets missing": ["timeline", PCQ, "--secrets", place / "nowhere.json"],
+        "secrets a directory": ["timeline", PCQ, "--secrets", place],
+        "secrets bad JSON": ["timeline", PCQ, "--secrets", place / "bad.json"],
+        "secrets bad TOML": ["timeline", PCQ, "--secrets", place / "bad.toml"],
+        "secrets bad hash": ["timeline", PCQ, "--secrets", place / "odd.json"],
+        "secrets lost keytab": ["timeline", PCQ, "--secrets", place / "lost.json"],
+        "keytab missing": ["timeline", PCQ, "--keytab", place / "nowhere.keytab"],
+        "keytab no keytab": ["timeline", PCQ, "--keytab", place / "paper.pdf"],
+        "short hash": ["timeline", PCQ, "--nt-hash", "abcdef"],
+        "hash no hex": ["timeline", PCQ, "--nt-hash", "x" * 32],
+        "bad session key": ["timeline", PCQ, "--smb-session-key", "1"],
+        "output a directory": ["timeline", CLEAR, "-o", place],
+        "output nowhere": ["timeline", CLEAR, "-o", place / "no" / "such" / "place"],
+        "no such call": ["show", CLEAR, "--call", "9999"],
+        "decode missing": ["decode", place / "nowhere.bin"],
+        "decode directory": ["decode", place],
+        "decode empty": ["decode", place / "empty.pcap"],
+        "decode no buffer": ["decode", place / "bad.json"],
+        "decode behind the end": ["decode", place / "noise.pcap", "--at", "0x10000"],
+        "decode before the start": ["decode", place / "noise.pcap", "--at", "-1"],
+        "decode without samples": ["decode", VECTORS / "ident_add_reply.bin", "--samples"],
+    }
+
+
+def test_each_mistake_is_one_sentence(tmp_path: Path) -> None:
+    for name, arguments in mistakes(tmp_path).items():
+        result = run(*arguments)
+        assert isinstance(result.exception, InputError), (name, result.output, result.exception)
+        sentence = str(result.exception)
+        assert sentence, name
+        assert "\n" not in sentence, name
+        assert len(sentence) < 300, (name, sentence)
+        assert result.stdout == "", name
+
+
+def test_main_prints_the_sentence_and_the_hint(tmp_path: Path) -> None:
+    (tmp_path / "paper.pdf").write_bytes(b"%PDF-1.7\n")
+    for path in (tmp_path / "nowhere.pcap", tmp_path / "paper.pdf"):
+        done = process("timeline", path)
+        assert (done.returncode, done.stdout) == (1, b"")
+        lines = done.stderr.decode().splitlines()
+        assert lines[0].startswith("pcq-analyzer: ")
+        assert str(path) in lines[0]
+        assert len(lines) <= 2
+        assert "Traceback" not in done.stderr.decode()
+
+
+def test_a_capture_is_never_written_over(tmp_path: Path) -> None:
+    copy = tmp_path / "x.pcap"
+    copy.write_bytes(CLEAR.read_bytes())
+    for arguments in (["timeline", copy, "-o", copy], ["timeline", copy, "--format", "csv", "-o", copy]):
+        result = run(*arguments)
+        assert isinstance(result.exception, InputError)
+    buffer = tmp_path / "b.bin"
+    buffer.write_bytes(bytes(32))
+    assert isinstance(run("decode", buffer, "--as", "guids", "-o", buffer).exception, InputError)
+    assert copy.read_bytes() == CLEAR.read_bytes()
+    assert buffer.read_bytes() == bytes(32)
+
+
+# ------------------------------------------------------------------------------------------------ keys
+
+
+def test_without_a_key_everything_is_sealed_and_said_why() -> None:
+    assert states(run("timeline", PCQ, "--format", "jsonl")) == {"sealed"}
+    text = run("timeline", PCQ).stdout
+    assert "no password or NT hash given for LAB\\perfmon" in text
+    assert "to open what is sealed, give" in text
+
+
+def test_a_wrong_password_is_said_by_user_and_opens_nothing() -> None:
+    result = run("timeline", PCQ, "--password", "not this one", "--format", "jsonl")
+    assert states(result) == {"sealed"}
+    reasons = {str(record["reason"]) for record in records(result.stdout) if record["record"] == "call"}
+    assert all("the password given for LAB\\perfmon is wrong" in reason for reason in reasons)
+    assert "not this one" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "env"),
+    [
+        (["--secrets", SECRETS], None, {}),
+        (["--password", USER["password"]], None, {}),
+        (["--user", "LAB\\perfmon", "--password", USER["password"]], None, {}),
+        (["--password", "-"], f"{USER['password']}\n".encode(), {}),
+        ([], None, {"PCQ_PASSWORD": USER["password"]}),
+    ],
+    ids=["secrets", "password", "user and password", "piped", "variable"],
+)
+def test_every_way_to_give_a_password(arguments: list[object], stdin: bytes | None, env: dict[str, str]) -> None:
+    result = run("timeline", PCQ, "--format", "jsonl", *arguments, stdin=stdin, env=env)
+    assert states(result) == {"complete"}
+    assert USER["password"] not in result.output
+
+
+def test_a_hash_opens_as_well() -> None:
+    from analyzer.auth.keys import nt_hash
+
+    value = nt_hash(USER["password"]).hex()
+    assert states(run("timeline", PCQ, "--format", "jsonl", "--nt-hash", value)) == {"complete"}
+
+
+# ------------------------------------------------------------------------------------------------ formats
+
+
+def test_json_is_the_records_in_one_array(tmp_path: Path) -> None:
+    lines = records(run("timeline", CLEAR, "--format", "jsonl").stdout)
+    assert json.loads(run("timeline", CLEAR, "--format", "json").stdout) == lines
+    empty = tmp_path / "none.pcap"
+    empty.write_bytes(pcap([]))
+    assert json.loads(run("samples", empty, "--format", "json").stdout) == []
+
+
+def test_json_lines_go_out_and_messages_go_aside() -> None:
+    done = process("samples", CLEAR, "--format", "jsonl")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert {record["record"] for record in records(done.stdout.decode())} == {"sample"}
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples", "sessions", "hosts"])
+def test_tables_read_back(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    assert run(command, CLEAR, "--format", "parquet", "-o", path).exit_code == 0
+    table = pl.read_parquet(path)
+    assert table.height > 0
+    text = run(command, CLEAR, "--format", "csv")
+    assert text.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(text.stdout)))
+    assert len(rows) == table.height
+    assert list(rows[0]) == table.columns
+    assert [row[table.columns[0]] for row in rows] == [str(value) for value in table[table.columns[0]].to_list()]
+
+
+def test_a_table_of_nothing_is_a_table(tmp_path: Path) -> None:
+    empty = tmp_path / "none.pcap"
+    empty.write_bytes(pcap([]))
+    for command in ("timeline", "samples", "sessions", "hosts"):
+        for form in ("csv", "parquet"):
+            result = run(command, empty, "--format", form, "-o", tmp_path / "out")
+            assert result.exit_code == 3, (command, form, result.exception)
+
+
+def test_one_call_can_be_had_in_every_form(tmp_path: Path) -> None:
+    assert "PDU 1 of 1" in run("show", CLEAR, "--call", 2).stdout
+    (record,) = records(run("show", CLEAR, "--call", 2, "--format", "jsonl").stdout)
+    assert record["number"] == 2
+    assert run("show", CLEAR, "--call", 2, "--format", "csv", "-o", tmp_path / "x.csv").exit_code == 0
+
+
+def test_a_file_gets_what_the_terminal_would(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    assert run("timeline", CLEAR, "-o", path).stdout == ""
+    assert path.read_bytes() == process("timeline", CLEAR).stdout
+    assert b"\x1b" not in path.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------ input
+
+
+def test_standard_input_is_a_capture_too() -> None:
+    done = process("timeline", "-", "--format", "jsonl", stdin=CLEAR.read_bytes())
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(run("timeline", CLEAR, "--format", "jsonl").stdout.splitlines())
+
+
+def test_several_files_and_globs_are_one_capture() -> None:
+    named = records(run("timeline", CLEAR, PCQ, "--format", "jsonl").stdout)
+    assert named[0]["files"] == [str(CLEAR), str(PCQ)]
+    assert all("frame_files" in record["request"] for record in named if record["record"] == "call")  # type: ignore[operator]
+    globbed = records(run("timeline", CAPTURES / "v1_samba_impacket_*noauth.pcap", "--format", "jsonl").stdout)
+    assert globbed[0]["files"] == [str(CLEAR)]
+
+
+def test_only_one_interface() -> None:
+    for name, some in (("winreg", True), ("PerflibV2", False), ("338cd001-2244-31f1-aaaa-900038001003", True)):
+        found = records(run("timeline", CLEAR, "--interface", name, "--format", "jsonl").stdout)
+        assert any(one["record"] == "call" for one in found) is some
+        # The summary speaks of the whole capture.
+        assert found[-1]["calls"] == 15
+
+
+def test_every_attempt_on_request() -> None:
+    assert "#3 " in run("timeline", CLEAR, "--all-attempts").stdout
+
+
+# ------------------------------------------------------------------------------------------------ decode
+
+
+def test_decode_reads_files_dumps_and_standard_input(tmp_path: Path) -> None:
+    path = VECTORS / "data_type6_counterset.bin"
+    data = path.read_bytes()
+    (expected,) = records(run("decode", path).stdout)
+    assert expected["kind"] == "perf-data"
+    (tmp_path / "x.hex").write_text(data.hex(" "))
+    dumped = run("decode", tmp_path / "x.hex")
+    assert records(dumped.stdout) == [expected]
+    assert f"read as a hex dump of {len(data)} bytes" in dumped.stderr
+    assert "taken for perf-data: " in dumped.stderr
+    assert records(run("decode", "-", stdin=data).stdout) == [expected]
+    assert records(run("decode", path, "--as", "perf-data").stdout) == [expected | {"guess": None}]
+    (tmp_path / "behind").write_bytes(b"\xff" * 20 + data)
+    for at in ("20", "0x14"):
+        assert records(run("decode", tmp_path / "behind", "--at", at).stdout) == [expected]
+
+
+def test_decode_prints_trees_samples_and_tables(tmp_path: Path) -> None:
+    path = VECTORS / "data_type6_counterset.bin"
+    assert "dwTotalSize = " in run("decode", path, "--tree").stdout
+    assert "dwTotalSize = " in run("decode", path, "--format", "text").stdout
+    samples = records(run("decode", path, "--samples").stdout)
+    assert {record["record"] for record in samples} == {"sample"}
+    for extra in ([], ["--samples"]):
+        result = run("decode", path, "--format", "csv", *extra)
+        assert result.exit_code == 0, result.exception
+    block = run("decode", VECTORS / "v1_perf_data_block.bin", "--samples", "--format", "parquet", "-o", tmp_path / "p")
+    assert block.exit_code == 0, block.exception
+    assert pl.read_parquet(tmp_path / "p").height > 0
+
+
+def test_a_damaged_buffer_is_told_as_far_as_it_goes() -> None:
+    for form in ([], ["--tree"], ["--samples"]):
+        result = run("decode", VECTORS / "bad_data_count_mismatch.bin", *form)
+        assert result.exit_code == 1
+        assert "3735928559" in result.stdout
+        assert "damaged: blocks[1].status at byte 80: 4 bytes wanted, 0 left" in result.stderr
+    assert process("decode", "-", stdin=b"").stderr == b"pcq-analyzer: standard input is empty\n"
+
+
+# ------------------------------------------------------------------------------------------------ the process
+
+
+def test_the_version() -> None:
+    from importlib.metadata import version
+
+    assert run("--version").stdout == f"pcq-analyzer {version('pcq-analyzer')}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["timeline", "--help"], ["decode", "--help"], ["--version"]])
+def test_help_is_quick(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        f"sys.argv = ['pcq', *{arguments!r}]\n"
+        "from analyzer.cli.main import main\n"
+        "try:\n    main()\nexcept SystemExit as done:\n    assert not done.code\n"
+        "heavy = {'scapy', 'polars', 'pyshark', 'kaitaistruct', 'numpy', 'cryptography'} & set(sys.modules)\n"
+        "print(sorted(heavy), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.stdout
+
+
+def test_every_command_is_in_the_help() -> None:
+    text = run("--help").stdout
+    for command in ("timeline", "samples", "sessions", "hosts", "show", "decode"):
+        assert command in text
+    assert "Exit codes" in text
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl", "json", "csv"])
+def test_a_reader_that_goes_away_is_no_error(form: str) -> None:
+    command = [sys.executable, "-m", "analyzer", "samples", str(CLEAR), "--format", form]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        assert started.stdout is not None
+        assert started.stderr is not None
+        started.stdout.close()
+        assert started.stderr.read() == b""
+        assert started.wait(60) == 0
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    if not Path("/dev/full").exists():
+        return
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR)]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"pcq-analyzer: standard output cannot be written: No space left on device\n",
+    )
+
+
+def test_names_that_are_no_utf8_are_no_trouble(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/caf\xe9.pcap"
+    Path(os.fsdecode(path)).write_bytes(CLEAR.read_bytes())
+    for form in ("text", "jsonl", "csv"):
+        done = subprocess.run(
+            [sys.executable, "-m", "analyzer", "timeline", path, "--format", form], capture_output=True, timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, b""), form
+    done = subprocess.run([sys.executable, "-m", "analyzer", "timeline", path + b"x"], capture_output=True, timeout=60)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr

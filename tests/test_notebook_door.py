@@ -1,0 +1,158 @@
+"""`import analyzer as pcq`: tables with the columns notebooks count on, one call at a time, and keys in any form."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import analyzer as pcq
+from tests import truth
+
+CAPTURE = truth.captures()[0]
+V1 = next(capture for capture in truth.captures() if capture.file.startswith("v1_samba_impacket_smb311_ntlm"))
+
+CALLS = {
+    "number": pl.Int64,
+    "time": pl.Datetime("ns", "UTC"),
+    "client_ip": pl.String,
+    "client_port": pl.Int64,
+    "server_ip": pl.String,
+    "server_port": pl.Int64,
+    "transport": pl.String,
+    "pipe": pl.String,
+    "dialect": pl.String,
+    "smb_encrypted": pl.Boolean,
+    "auth_type": pl.String,
+    "auth_level": pl.String,
+    "user": pl.String,
+    "interface": pl.String,
+    "opnum": pl.Int64,
+    "method": pl.String,
+    "call_id": pl.Int64,
+    "state": pl.String,
+    "reason": pl.String,
+    "status": pl.Int64,
+    "status_name": pl.String,
+    "fault": pl.Int64,
+    "fault_name": pl.String,
+    "latency_ns": pl.Int64,
+    "request_frames": pl.List(pl.Int64),
+    "response_frames": pl.List(pl.Int64),
+    "request_bytes": pl.Int64,
+    "response_bytes": pl.Int64,
+    "request_params": pl.String,
+    "response_params": pl.String,
+    "request_buffer": pl.String,
+    "response_buffer": pl.String,
+}
+SAMPLES = {
+    "call": pl.Int64,
+    "time": pl.Datetime("ns", "UTC"),
+    "source": pl.String,
+    "server_ip": pl.String,
+    "query": pl.String,
+    "counterset_name": pl.String,
+    "object_name": pl.String,
+    "counter_name": pl.String,
+    "counter_type": pl.Int64,
+    "instance": pl.String,
+    "raw": pl.UInt64,
+    "text": pl.String,
+    "perf_freq": pl.Int64,
+}
+
+
+@pytest.fixture(scope="module")
+def cap() -> pcq.Capture:
+    return pcq.analyze(str(CAPTURE.path), secrets=str(CAPTURE.secrets_path))
+
+
+def test_calls_are_a_table(cap: pcq.Capture) -> None:
+    assert dict(cap.calls.schema) == CALLS
+    assert cap.calls.height == 103
+    assert cap.calls["number"].to_list() == list(range(1, 104))
+    assert cap.calls["time"].is_sorted()
+    sizes = cap.calls["request_params"].str.json_path_match("$.dwInSize").drop_nulls()
+    assert sizes.len() > 0
+
+
+def test_samples_are_a_table(cap: pcq.Capture) -> None:
+    assert SAMPLES.items() <= dict(cap.samples.schema).items()
+    assert set(cap.samples["source"]) == {"perflib-v2"}
+    assert cap.samples.height > 100
+    old = pcq.analyze(V1.path, secrets=V1.secrets_path)
+    assert old.samples.schema == cap.samples.schema
+    assert set(old.samples["source"]) == {"winperf"}
+    # Both generations in one table.
+    assert pl.concat([cap.samples, old.samples]).height == cap.samples.height + old.samples.height
+
+
+def test_problems_sessions_and_hosts_are_tables(cap: pcq.Capture) -> None:
+    assert dict(cap.problems.schema) == {
+        "kind": pl.String,
+        "layer": pl.String,
+        "frames": pl.List(pl.Int64),
+        "text": pl.String,
+    }
+    assert cap.problems.height == 2
+    assert cap.sessions["user"].to_list() == ["LAB\\perfmon"]
+    assert cap.hosts["ip"].to_list() == ["127.0.0.1"]
+
+
+def test_tables_are_made_once(cap: pcq.Capture) -> None:
+    assert cap.calls is cap.calls
+    assert "103 calls" in repr(cap)
+
+
+def test_a_call_is_its_record(cap: pcq.Capture) -> None:
+    call = cap.call(3)
+    assert (call["number"], call["method"]) == (3, "PerflibV2QueryCounterSetRegistrationInfo")
+    assert call["response"]["buffer"]["counters"]
+
+
+@pytest.mark.parametrize("number", [0, -1, 104])
+def test_a_number_that_is_no_call_is_an_input_error(cap: pcq.Capture, number: int) -> None:
+    with pytest.raises(pcq.InputError, match=f"there is no call {number}"):
+        cap.call(number)
+
+
+def test_secrets_come_as_path_text_keyring_or_not_at_all() -> None:
+    keyring = pcq.Keyring.load(CAPTURE.secrets_path)
+    for secrets in (CAPTURE.secrets_path, str(CAPTURE.secrets_path), keyring):
+        assert set(pcq.analyze(CAPTURE.path, secrets=secrets).calls["state"]) == {"complete"}
+    bare = pcq.analyze(CAPTURE.path)
+    assert set(bare.calls["state"]) == {"sealed"}
+    assert bare.samples.height == 0
+    assert bare.samples.schema == pcq.analyze(CAPTURE.path, secrets=keyring).samples.schema
+
+
+def test_several_captures_and_open_files_are_taken() -> None:
+    assert pcq.analyze([CAPTURE.path, str(V1.path)]).calls.height == 120
+    with CAPTURE.path.open("rb") as file:
+        assert pcq.analyze(file).calls.height == 103
+
+
+def test_what_cannot_be_read_is_an_input_error(tmp_path: Path) -> None:
+    with pytest.raises(pcq.InputError):
+        pcq.analyze(tmp_path / "nowhere.pcap")
+    with pytest.raises(pcq.InputError):
+        pcq.analyze(CAPTURE.path, secrets=tmp_path / "nowhere.json")
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    code = "import sys, analyzer; print('polars' in sys.modules); print(sorted(analyzer.__all__)); analyzer.nothing"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "False\n['Capture', 'InputError', 'Keyring', 'analyze']\n"
+    assert done.stderr.endswith("AttributeError: module 'analyzer' has no attribute 'nothing'\n")
+
+
+def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
+    from analyzer.report.tables import samples_frame
+
+    record = {"call": 1, "time_ns": 1 << 63, "server": None, "raw": -1, "perf_freq": 1 << 63, "instance": "a\ud800"}
+    table = samples_frame([record])
+    assert table.select("time", "raw", "perf_freq", "instance").row(0) == (None, None, None, "a\\ud800")
