@@ -42,12 +42,15 @@ class FrameSource:
 
 
 class _JoinedSource:
-    """Bytes gathered from several places; `starts[i]` is where part `i` begins, with one more entry for the end."""
+    """Bytes gathered from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
 
-    __slots__ = ("_parts", "_starts")
+    It knows where the parts came from and does not keep their bytes, which were copied.
+    """
+
+    __slots__ = ("_places", "_starts")
 
     def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
-        self._parts = parts
+        self._places = tuple((part.source, part.start) for part in parts)
         starts = [0]
         for part in parts:
             starts.append(starts[-1] + len(part))
@@ -57,24 +60,24 @@ class _JoinedSource:
         if stop <= start:
             return
         at = bisect_right(self._starts, start) - 1
-        while at < len(self._parts) and self._starts[at] < stop:
+        while at < len(self._places) and self._starts[at] < stop:
             base = self._starts[at]
-            part = self._parts[at]
-            yield from part.source.extents(part.start + max(start - base, 0), part.start + min(stop - base, len(part)))
+            source, first = self._places[at]
+            yield from source.extents(first + max(start - base, 0), first + min(stop, self._starts[at + 1]) - base)
             at += 1
 
 
 class _WholeSource:
     """Bytes made from others without keeping positions (decompression): every slice leads back to all of them."""
 
-    __slots__ = ("_origin",)
+    __slots__ = ("_length", "_source", "_start")
 
     def __init__(self, origin: TracedBytes) -> None:
-        self._origin = origin
+        self._source, self._start, self._length = origin.source, origin.start, len(origin)
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         if stop > start:
-            yield from self._origin.extents()
+            yield from self._source.extents(self._start, self._start + self._length)
 
 
 class TracedBytes:
@@ -99,10 +102,18 @@ class TracedBytes:
         whole = tuple(part for part in parts if len(part))
         if len(whole) == 1:
             return whole[0]
-        steps: dict[str, None] = {}
-        for part in whole:
-            steps.update(dict.fromkeys(part.steps))
-        return cls(b"".join(part.data for part in whole), _JoinedSource(whole), 0, tuple(steps))
+        return cls(b"".join([part.data for part in whole]), _JoinedSource(whole), 0, _steps_of(whole))
+
+    @staticmethod
+    def gather(parts: Iterable[TracedBytes]) -> TracedBytes:
+        """The same as `join` for parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
+        whole = tuple(part for part in parts if len(part))
+        return whole[0] if len(whole) == 1 else _Gathered(whole)
+
+    def view(self, start: int, stop: int) -> TracedBytes:
+        """The same as a slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return _View(self, start, max(stop, start))
 
     def __len__(self) -> int:
         return len(self.data)
@@ -124,26 +135,28 @@ class TracedBytes:
         return f"TracedBytes({len(self)} bytes, frames={frames or '-'}, steps={list(self.steps)})"
 
     def __getitem__(self, where: slice) -> TracedBytes:
-        start, stop, step = where.indices(len(self.data))
+        data = self.data
+        start, stop, step = where.indices(len(data))
         if step != 1:
             raise ValueError("traced bytes are sliced in steps of 1")
-        return TracedBytes(self.data[start:stop], self.source, self.start + start, self.steps)
+        return TracedBytes(data[start:stop], self.source, self.start + start, self.steps)
 
     def replaced(self, data: bytes, step: str) -> TracedBytes:
         """What `step` made of these bytes. Of equal length, byte i keeps the address of byte i; else all share all."""
         steps = (*self.steps, step)
-        if len(data) == len(self.data):
+        if len(data) == len(self):
             return TracedBytes(data, self.source, self.start, steps)
         return TracedBytes(data, _WholeSource(self), 0, steps)
 
     def extents(self) -> Iterator[Extent]:
         """Where the bytes were captured, in their own order."""
-        yield from self.source.extents(self.start, self.start + len(self.data))
+        yield from self.source.extents(self.start, self.start + len(self))
 
     def origin(self, start: int, stop: int) -> tuple[Extent, ...]:
         """Where the bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""
         merged: list[Extent] = []
-        for extent in self[start:stop].extents():
+        start, stop, _ = slice(start, stop).indices(len(self))
+        for extent in self.source.extents(self.start + start, self.start + stop):
             last = merged[-1] if merged else None
             if last is not None and last.frame == extent.frame and last.start + last.length == extent.start:
                 merged[-1] = Extent(last.frame, last.start, last.length + extent.length, last.time_ns)
@@ -165,6 +178,48 @@ class TracedBytes:
     def last_time_ns(self) -> int | None:
         """Time of the latest frame, None for no bytes."""
         return max((extent.time_ns for extent in self.extents()), default=None)
+
+
+def _steps_of(parts: tuple[TracedBytes, ...]) -> tuple[str, ...]:
+    steps: dict[str, None] = {}
+    for part in parts:
+        if part.steps:
+            steps.update(dict.fromkeys(part.steps))
+    return tuple(steps)
+
+
+class _View(TracedBytes):
+    """Bytes that are a part of others, and kept there alone."""
+
+    __slots__ = ("_first", "_length", "_whole")
+
+    def __init__(self, whole: TracedBytes, start: int, stop: int) -> None:
+        self.source, self.start, self.steps = whole.source, whole.start + start, whole.steps
+        self._whole, self._first, self._length = whole, start, stop - start
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        return self._whole.data[self._first : self._first + self._length]
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class _Gathered(TracedBytes):
+    """Bytes that are kept in their parts alone."""
+
+    __slots__ = ("_length", "_parts")
+
+    def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
+        self.source, self.start, self.steps = _JoinedSource(parts), 0, _steps_of(parts)
+        self._parts, self._length = parts, sum(map(len, parts))
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        return b"".join([part.data for part in self._parts])
+
+    def __len__(self) -> int:
+        return self._length
 
 
 class TracedBuffer:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from analyzer.auth.context import AuthLevel, Door
 from analyzer.buffers import BufferDecode, BufferKind, decode_buffer
 from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import iso_time
@@ -108,9 +109,15 @@ def buffer_order(side: CallSide) -> bool | None:
     return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
-def side_json(side: CallSide | None, opnum: int | None, facts: CaptureFacts) -> Record | None:
+# What is wrong with the buffers of sides that were decoded already, by identity of the side.
+_Damages = dict[int, DecodeError]
+
+
+def side_json(
+    side: CallSide | None, opnum: int | None, facts: CaptureFacts, damages: _Damages | None = None
+) -> Record | None:
     """One side of a call. A stub of an unknown method (its request was not captured) counts as undecodable: nothing can be
-    said of what it means."""
+    said of what it means. What is wrong with its buffer is noted in `damages`."""
     if side is None:
         return None
     stub = side.stub if opnum is not None else Missing.UNDECODABLE
@@ -122,6 +129,8 @@ def side_json(side: CallSide | None, opnum: int | None, facts: CaptureFacts) -> 
     out["verification_trailer"] = side.message.trailer
     out["params"] = side.params
     decoded = decoded_buffer(side)
+    if damages is not None and decoded is not None and decoded.problem is not None:
+        damages[id(side)] = decoded.problem
     out["buffer_kind"] = side.buffer_kind
     out["buffer"] = decoded.tree if decoded is not None else None
     if decoded is not None and decoded.notes:
@@ -131,8 +140,8 @@ def side_json(side: CallSide | None, opnum: int | None, facts: CaptureFacts) -> 
     return out
 
 
-def call_record(number: int, call: Call, analysis: Analysis) -> Record:
-    """The record of call `number` (from 1)."""
+def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages | None = None) -> Record:
+    """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`."""
     facts = analysis.capture
     exchange = call.exchange
     channel = exchange.channel
@@ -167,8 +176,8 @@ def call_record(number: int, call: Call, analysis: Analysis) -> Record:
         "fault": exchange.fault,
         "fault_name": fault_name(exchange.fault) if exchange.fault is not None else None,
         "latency_ns": latency_ns(call),
-        "request": side_json(call.request, exchange.opnum, facts),
-        "response": side_json(call.response, exchange.opnum, facts),
+        "request": side_json(call.request, exchange.opnum, facts, damages),
+        "response": side_json(call.response, exchange.opnum, facts, damages),
     }
     read = call.read if isinstance(call, WinregCall) else None
     out["read"] = None
@@ -195,8 +204,13 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> Record:
     }
 
 
-def all_problems(analysis: Analysis) -> Iterator[Problem]:
-    """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode."""
+def all_problems(
+    analysis: Analysis, damages: _Damages | None = None, interface: str | None = None
+) -> Iterator[Problem]:
+    """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
+
+    Where `damages` are given, the buffers of the calls of `interface` (None: of all) were decoded, and need not be again.
+    """
     yield from analysis.problems
     for number, call in enumerate(analysis.calls, 1):
         layer = "winperf" if isinstance(call, WinregCall) else "pcq"
@@ -210,9 +224,13 @@ def all_problems(analysis: Analysis) -> Iterator[Problem]:
                     side.message.frames,
                     f"call #{number}: {name} stub does not decode: {side.trouble}",
                 )
-            decoded = decoded_buffer(side)
-            if decoded is not None and decoded.problem is not None:
-                of_buffer = Problem.of(layer, decoded.problem, side.message.frames)
+            if damages is not None and (interface is None or is_of(call, interface)):
+                damage = damages.get(id(side))
+            else:
+                decoded = decoded_buffer(side)
+                damage = decoded.problem if decoded is not None else None
+            if damage is not None:
+                of_buffer = Problem.of(layer, damage, side.message.frames)
                 yield Problem(
                     of_buffer.kind,
                     layer,
@@ -281,12 +299,13 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
 def timeline_records(analysis: Analysis, *, interface: str | None = None) -> Iterator[Record]:
     """Everything `timeline` says, in the order it says it. `interface` keeps the calls of one (by name or UUID)."""
     facts = analysis.capture
+    damages: _Damages = {}
     yield capture_record(facts)
     for number, call in enumerate(analysis.calls, 1):
         if interface is None or is_of(call, interface):
-            yield call_record(number, call, analysis)
+            yield call_record(number, call, analysis, damages)
     kinds: Counter[str] = Counter()
-    for problem in all_problems(analysis):
+    for problem in all_problems(analysis, damages, interface):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
     yield summary_record(analysis, kinds)

@@ -465,12 +465,13 @@ class Association:
             pad = 0
         if bad is not None:
             yield Problem("malformed", "rpc", data.frames, bad)
-        body = data[head.stub : stop]
+        # Fragments are kept as they were captured, so what can be read there need not be kept again.
+        body = data.view(head.stub, stop)
         plain: TracedBytes | Missing
         if bad is not None:
             plain = Missing.UNDECODABLE
         elif opened is None or not opened.sealed:
-            plain = body[: len(body) - pad]
+            plain = data.view(head.stub, stop - pad)
         elif opened.plain is None:
             plain = Missing.SEALED
         else:
@@ -694,10 +695,10 @@ class Association:
         elif side.shut is not None:
             stub = Missing.SEALED
         else:
-            stub = TracedBytes.join(part.plain for part in side.fragments if isinstance(part.plain, TracedBytes))
+            stub = TracedBytes.gather(part.plain for part in side.fragments if isinstance(part.plain, TracedBytes))
             if is_request and (found := self._verification(call, stub.data)):
                 at, judged = found
-                stub = stub[:at]
+                stub = stub.view(0, at)
         first, last = side.first_ns or 0, side.last_ns or 0
         return Message(
             tuple(side.fragments),

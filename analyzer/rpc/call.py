@@ -65,4 +65,4 @@ def plain_side(message: Message | None) -> CallSide | None:
 
 def trimmed(stub: TracedBytes, consumed: int, *, has_trailer: bool) -> TracedBytes:
     """The stub without the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
-    return stub[:consumed] if has_trailer and 0 < len(stub) - consumed < 4 else stub
+    return stub.view(0, consumed) if has_trailer and 0 < len(stub) - consumed < 4 else stub

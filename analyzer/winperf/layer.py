@@ -229,7 +229,7 @@ def _side(
     stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
     buffer = None
     if decoded.data and side == "response":
-        buffer = stub[decoded.data_start : decoded.data_start + len(decoded.data)]
+        buffer = stub.view(decoded.data_start, decoded.data_start + len(decoded.data))
     return CallSide(message, stub, params, buffer)
 
 
