@@ -14,7 +14,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, buffer_order, call_record, frames_json
 from analyzer.pcq.layer import PerflibCall
 from analyzer.report.output import OfCapture
-from analyzer.report.text import call_lines, frames_words, safe, styled
+from analyzer.report.text import call_lines, folded, frames_words, safe, styled
 from analyzer.report.tree import field_json, tree_lines
 from analyzer.report.words import status_name
 from analyzer.rpc.call import Call, CallSide
@@ -58,19 +58,25 @@ class Show(OfCapture):
         call = self._call()
         yield from call_lines(self.number, call, self.analysis, width)
         exchange = call.exchange
-        yield (
-            f"  {safe(iso_time(exchange.first_time_ns))}, interface {exchange.interface}, opnum {exchange.opnum}, "
-            f"call id {exchange.call_id}, context {exchange.context_id}, {exchange.syntax}, state {call.state}"
+        yield from self._folded(
+            f"  {iso_time(exchange.first_time_ns)}, interface {exchange.interface}, opnum {exchange.opnum}, "
+            f"call id {exchange.call_id}, context {exchange.context_id}, {exchange.syntax}, state {call.state}",
+            width,
         )
         if exchange.smb is not None:
             smb = exchange.smb
             protected = [word for word, is_so in (("encrypted", smb.encrypted), ("signed", smb.signed)) if is_so]
-            pipe = safe(exchange.channel.pipe or "of unknown name")
-            yield f"  {', '.join([f'SMB {smb.dialect}', f'session {smb.session_id:#x}', *protected])}, pipe {pipe}"
+            pipe = exchange.channel.pipe or "of unknown name"
+            carrier = ", ".join([f"SMB {smb.dialect}", f"session {smb.session_id:#x}", *protected])
+            yield from self._folded(f"  {carrier}, pipe {pipe}", width)
         for name, side in _sides(call):
             yield ""
             yield f"[bold]{name}[/]"
             yield from self._side_lines(call, name, side, width)
+
+    @staticmethod
+    def _folded(line: str, width: int | None) -> Iterator[str]:
+        yield from (safe(text) for text in folded(line, 4, width))
 
     def _side_lines(
         self, call: Call, name: Literal["request", "response"], side: CallSide, width: int | None
@@ -78,7 +84,7 @@ class Show(OfCapture):
         facts = self.analysis.capture
         fragments = side.message.fragments
         for number, fragment in enumerate(fragments, 1):
-            yield from _fragment_lines(number, len(fragments), fragment, self.analysis)
+            yield from _fragment_lines(number, len(fragments), fragment, self.analysis, width)
         if side.trouble is not None:
             yield styled("red", f"  the stub does not decode: {side.trouble}")
         if isinstance(side.stub, Missing):
@@ -105,7 +111,9 @@ def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], CallSid
         yield "response", call.response
 
 
-def _fragment_lines(number: int, count: int, fragment: Fragment, analysis: Analysis) -> Iterator[str]:
+def _fragment_lines(
+    number: int, count: int, fragment: Fragment, analysis: Analysis, width: int | None
+) -> Iterator[str]:
     """How a PDU was carried and what was undone to read it."""
     pdu = fragment.pdu
     where = ", ".join(
@@ -113,7 +121,8 @@ def _fragment_lines(number: int, count: int, fragment: Fragment, analysis: Analy
         for extent in pdu.origin(0, len(pdu))
     )
     steps = "".join(f", {step}" for step in pdu.steps)
-    yield f"  [bold]PDU {number} of {count}[/], {len(pdu)} bytes: {safe(where)}{safe(steps)}"
+    line = f"  PDU {number} of {count}, {len(pdu)} bytes: {where}{steps}"
+    yield from (safe(text) for text in folded(line, 4, width))
     sealed = pdu.data[fragment.stub_start : fragment.stub_stop]
     if isinstance(fragment.plain, Missing):
         yield f"    stub bytes {fragment.stub_start} to {fragment.stub_stop} of the PDU, {fragment.plain.value}:"

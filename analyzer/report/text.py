@@ -30,6 +30,7 @@ from analyzer.winperf.layer import WinregCall
 
 _STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
 _FRAMES_SHOWN = 8
+_UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
 def safe(text: str) -> str:
@@ -179,12 +180,14 @@ def call_lines(
         outcome += f" [{call.state}: {call.reason}]"
     latency = latency_ns(call)
     if latency is not None:
-        outcome += f"  {latency / 1_000_000:.3f} ms"
+        outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"
     style = _STATE_STYLE.get(call.state, "red")
     if call.state == "complete" and (call.exchange.fault is not None or call.status):
         style = "yellow"
     is_outcome = False
     for line in folded(prefix + words + outcome, 22, width):
+        if line.endswith(f"{_UNBROKEN}ms"):
+            line = line.removesuffix(f"{_UNBROKEN}ms") + " ms"
         if is_outcome:
             yield styled(style, line)
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from analyzer.buffers import Field, FieldMap
 from analyzer.core.traced import TracedBytes
@@ -10,7 +11,8 @@ from analyzer.model.analysis import CaptureFacts
 from analyzer.model.records import Record, frames_json
 from analyzer.report.text import folded, frames_words, safe, styled
 
-_RAW_SHOWN = 16
+_RAW_SHOWN, _RAW_SHOWN_NARROW = 16, 8
+_WIDE = 132
 _TEXT_SHOWN = 200
 
 
@@ -18,25 +20,44 @@ def tree_lines(
     fields: FieldMap, source: TracedBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2
 ) -> Iterator[str]:
     """The fields of `source` (the bytes the map was made from), then the readings chosen and the damage, if any."""
-    yield f"{' ' * indent}[bold]{'offset':>8} {'length':>7}  {'bytes':<{3 * _RAW_SHOWN}} field[/]"
-    yield from _field_lines(fields.root, source, facts, width, indent, 0)
+    page = _Page(source, facts, width, indent, _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW)
+    where = (
+        f"  {safe(f'(all in {frames_words(source.frames, facts)})')}" if facts is not None and page.in_one_frame else ""
+    )
+    yield f"{' ' * indent}[bold]{'offset':>8} {'length':>7}  {'bytes':<{3 * page.raw_shown}} field[/]{where}"
+    yield from page.lines(fields.root, 0)
     for note in fields.notes:
         yield styled("cyan", f"{' ' * indent}note: {note}")
     if fields.problem is not None:
         yield styled("red", f"{' ' * indent}damaged: {fields.problem}")
 
 
-def _field_lines(
-    field: Field, source: TracedBytes, facts: CaptureFacts | None, width: int | None, indent: int, depth: int
-) -> Iterator[str]:
-    raw = "" if field.children else _hex(field.raw)
-    line = f"{' ' * indent}{field.start:8} {field.length:7}  {raw:<{3 * _RAW_SHOWN}} {'  ' * depth}{_words(field)}"
-    if not field.children and field.length and facts is not None:
-        line += f"   [{frames_words(source[field.start : field.stop].frames, facts)}]"
-    hanging = indent + 18 + 3 * _RAW_SHOWN + 1 + 2 * depth + 2
-    yield from (safe(text) for text in folded(line, hanging if width is None or hanging < width - 20 else 4, width))
-    for child in field.children:
-        yield from _field_lines(child, source, facts, width, indent, depth + 1)
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """How the fields of one piece of bytes are laid out. Frames stand beside each field where there are several."""
+
+    source: TracedBytes
+    facts: CaptureFacts | None
+    width: int | None
+    indent: int
+    raw_shown: int
+
+    @property
+    def in_one_frame(self) -> bool:
+        return len(self.source.frames) == 1
+
+    def lines(self, field: Field, depth: int) -> Iterator[str]:
+        raw = "" if field.children else _hex(field.raw, self.raw_shown)
+        place = f"{' ' * self.indent}{field.start:8} {field.length:7}  {raw:<{3 * self.raw_shown}} "
+        line = f"{place}{'  ' * depth}{_words(field)}"
+        if not field.children and field.length and self.facts is not None and not self.in_one_frame:
+            line += f"   [{frames_words(self.source[field.start : field.stop].frames, self.facts)}]"
+        hanging = len(place) + 2 * depth + 2
+        if self.width is not None and hanging > self.width - 20:
+            hanging = 4
+        yield from (safe(text) for text in folded(line, hanging, self.width))
+        for child in field.children:
+            yield from self.lines(child, depth + 1)
 
 
 def _words(field: Field) -> str:
@@ -53,9 +74,9 @@ def _words(field: Field) -> str:
     return f"{words} ({field.meaning})" if field.meaning is not None else words
 
 
-def _hex(raw: bytes) -> str:
-    shown = raw[:_RAW_SHOWN].hex(" ")
-    return shown if len(raw) <= _RAW_SHOWN else shown[:-3] + " …"
+def _hex(raw: bytes, most: int) -> str:
+    shown = raw[:most].hex(" ")
+    return shown if len(raw) <= most else shown[:-3] + " …"
 
 
 def field_json(field: Field, source: TracedBytes, facts: CaptureFacts | None) -> Record:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from analyzer.auth.context import Door, Identity
 from analyzer.model.analysis import Analysis
 from analyzer.packet.segment import Endpoint
+from analyzer.pipeline.run import analyze
 from analyzer.rpc.events import Exchange
 from analyzer.smb.events import SmbSession
 from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import Opening, openings
+from tests import truth
 from tests.build.calls import NO_SECURITY, Calls, analysis_of
+from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
 
 WHO = Identity(
@@ -100,10 +104,7 @@ def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
 def test_every_name_of_a_host_says_where_it_was_said() -> None:
     analysis = analysis_of(session(), as_user(Calls().open_query()))
     analysis = replace(analysis, capture=replace(analysis.capture, names={"10.0.0.9": "elsewhere"}))
-    client, server, other = (
-        sorted(host_records(analysis), key=lambda host: str(host["ip"]), reverse=True)[::-1][1],
-        *(host for host in host_records(analysis) if host["ip"] in ("10.0.0.1", "10.0.0.9")),
-    )
+    server, client, other = host_records(analysis)
     assert client["ip"] == "10.0.0.2"
     assert client["roles"] == ["SMB client", "DCERPC client"]
     assert client["users"] == ["LAB\\perfmon"]
@@ -119,6 +120,17 @@ def test_every_name_of_a_host_says_where_it_was_said() -> None:
     ]
     assert other["names"] == [{"name": "elsewhere", "source": "name resolution in the capture file"}]
     assert other["roles"] == []
+
+
+def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
+    capture = next(one for one in truth.captures() if one.file.startswith("v1_samba_impacket_smb311_noauth"))
+    whole = analyze([capture.path])
+    last = whole.calls[5].request
+    assert last is not None
+    frames = [frame for frame in read([capture.path])[0] if frame.frame <= max(last.message.frames)]
+    (tmp_path / "cut.pcap").write_bytes(pcap([(frame.time_ns, frame.data) for frame in frames]))
+    call = analyze([tmp_path / "cut.pcap"]).calls[-1]
+    assert (call.state, call.reason) == ("request-only", "the capture ends before the answer")
 
 
 @pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test"])
