@@ -24,7 +24,7 @@ from analyzer.core.traced import FrameSource, TracedBytes
 from analyzer.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.fast import NO_FRAMES, IntArray, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
-from analyzer.packet.plain import IPV6_LEN, TCP_LEN, Found, Item, Lost, PlainRoad, checksum_fails
+from analyzer.packet.plain import IPV6_LEN, TCP_LEN, Found, Item, Lost, PlainRoad, checksum_fails, tcp_checksum_fails
 from analyzer.packet.segment import Endpoint, Segment
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
@@ -76,9 +76,10 @@ class Dissector:
         self._held: deque[_Held] = deque()
         self._held_size = 0
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
-        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey]] = {}
+        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, int]] = {}
         self._lost: dict[str, _Count] = {}
         self._bad_checksums = _Count()
+        self._bad_tcp_checksums = _Count()
         self._said: dict[tuple[ProblemKind, str], _Count] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[Segment | Problem]:
@@ -122,6 +123,13 @@ class Dissector:
                 self._bad_checksums.frames,
                 f"{self._bad_checksums.count} frames have a wrong IPv4 header checksum (usual where a network card "
                 "computes it after the capture); they are used all the same",
+            )
+        if self._bad_tcp_checksums.count:
+            yield Problem(
+                "note",
+                "packet",
+                self._bad_tcp_checksums.frames,
+                f"{self._bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used all the same",
             )
 
     def _look_at(self, block: FrameBlock) -> _Held:
@@ -219,7 +227,7 @@ class Dissector:
             good,
             bad_checksum,
         ), start, frame, time_ns in zip(zip(*columns, strict=True), starts, frames, times, strict=True):
-            src, dst, key = self._ends(data, ip, tcp)
+            src, dst, key, addresses = self._ends(data, ip, tcp)
             if key not in self._flows:
                 continue
             if not good:
@@ -227,6 +235,8 @@ class Dissector:
                     yield index, odd, False
                 continue
             payload = TracedBytes(data[begin : begin + length], FrameSource(frame, begin - start, time_ns))
+            if not missing and tcp_checksum_fails(addresses, data[tcp : begin + length]):
+                self._bad_tcp_checksums.add(frame)
             yield index, Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns), bad_checksum
 
     def _item(self, item: Item) -> Iterator[Segment | Problem]:
@@ -241,6 +251,8 @@ class Dissector:
         elif flow_key(item.src, item.dst) in self._flows:
             if item.bad_checksum:
                 self._bad_checksums.add(item.frame)
+            if item.bad_tcp_checksum:
+                self._bad_tcp_checksums.add(item.frame)
             yield Segment(
                 self._endpoint(item.src),
                 self._endpoint(item.dst),
@@ -258,8 +270,8 @@ class Dissector:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
             self._lost.setdefault(lost.kind, _Count()).add(lost.frame)
 
-    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey]:
-        """Both ends of a frame in a common shape, from memory where they were seen before."""
+    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, int]:
+        """Both ends of a frame in a common shape, and their addresses as one number; from memory where seen before."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -269,7 +281,12 @@ class Dissector:
             half = len(addresses) // 2
             src = (addresses[:half], int.from_bytes(raw[-4:-2], "big"))
             dst = (addresses[half:], int.from_bytes(raw[-2:], "big"))
-            known = self._pairs[raw] = self._endpoint(src), self._endpoint(dst), flow_key(src, dst)
+            known = self._pairs[raw] = (
+                self._endpoint(src),
+                self._endpoint(dst),
+                flow_key(src, dst),
+                int.from_bytes(addresses, "big"),
+            )
         return known
 
     def _endpoint(self, end: tuple[bytes, int]) -> Endpoint:

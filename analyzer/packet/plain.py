@@ -37,7 +37,7 @@ _ERSPAN_2, _ERSPAN_3 = 0x88BE, 0x22EB
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header."""
+    """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about itself."""
 
     src: End
     dst: End
@@ -50,6 +50,7 @@ class Found:
     frame: int
     time_ns: int
     bad_checksum: bool
+    bad_tcp_checksum: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,6 +377,7 @@ class PlainRoad:
             packet.frame,
             packet.time_ns,
             ip_header is not None and checksum_fails(data[ip_header]),
+            stop == captured and tcp_checksum_fails(int.from_bytes(src + dst, "big"), data[at:stop]),
         )
 
 
@@ -386,6 +388,21 @@ def checksum_fails(header: bytes) -> bool:
     total: int = sum(unpack_from(f">{len(header) // 2}H", header))
     total = (total & 0xFFFF) + (total >> 16)
     return (total & 0xFFFF) + (total >> 16) != 0xFFFF
+
+
+def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
+    """Whether a whole segment's checksum (RFC 9293 section 3.1) is wrong; `addresses` is both, one after the other, as a number.
+
+    A ones' complement sum of 16-bit words is the remainder by 0xFFFF of all of them as one number (RFC 1071). A system that
+    leaves the checksum to its card puts zero there meanwhile, or the pseudo header's sum (without the length where the card
+    also cuts the segment up), which is then no mistake.
+    """
+    ends = addresses + TCP
+    whole = int.from_bytes(segment, "big") << 8 * (len(segment) & 1)
+    if (ends + len(segment) + whole) % 0xFFFF == 0:
+        return False
+    left = int.from_bytes(segment[16:18], "big")
+    return left != 0 and (left - ends) % 0xFFFF not in (0, len(segment) % 0xFFFF)
 
 
 def _ends_of(datagram: Datagram) -> tuple[End, End] | None:

@@ -1,0 +1,72 @@
+"""A wrong TCP checksum is noted and costs nothing; what a network card will fill in later is not wrong."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from analyzer.core.events import Problem
+from analyzer.packet.segment import Segment
+from tests.build.packet import block, dissect
+
+SMB = b"\0\0\0\x08\xfeSMBdata"
+
+
+def read(*frames: bytes, fast: bool) -> tuple[list[Segment], list[Problem]]:
+    return dissect(block(frames), fast=fast)
+
+
+def frame(version: int, payload: bytes, checksum: int | None = None) -> bytes:
+    ip = IP(src="10.0.0.1", dst="10.0.0.2") if version == 4 else IPv6(src="fd00::1", dst="fd00::2")
+    tcp = TCP(sport=40000, dport=445, flags="PA", seq=7, chksum=checksum)
+    link = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+    return bytes(link / ip / tcp / Raw(payload))
+
+
+def pseudo_sum(raw: bytes, version: int, *, with_length: bool) -> int:
+    """The sum over the pseudo header, as a system leaves it to the card (RFC 9293 section 3.1)."""
+    addresses = raw[26:34] if version == 4 else raw[22:54]
+    length = len(raw) - (34 if version == 4 else 54)
+    total = sum(struct.unpack(f">{len(addresses) // 2}H", addresses)) + 6 + (length if with_length else 0)
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("payload", [SMB, SMB + b"odd"])
+def test_right_and_unfinished_checksums_are_not_mentioned(payload: bytes, version: int, fast: bool) -> None:
+    right = frame(version, payload)
+    frames = [
+        right,
+        frame(version, payload, 0),
+        frame(version, payload, pseudo_sum(right, version, with_length=True)),
+        frame(version, payload, pseudo_sum(right, version, with_length=False)),
+    ]
+    segments, problems = read(*frames, fast=fast)
+    assert [segment.payload.data for segment in segments] == [payload] * 4
+    assert problems == []
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_wrong_checksum_is_noted_once_and_the_segment_is_used(version: int, fast: bool) -> None:
+    damaged = bytearray(frame(version, SMB))
+    damaged[-1] ^= 0x20
+    segments, (problem,) = read(frame(version, SMB), bytes(damaged), bytes(damaged), fast=fast)
+    assert len(segments) == 3
+    assert (problem.kind, problem.frames) == ("note", (2, 3))
+    assert "2 TCP segments have a wrong checksum" in problem.text
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_segment_that_was_cut_short_cannot_be_checked(fast: bool) -> None:
+    segments, problems = read(frame(4, SMB * 40)[:200], fast=fast)
+    assert segments[0].missing > 0
+    assert problems == []
