@@ -106,4 +106,5 @@ def asked_password(user: str | None) -> str:
         from getpass import getpass
 
         return getpass(f"Password{f' of {user}' if user else ''}: ")
-    return sys.stdin.readline().rstrip("\r\n")
+    # Not through the text layer, which reads ahead: a capture may follow on standard input.
+    return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")

@@ -23,7 +23,7 @@ from analyzer.winperf.names import table_language, value_in_words
 from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
-_SHOWN_TEXT = 60
+_SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
 
 
 def status_words(call: Call) -> str:
@@ -205,11 +205,11 @@ def _asked_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     params = call.request.params
     if call.read is not None:
         names = analysis.name_tables.of(call.exchange.channel.server)
-        words = value_in_words(call.read.value_name, names, call.read.key)
+        words = shortened(value_in_words(call.read.value_name, names, call.read.key), _SHOWN_VALUE_NAME)
         room = params.get("lpcbData")
         return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
     if call.exchange.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
-        return f'value "{params.get("lpValueName")}"'
+        return f'value "{shortened(str(params.get("lpValueName") or ""), _SHOWN_VALUE_NAME)}"'
     if call.exchange.opnum == WinregOpnum.BASE_REG_ENUM_VALUE:
         return f"index {params.get('dwIndex')}"
     return ""
@@ -242,7 +242,7 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     return words
 
 
-def shortened(text: str) -> str:
-    """One line of at most 60 characters."""
+def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
+    """One line of at most that many characters; `show` has the whole."""
     line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_TEXT else line[: _SHOWN_TEXT - 1] + "…"
+    return line if len(line) <= most else line[: most - 1] + "…"

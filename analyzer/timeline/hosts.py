@@ -48,8 +48,8 @@ def host_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
             _identify(client, server, call.exchange.auth.identity)
         if isinstance(call, PerflibCall) and call.request is not None:
             machine = call.request.params.get("szMachine")
-            if isinstance(machine, str):
-                server.name(machine.lstrip("\\"), "szMachine of a PerflibV2 call")
+            if isinstance(machine, str) and (name := machine.lstrip("\\")) != channel.server.ip:
+                server.name(name, "szMachine of a PerflibV2 call")
     for ip, name in analysis.capture.names.items():
         host(ip).name(name, "name resolution in the capture file")
     for ip in sorted(hosts):

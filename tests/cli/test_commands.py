@@ -234,6 +234,13 @@ def test_every_way_to_give_a_password(arguments: list[object], stdin: bytes | No
     assert USER["password"] not in result.output
 
 
+def test_a_password_and_a_capture_can_both_come_from_standard_input() -> None:
+    given = f"{USER['password']}\n".encode() + PCQ.read_bytes()
+    done = process("timeline", "-", "--password", "-", "--format", "jsonl", stdin=given)
+    assert done.returncode == 0, done.stderr
+    assert b'"state":"sealed"' not in done.stdout
+
+
 def test_a_hash_opens_as_well() -> None:
     from analyzer.auth.keys import nt_hash
 
