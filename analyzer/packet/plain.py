@@ -397,12 +397,14 @@ def tcp_checksum_fails(addresses: int, segment: bytes) -> bool:
     leaves the checksum to its card puts zero there meanwhile, or the pseudo header's sum (without the length where the card
     also cuts the segment up), which is then no mistake.
     """
+    left = int.from_bytes(segment[16:18], "big")
+    if left == 0:
+        return False
     ends = addresses + TCP
     whole = int.from_bytes(segment, "big") << 8 * (len(segment) & 1)
     if (ends + len(segment) + whole) % 0xFFFF == 0:
         return False
-    left = int.from_bytes(segment[16:18], "big")
-    return left != 0 and (left - ends) % 0xFFFF not in (0, len(segment) % 0xFFFF)
+    return (left - ends) % 0xFFFF not in (0, len(segment) % 0xFFFF)
 
 
 def _ends_of(datagram: Datagram) -> tuple[End, End] | None:

@@ -42,20 +42,24 @@ class _Chain:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
 
-    def feed(self, event: Event) -> Iterator[Event]:
-        yield from self._climb(event, 0)
+    def feed(self, event: Event) -> list[Event]:
+        out: list[Event] = []
+        self._climb(event, 0, out)
+        return out
 
     def finish(self) -> Iterator[Event]:
         for at, layer in enumerate(self._layers):
             for event in layer.finish():
-                yield from self._climb(event, at + 1)
+                out: list[Event] = []
+                self._climb(event, at + 1, out)
+                yield from out
 
-    def _climb(self, event: Event, at: int) -> Iterator[Event]:
+    def _climb(self, event: Event, at: int, out: list[Event]) -> None:
         if at == len(self._layers):
-            yield event
+            out.append(event)
             return
         for higher in self._layers[at].feed(event):
-            yield from self._climb(higher, at + 1)
+            self._climb(higher, at + 1, out)
 
 
 def analyze(
@@ -64,8 +68,9 @@ def analyze(
     *,
     engine: Engine = "own",
     progress: Callable[[int], None] | None = None,
+    pdus: bool = True,
 ) -> Analysis:
-    """Reads captures from start to end.
+    """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
 
     `sources` are paths, globs or binary files and count as one capture in time order. `progress` is told the number of frames
     read so far, now and then. Raises `InputError` for what cannot be read at all.
@@ -74,7 +79,7 @@ def analyze(
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
     reassembler = Reassembler()
     pcq, winperf = PerflibLayer(), WinregLayer()
-    upper = _Chain([Transport(keyring), RpcLayer(keyring), pcq, winperf])
+    upper = _Chain([Transport(keyring), RpcLayer(keyring, pdus=pdus), pcq, winperf])
     collected = _Collector()
 
     def streams() -> Iterator[Event]:

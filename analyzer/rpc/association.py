@@ -166,9 +166,10 @@ class _Offered:
 class Association:
     """Everything known of one channel."""
 
-    def __init__(self, channel: Channel, begin: Callable[[int], Handshake], max_stub: int) -> None:
+    def __init__(self, channel: Channel, begin: Callable[[int], Handshake], max_stub: int, pdus: bool) -> None:
         self._channel = channel
         self._max_stub = max_stub
+        self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         self._swapped = False
         self._security = SecurityTable(begin)
@@ -279,27 +280,28 @@ class Association:
                 # Only who binds is the client; a connection captured from its middle may have it the wrong way round.
                 self._swapped = swapped
                 self._channel = replace(self._channel, client=self._channel.server, server=self._channel.client)
-        frames = data.frames
         try:
             trailer = find_sec_trailer(header, data.data, HEADER_LEN)
         except DecodeError as error:
-            yield self._pdu_event(from_client, raw, frames, None)
+            if self._pdus:
+                yield self._pdu_event(from_client, raw, None)
             yield from self._bad(from_client, raw, error)
             return
-        yield self._pdu_event(from_client, raw, frames, trailer)
+        if self._pdus:
+            yield self._pdu_event(from_client, raw, trailer)
         try:
             yield from self._by_type(from_client, raw, trailer)
         except DecodeError as error:
             yield from self._bad(from_client, raw, error)
 
-    def _pdu_event(self, from_client: bool, raw: RawPdu, frames: tuple[int, ...], trailer: SecTrailer | None) -> Pdu:
+    def _pdu_event(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Pdu:
         return Pdu(
             self._channel,
             from_client != self._swapped,
             raw.header.ptype,
             raw.header.flags,
             raw.header.call_id,
-            frames,
+            raw.data.frames,
             len(raw.data),
             trailer.auth_type if trailer else None,
             trailer.level if trailer else None,

@@ -27,9 +27,12 @@ class RpcLayer:
         *,
         max_stub: int = DEFAULT_MAX_STUB_BYTES,
         begin: Callable[[Keyring, int | None], Handshake] = handshake.begin,
+        pdus: bool = True,
     ) -> None:
+        """Without `pdus`, single PDUs are not told."""
         self._begin = lambda auth_type: begin(keyring, auth_type)
         self._max_stub = max_stub
+        self._pdus = pdus
         self._associations: dict[int, Association] = {}
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
@@ -60,5 +63,7 @@ class RpcLayer:
     def _association(self, channel: Channel) -> Association:
         association = self._associations.get(channel.number)
         if association is None:
-            association = self._associations[channel.number] = Association(channel, self._begin, self._max_stub)
+            association = self._associations[channel.number] = Association(
+                channel, self._begin, self._max_stub, self._pdus
+            )
         return association

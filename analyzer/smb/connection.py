@@ -47,6 +47,11 @@ class SmbConnection:
         self._smb2 = Smb2Reader(self._link)
         self._smb1 = Smb1Reader(self._link, self._smb2.leave, self._smb2.expect_negotiate)
 
+    def only_holds(self, item: StreamChunk | Gap) -> bool:
+        """Whether the item is no more than a piece of a message, and taken as such; else `feed` has to take it."""
+        framing = self._framings[item.direction]
+        return framing is not None and isinstance(item, StreamChunk) and framing.only_holds(item.data)
+
     def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
         framing = self._framings[item.direction]
         if framing is None:

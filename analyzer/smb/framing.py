@@ -139,6 +139,16 @@ class Framing:
         self._skipped = 0
         self._lost: Lost | None = None
 
+    def only_holds(self, data: TracedBytes) -> bool:
+        """Takes bytes in the middle of a message that they do not complete; False where `feed` has to take them.
+
+        Large messages come in many segments, and this is all there is to do for most of them.
+        """
+        if self._total is None or self._seeking or len(self._held) + len(data) >= self._total - self._at:
+            return False
+        self._held.append(data)
+        return True
+
     def feed(self, data: TracedBytes) -> Iterator[Message | NetbiosNames | Lost | Problem]:
         if not self._seeking and self._total is None and not len(self._held):
             # Most chunks are one message; the long way would do the same.

@@ -144,8 +144,14 @@ class Transport:
 
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, StreamChunk | Gap):
-            yield from self._item(event)
-        elif isinstance(event, StreamClosed):
+            reader = self._connections.get(event.connection.number)
+            if isinstance(reader, SmbConnection):
+                return iter(()) if reader.only_holds(event) else reader.feed(event)
+            return self._item(event)
+        return self._other(event)
+
+    def _other(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, StreamClosed):
             reader = self._connections.pop(event.connection.number, None)
             if isinstance(reader, _Undecided):
                 yield NotOurs(event.connection)
