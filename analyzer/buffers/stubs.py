@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import Any, Literal
 
 from kaitaistruct import BytesIO, KaitaiStream
@@ -11,6 +12,7 @@ from analyzer.buffers._compiled import parser, type_of
 from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid, located
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError
+from analyzer.core.guid import guid_text
 
 Interface = Literal["perflib-v2", "winreg"]
 Side = Literal["request", "response"]
@@ -43,11 +45,79 @@ def decode_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
     """Decodes a stub without authentication padding and verification trailer; raises a located DecodeError if it cannot."""
+    if interface == "perflib-v2" and not ndr64 and not big_endian:
+        common = _common_stub(opnum, side, data)
+        if common is not None:
+            return common
+    return compiled_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
+
+
+def compiled_stub(
+    interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
+) -> StubDecode:
+    """The same as `decode_stub`, read by the compiled parser alone."""
     stub, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
     body = getattr(stub, side)
     found = _Found(Reading(big_endian))
     found.visit(body)
     return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
+
+
+_HANDLE_QUERY = Struct("<I16sI")
+_ANSWER = Struct("<5I")
+_NAME = Struct("<3I")
+_COUNTERSET = Struct("<16sI")
+_REGISTRATION = Struct("<16s3I")
+
+
+def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
+    """The stubs that collectors send and get all day (opnums 1, 2, 5 and 6), little-endian NDR20; None for the parser to read."""
+    if opnum not in (1, 2, 5, 6):
+        return None
+    if side == "response":
+        if len(data) < _ANSWER.size + 4:
+            return None
+        out_size, rtn_size, room, offset, count = _ANSWER.unpack_from(data)
+        stop = _ANSWER.size + count
+        end = stop + -stop % 4 + 4
+        if offset or count > room or end > len(data):
+            return None
+        return StubDecode(
+            {"pdwOutSize": out_size, "pdwRtnSize": rtn_size},
+            data[_ANSWER.size : stop],
+            _ANSWER.size,
+            int.from_bytes(data[end - 4 : end], "little"),
+            end,
+            ArrayLayout(room, offset, count),
+            (),
+        )
+    if opnum in (5, 6):
+        if len(data) < _HANDLE_QUERY.size:
+            return None
+        attributes, handle, in_size = _HANDLE_QUERY.unpack_from(data)
+        params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size}
+        return StubDecode(params, None, 0, None, _HANDLE_QUERY.size, None, ())
+    return _common_question(opnum, data)
+
+
+def _common_question(opnum: int, data: bytes) -> StubDecode | None:
+    """Opnums 1 and 2: the name of the server, and what is asked about a counterset."""
+    if len(data) < _NAME.size:
+        return None
+    room, offset, count = _NAME.unpack_from(data)
+    stop = _NAME.size + 2 * count
+    at = stop + -stop % 4
+    rest = _REGISTRATION if opnum == 1 else _COUNTERSET
+    if offset or count > room or at + rest.size > len(data):
+        return None
+    guid, *numbers = rest.unpack_from(data, at)
+    names = ("RequestCode", "RequestLCID", "dwInSize") if opnum == 1 else ("dwInSize",)
+    params = {
+        "szMachine": utf16_text(data[_NAME.size : stop]),
+        "CounterSetGuid": guid_text(guid),
+        **dict(zip(names, numbers, strict=True)),
+    }
+    return StubDecode(params, None, 0, None, at + rest.size, None, ())
 
 
 def parse_stub(

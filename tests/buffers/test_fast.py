@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,10 @@ from analyzer.buffers import PerfColumns, decode_buffer, perf_data_columns, perf
 from analyzer.buffers.columns import plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.fast import columns_of, read_regular, regular_columns
+from analyzer.buffers.stubs import Side, StubDecode, compiled_stub, decode_stub
+from analyzer.core.errors import DecodeError
 from tests.buffers.strategies import perf_datas, u32
-from tests.build.buffers import Block, perf_data
+from tests.build.buffers import Block, Ndr, perf_data
 
 
 def assert_same(data: bytes) -> None:
@@ -92,3 +95,45 @@ def test_equal_names_of_two_blocks_are_one_name() -> None:
     data = perf_data([counterset([(number(1),)] * 2), counterset([(number(2),)] * 2)])
     assert perf_data_columns(data).names == ("instance 0", "instance 1")
     assert_same(data)
+
+
+HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
+
+
+@st.composite
+def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
+    """A stub of the methods that have a road of their own, and of others."""
+    opnum = draw(st.sampled_from([0, 1, 2, 5, 6, 6, 7]))
+    if draw(st.booleans()):
+        data = draw(st.binary(max_size=40))
+        made = Ndr().uint(draw(u32)).uint(draw(u32)).array(data, len(data) + draw(st.integers(0, 3)))
+        return opnum, "response", made.uint(draw(u32)).data
+    if opnum in (5, 6):
+        return opnum, "request", Ndr().handle(HANDLE, draw(u32)).uint(draw(u32)).data
+    named = Ndr().string(draw(st.text(st.characters(exclude_categories=["Cs"]), max_size=9))).uuid(HANDLE)
+    for _ in range(draw(st.integers(0, 4))):
+        named.uint(draw(u32))
+    return opnum, "request", named.data
+
+
+def stub_or_refusal(decode: Callable[..., StubDecode], opnum: int, side: Side, data: bytes) -> StubDecode | str:
+    try:
+        return decode("perflib-v2", opnum, side, data)
+    except DecodeError as error:
+        return str(error)
+
+
+@settings(deadline=None, max_examples=300)
+@given(stubs(), st.data())
+def test_stubs(made: tuple[int, Side, bytes], draw: st.DataObject) -> None:
+    """Whole, with a word replaced, and cut."""
+    opnum, side, whole = made
+    damaged = bytearray(whole)
+    at = 4 * draw.draw(st.integers(0, max(len(whole) // 4 - 1, 0)))
+    damaged[at : at + 4] = draw.draw(st.one_of(st.integers(0, 40), u32)).to_bytes(4, "little")
+    for data in (whole, bytes(damaged), whole[: draw.draw(st.integers(0, len(whole)))]):
+        said = stub_or_refusal(compiled_stub, opnum, side, data)
+        assert stub_or_refusal(decode_stub, opnum, side, data) == said
+        assert not isinstance(said, StubDecode) or list(said.params) == list(
+            decode_stub("perflib-v2", opnum, side, data).params
+        )
