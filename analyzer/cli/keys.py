@@ -7,19 +7,7 @@ from typing import Annotated
 
 import typer
 
-from analyzer.cli.options import (
-    Engine,
-    EngineName,
-    Files,
-    Keytab,
-    NtHash,
-    Password,
-    Secrets,
-    SmbSessionKey,
-    User,
-    asked_password,
-    keyring_of,
-)
+from analyzer.cli.options import CaptureReading, Files, asked_password, reads_captures
 from analyzer.core.errors import InputError
 
 WARNING = "warning: what follows is as good as the password; keep it off screens and out of logs that others read"
@@ -47,15 +35,10 @@ def nt_hash_of(
 
 
 @app.command("wireshark")
+@reads_captures
 def wireshark(
+    reading: CaptureReading,
     files: Files,
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
     keytab_output: KeytabOutput = None,
 ) -> None:
     """The SMB session keys of a capture as lines of Wireshark's smb2_seskey_list, so that it opens the same capture.
@@ -65,15 +48,14 @@ def wireshark(
     from analyzer.auth.keys import ntlm_keytab, seskey_line
     from analyzer.pipeline.run import smb_session_keys, sources_of
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    found = smb_session_keys(sources_of(files), keyring, engine=engine.value)
+    found = smb_session_keys(sources_of(files), reading.keyring, engine=reading.engine.value)
     typer.echo(WARNING, err=True)
     for session_id, key in found.items():
         typer.echo(seskey_line(session_id, key))
     if not found:
         typer.echo("no SMB2 session of this capture could be opened with the keys given", err=True)
     if keytab_output is not None:
-        _write(keytab_output, ntlm_keytab(keyring))
+        _write(keytab_output, ntlm_keytab(reading.keyring))
 
 
 @app.command("keytab")

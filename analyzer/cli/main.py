@@ -12,26 +12,18 @@ import typer
 
 from analyzer.cli.keys import app as keys_app
 from analyzer.cli.options import (
-    Engine,
-    EngineName,
+    CaptureReading,
     Files,
     Format,
     Interface,
-    Keytab,
-    NtHash,
     Output,
     OutputFormat,
-    Password,
-    Secrets,
-    SmbSessionKey,
     Strict,
-    User,
-    keyring_of,
+    reads_captures,
 )
 from analyzer.core.errors import InputError
 
 if TYPE_CHECKING:
-    from analyzer.auth.keyring import Keyring
     from analyzer.model.analysis import Analysis
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_DIFFERS = 0, 1, 3, 5
@@ -43,7 +35,7 @@ app = typer.Typer(
     name="pcq-analyzer",
     help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
     epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
-    "something could not be read.",
+    "something could not be read, 5 crosscheck found a difference.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -73,14 +65,6 @@ class KindName(StrEnum):
     name_table = "name-table"
 
 
-def analysis_of(files: list[str], keyring: Keyring, engine: EngineName) -> Analysis:
-    from analyzer.cli.progress import watching
-    from analyzer.pipeline.run import analyze, sources_of
-
-    with watching() as progress:
-        return analyze(sources_of(files), keyring, engine=engine.value, progress=progress)
-
-
 def _exit_of(analysis: Analysis, *, strict: bool) -> int:
     """What the exit code says of an analysis that went through; the sentence for it goes to standard error."""
     from analyzer.report.verdict import nothing_found, unread
@@ -94,19 +78,14 @@ def _exit_of(analysis: Analysis, *, strict: bool) -> int:
 
 
 @app.command()
+@reads_captures
 def timeline(
+    reading: CaptureReading,
     files: Files,
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
     interface: Interface = None,
     all_attempts: Annotated[
         bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
     ] = False,
-    engine: Engine = EngineName.own,
     output_format: OutputFormat = Format.text,
     output: Output = None,
     strict: Strict = False,
@@ -114,22 +93,16 @@ def timeline(
     """Every call: who asked what, when, and what came back."""
     from analyzer.report.output import Timeline, write
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    analysis = analysis_of(files, keyring, engine)
+    analysis = reading.analysis(files)
     write(Timeline(analysis, interface=interface, all_attempts=all_attempts), output_format.value, output)
     raise typer.Exit(_exit_of(analysis, strict=strict))
 
 
 @app.command()
+@reads_captures
 def samples(
+    reading: CaptureReading,
     files: Files,
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
     output_format: OutputFormat = Format.text,
     output: Output = None,
     strict: Strict = False,
@@ -137,67 +110,49 @@ def samples(
     """Every raw counter value that was answered, one a line."""
     from analyzer.report.output import Samples, write
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    analysis = analysis_of(files, keyring, engine)
+    analysis = reading.analysis(files)
     write(Samples(analysis), output_format.value, output)
     raise typer.Exit(_exit_of(analysis, strict=strict))
 
 
 @app.command()
+@reads_captures
 def sessions(
+    reading: CaptureReading,
     files: Files,
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
     output_format: OutputFormat = Format.text,
     output: Output = None,
 ) -> None:
     """Every SMB session: who, on what, protected how, and which key opened it."""
     from analyzer.report.output import Sessions, write
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    analysis = analysis_of(files, keyring, engine)
+    analysis = reading.analysis(files)
     write(Sessions(analysis), output_format.value, output)
     raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
 
 
 @app.command()
+@reads_captures
 def hosts(
+    reading: CaptureReading,
     files: Files,
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
     output_format: OutputFormat = Format.text,
     output: Output = None,
 ) -> None:
     """Every machine that took part, with the names the traffic gives it and where each was said."""
     from analyzer.report.output import Hosts, write
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    analysis = analysis_of(files, keyring, engine)
+    analysis = reading.analysis(files)
     write(Hosts(analysis), output_format.value, output)
     raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
 
 
 @app.command()
+@reads_captures
 def show(
+    reading: CaptureReading,
     files: Files,
     call: Annotated[int, typer.Option("--call", help="Number of the call, as `timeline` prints it.")],
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
-    engine: Engine = EngineName.own,
     output_format: OutputFormat = Format.text,
     output: Output = None,
 ) -> None:
@@ -205,30 +160,26 @@ def show(
     from analyzer.report.output import write
     from analyzer.report.show import Show
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    write(Show(analysis_of(files, keyring, engine), call), output_format.value, output)
+    write(Show(reading.analysis(files), call), output_format.value, output)
 
 
 @app.command()
+@reads_captures
 def crosscheck(
+    reading: CaptureReading,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
-    secrets: Secrets = None,
-    user: User = None,
-    password: Password = None,
-    nt_hash: NtHash = None,
-    keytab: Keytab = None,
-    smb_session_key: SmbSessionKey = None,
     out_of_order: Annotated[
         bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order (it does not by default).")
     ] = False,
-    output_format: Annotated[CrosscheckFormat, typer.Option("--format", help="How to print it.")] = CrosscheckFormat.text,
+    output_format: Annotated[
+        CrosscheckFormat, typer.Option("--format", help="How to print it.")
+    ] = CrosscheckFormat.text,
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 0 where both agree, 5 where they do not."""
     from analyzer.pipeline.crosscheck import crosscheck as compare
     from analyzer.report.output import dumps
 
-    keyring = keyring_of(secrets, user, password, nt_hash, keytab, smb_session_key)
-    analysis = analysis_of([file], keyring, EngineName.own)
+    analysis = reading.analysis([file], pdus=True)
     exchanges = [call.exchange for call in analysis.calls]
     result = compare(Path(file), analysis.pdus, exchanges, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
+    from analyzer.model.analysis import Analysis
+    from analyzer.pipeline.run import Limits
 
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
 
@@ -73,31 +79,101 @@ Interface = Annotated[
 ]
 
 
-def keyring_of(
-    secrets: list[Path] | None,
-    user: str | None,
-    passwords: list[str] | None,
-    nt_hashes: list[str] | None,
-    keytabs: list[Path] | None,
-    smb_session_keys: list[str] | None,
-) -> Keyring:
-    """Every key the user gave, from files, options, the environment and the prompt."""
+MaxStub = Annotated[
+    int | None,
+    typer.Option(
+        "--max-stub", min=1, metavar="BYTES", help="Largest stub that is put together from fragments (64 MiB)."
+    ),
+]
+MaxHeld = Annotated[
+    int | None,
+    typer.Option("--max-held", min=1, metavar="BYTES", help="Out-of-order TCP data held at any time (48 MiB)."),
+]
+MaxConnections = Annotated[
+    int | None, typer.Option("--max-connections", min=1, help="TCP connections followed at any time (32768).")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureReading:
+    """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
+
+    keyring: Keyring
+    engine: EngineName
+    limits: Limits
+
+    def analysis(self, files: list[str], *, pdus: bool = False) -> Analysis:
+        """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
+        from analyzer.cli.progress import watching
+        from analyzer.pipeline.run import analyze, sources_of
+
+        with watching() as progress:
+            return analyze(
+                sources_of(files),
+                self.keyring,
+                engine=self.engine.value,
+                limits=self.limits,
+                progress=progress,
+                pdus=pdus,
+            )
+
+
+def _reading(
+    secrets: Secrets = None,
+    user: User = None,
+    password: Password = None,
+    nt_hash: NtHash = None,
+    keytab: Keytab = None,
+    smb_session_key: SmbSessionKey = None,
+    engine: Engine = EngineName.own,
+    max_stub: MaxStub = None,
+    max_held: MaxHeld = None,
+    max_connections: MaxConnections = None,
+) -> CaptureReading:
+    """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
+    from analyzer.pipeline.run import Limits
+    from analyzer.tcp.reassembler import TcpLimits
 
     keyring = Keyring()
     for path in secrets or ():
         keyring = keyring.merged(Keyring.load(path))
-    given = [asked_password(user) if password == "-" else password for password in passwords or ()]
+    given = [asked_password(user) if word == "-" else word for word in password or ()]
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
-    return keyring.merged(
+    keyring = keyring.merged(
         Keyring.build(
-            passwords=[(user, password) if user else password for password in given],
-            nt_hashes=[(user, value) if user else value for value in nt_hashes or ()],
-            keytabs=keytabs or (),
-            smb_session_keys=smb_session_keys or (),
+            passwords=[(user, word) if user else word for word in given],
+            nt_hashes=[(user, value) if user else value for value in nt_hash or ()],
+            keytabs=keytab or (),
+            smb_session_keys=smb_session_key or (),
         )
     )
+    tcp = TcpLimits()
+    if max_held is not None:
+        tcp = replace(tcp, held_total=max_held, held_stream=min(tcp.held_stream, max_held))
+    if max_connections is not None:
+        tcp = replace(tcp, max_connections=max_connections)
+    return CaptureReading(keyring, engine, Limits(tcp) if max_stub is None else Limits(tcp, max_stub))
+
+
+def reads_captures(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of `_reading`, and as its first argument what they amount to.
+
+    Typer makes options of a function's parameters; commands that read captures would have to repeat all of these.
+    """
+    own = list(signature(command, eval_str=True).parameters.values())[1:]
+    shared = list(signature(_reading, eval_str=True).parameters.values())
+
+    @wraps(command)
+    def with_options(**values: Any) -> None:
+        given = {item.name: values.pop(item.name) for item in shared}
+        command(_reading(**given), **values)
+
+    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in (*own, *shared)]
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {item.name: item.annotation for item in parameters}
+    return with_options
 
 
 def asked_password(user: str | None) -> str:

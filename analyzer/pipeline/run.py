@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -17,14 +18,24 @@ from analyzer.packet.segment import Segment
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, Exchange, Pdu
-from analyzer.rpc.layer import RpcLayer
+from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
 from analyzer.smb.events import NotOurs, SmbSession
 from analyzer.smb.transport import Transport
-from analyzer.tcp.reassembler import Reassembler
+from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.winperf.layer import WinregLayer
 
 Engine = Literal["own", "tshark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one analysis may hold of traffic that does not complete; beyond it, a `limit` problem says what was given up."""
+
+    tcp: TcpLimits = field(default_factory=TcpLimits)
+    max_stub: int = DEFAULT_MAX_STUB_BYTES
+
+
 Source = str | Path | BinaryIO
 
 
@@ -67,6 +78,7 @@ def analyze(
     keyring: Keyring | None = None,
     *,
     engine: Engine = "own",
+    limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
     pdus: bool = True,
 ) -> Analysis:
@@ -77,9 +89,9 @@ def analyze(
     """
     keyring = keyring if keyring is not None else Keyring()
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
-    reassembler = Reassembler()
+    reassembler = Reassembler(limits.tcp)
     pcq, winperf = PerflibLayer(), WinregLayer()
-    upper = _Chain([Transport(keyring), RpcLayer(keyring, pdus=pdus), pcq, winperf])
+    upper = _Chain([Transport(keyring), RpcLayer(keyring, max_stub=limits.max_stub, pdus=pdus), pcq, winperf])
     collected = _Collector()
 
     def streams() -> Iterator[Event]:
