@@ -1,0 +1,37 @@
+"""The limits of what is held can be set, and say so when they are hit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.truth import CAPTURES
+
+NAME = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy"
+
+
+def records(*options: str) -> list[dict[str, object]]:
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "analyzer", "timeline", str(CAPTURES / f"{NAME}.pcap")),
+            *("--secrets", str(CAPTURES / f"{NAME}.secrets.json"), "--format", "jsonl", *options),
+        ],
+        capture_output=True,
+        check=True,
+    )
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def test_a_stub_beyond_the_limit_is_partial_and_named() -> None:
+    found = records("--max-stub", "1000")
+    partial = [record for record in found if record["record"] == "call" and record["state"] == "partial"]
+    limits = [record for record in found if record["record"] == "problem" and record["kind"] == "limit"]
+    assert partial
+    assert len(partial) == len(limits)
+    assert all("larger than the limit of 1000 bytes" in str(record["reason"]) for record in partial)
+    assert not [record for record in records() if record["record"] == "problem" and record["kind"] == "limit"]
+
+
+def test_nothing_held_and_one_connection_are_enough_for_an_orderly_capture() -> None:
+    assert records("--max-held", "1", "--max-connections", "1") == records()
