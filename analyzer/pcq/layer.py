@@ -59,8 +59,7 @@ class PerflibLayer:
             yield self._call(event)
             return
         if isinstance(event, ChannelGap) and event.from_client:
-            # A call that changed a handle's counters may be among what was lost, without a trace.
-            self._queries.doubt(event.channel.number, None)
+            self._queries.lost(event.channel.number)
         yield event
 
     def finish(self) -> Iterator[Event]:
@@ -122,9 +121,14 @@ class PerflibLayer:
                 else:
                     self._queries.validated(server, asked, identifiers, add=add)
         elif opnum is None:
-            self._queries.doubt(channel, None)
+            if _may_answer_validate_counters(call.exchange):
+                self._queries.doubt(channel, None)
+            else:
+                self._queries.found(channel)
         elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and succeeded:
             self._learn(call)
+        if call.state == "partial" and opnum is not None and opnum != Opnum.VALIDATE_COUNTERS:
+            self._queries.found(channel)
         if view is None:
             return call
         return PerflibCall(**{item.name: getattr(call, item.name) for item in fields(Call)}, query=view)
@@ -166,6 +170,22 @@ def _side(
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
         kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
     return CallSide(message, stub, params, buffer, kind)
+
+
+def _may_answer_validate_counters(exchange: Exchange) -> bool:
+    """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
+    if exchange.fault is not None:
+        return False
+    stub = exchange.response.stub if exchange.response is not None else Missing.NOT_CAPTURED
+    if isinstance(stub, Missing):
+        return True
+    try:
+        decoded = decode_stub(
+            "perflib-v2", Opnum.VALIDATE_COUNTERS, "response", stub.data, ndr64=exchange.syntax == "ndr64"
+        )
+    except DecodeError:
+        return False
+    return decoded.consumed == len(stub) and decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
 def _handle(side: CallSide | None, name: str) -> str | None:

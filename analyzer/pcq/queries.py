@@ -10,7 +10,9 @@ them (`Index`), and nothing else does, so only that is believed.
 
 `told`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
 (AMB: a list may be renumbered by it). While only `followed`, a query that has held exactly one counter since it was opened
-still has only one meaning for block 0. A call that was lost or could not be read takes that knowledge away again.
+still has only one meaning for block 0. A ValidateCounters that could not be read takes that knowledge away. A request that was
+lost without a trace may have been one: the knowledge is suspended, until the answer to it shows that it was another method,
+or QueryCounterInfo tells anew.
 """
 
 from __future__ import annotations
@@ -73,6 +75,8 @@ class _Query:
     followed: bool = False
     live: dict[tuple[str, int, int, str | None], Identifier] = field(default_factory=dict)
     told: Mapping[int, Identifier] | None = None
+    # Requests lost on its channels that may have changed what it holds.
+    lost_requests: int = 0
 
     def forget(self) -> None:
         """What the handle holds is not known any more."""
@@ -81,6 +85,8 @@ class _Query:
         self.live.clear()
 
     def view(self) -> QueryView:
+        if self.lost_requests:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, None)
         blocks = self.told
         sets = {identifier.counterset for identifier in self.live.values()} if self.followed else set()
         if blocks is None:
@@ -150,9 +156,22 @@ class QueryBook:
         )
         query.live = {identifier.key: identifier for identifier in identifiers if identifier.status == 0}
         query.followed = True
+        query.lost_requests = 0
 
     def doubt(self, channel: int, handle: str | None) -> None:
         """A call that may have changed a handle's counters was not read: of the handles of this channel, or of one."""
         for query in self._queries.values():
             if channel in query.channels and (handle is None or query.handle == handle):
                 query.forget()
+
+    def lost(self, channel: int) -> None:
+        """A request on this channel was lost, nobody knows which."""
+        for query in self._queries.values():
+            if channel in query.channels:
+                query.lost_requests += 1
+
+    def found(self, channel: int) -> None:
+        """What came after shows that a lost request was of a method that changes no handle."""
+        for query in self._queries.values():
+            if channel in query.channels:
+                query.lost_requests = max(0, query.lost_requests - 1)

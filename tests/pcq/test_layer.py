@@ -276,7 +276,7 @@ def test_an_answer_with_an_error_changes_nothing() -> None:
         sealed(Calls().validate(MORE)),
         Calls().exchange(7, Calls().stub().handle(HANDLE).uint(0).conformant(b"").uint(1), None),
         Calls().exchange(7, b"\1", b"\2"),
-        Calls().exchange(None, None, b"\0\0\0\0"),
+        replace(Calls().validate(MORE), opnum=None, request=None, state="response-only", reason="lost"),
         Calls().validate(MORE, MORE[:-3]),
         Calls().counter_info(TWO[:-9]),
         ChannelGap(CHANNEL, True, 100, (3, 4), "lost"),
@@ -286,6 +286,28 @@ def test_an_answer_with_an_error_changes_nothing() -> None:
 def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: Exchange | ChannelGap) -> None:
     make = Calls()
     assert blocks_after(make.open_query(), make.counter_info(TWO), lost) == {}
+
+
+GAP = ChannelGap(CHANNEL, True, 100, (3, 4), "lost")
+
+
+def without_request(exchange: Exchange) -> Exchange:
+    return replace(exchange, opnum=None, request=None, state="response-only", reason="the request was not captured")
+
+
+def test_the_answer_to_a_lost_request_may_show_that_it_changed_nothing() -> None:
+    make = Calls()
+    told = make.open_query(), make.counter_info(TWO)
+    harmless = without_request(make.counter_data(DATA))
+    assert blocks_after(*told, GAP, harmless) == {0: 7, 1: 5}
+    assert blocks_after(*told, GAP, GAP, harmless) == {}
+    assert blocks_after(*told, GAP, without_request(make.validate(MORE))) == {}
+    assert blocks_after(*told, GAP, without_request(replace(make.validate(MORE), response=None, fault=5))) == {
+        0: 7,
+        1: 5,
+    }
+    assert blocks_after(*told, GAP, replace(make.open_query(), state="partial", reason="cut")) == {0: 7, 1: 5}
+    assert blocks_after(*told, GAP, make.counter_info(TWO)) == {0: 7, 1: 5}
 
 
 def test_a_gap_in_answers_takes_nothing_away() -> None:
