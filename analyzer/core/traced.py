@@ -167,16 +167,22 @@ class TracedBytes:
     @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried the bytes, ascending, each once."""
+        if isinstance(self.source, FrameSource):
+            return (self.source.frame,) if len(self) else ()
         return tuple(sorted({extent.frame for extent in self.extents()}))
 
     @property
     def first_time_ns(self) -> int | None:
         """Time of the earliest frame, None for no bytes."""
+        if isinstance(self.source, FrameSource):
+            return self.source.time_ns if len(self) else None
         return min((extent.time_ns for extent in self.extents()), default=None)
 
     @property
     def last_time_ns(self) -> int | None:
         """Time of the latest frame, None for no bytes."""
+        if isinstance(self.source, FrameSource):
+            return self.source.time_ns if len(self) else None
         return max((extent.time_ns for extent in self.extents()), default=None)
 
 

@@ -222,7 +222,8 @@ class Smb2Reader:
             step = 0
             try:
                 # Only the header is cut out before the length is known: a long compound must not be copied at each step.
-                header = read_header(message.part(at, min(at + HEADER_LEN, message.length)).head.data)
+                own = message.part(at, min(at + HEADER_LEN, message.length)) if at else message
+                header = read_header(own.head.data)
                 step = header.next_command
                 stop = at + step if step else message.length
                 if step and (step < HEADER_LEN or stop >= message.length):
