@@ -207,6 +207,11 @@ class Association:
         self._early.clear()
         self._calls.clear()
         for security in self._security.all():
+            if (failed := security.failed) is not None:
+                number, frames = failed
+                whose = f"{number} signed PDU has" if number == 1 else f"{number} signed PDUs have"
+                text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
+                yield Problem("malformed", "rpc", frames, text)
             if (shut := security.shut) is not None:
                 sealed, closed, frames, reason = shut
                 yield Problem("sealed", "rpc", frames, f"{closed} of {sealed} sealed PDUs stayed closed: {reason}")
@@ -460,6 +465,8 @@ class Association:
             opened = security.open(self._sender(from_client), trailer, data.data, slice(head.stub, stop))
             if opened.plain is None:
                 security.closed(data.frames, opened.reason or opened.door.value)
+            elif opened.verified is False:
+                security.failed_check(data.frames)
         pad = trailer.pad_length if trailer else 0
         bad = self._contradiction(header, trailer)
         if bad is None and pad > stop - head.stub:

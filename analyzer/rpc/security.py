@@ -61,6 +61,8 @@ class Security:
         self._shut = 0
         self._shut_frames: set[int] = set()
         self._shut_reason = ""
+        self._failed = 0
+        self._failed_frames: set[int] = set()
 
     @property
     def identity(self) -> Identity:
@@ -91,6 +93,16 @@ class Security:
         if not self._shut_reason:
             return None
         return self._sealed, self._shut, tuple(sorted(self._shut_frames)), self._shut_reason
+
+    @property
+    def failed(self) -> tuple[int, tuple[int, ...]] | None:
+        """How many PDUs in clear had a wrong checksum, and where; None where all that could be checked were right."""
+        return (self._failed, tuple(sorted(self._failed_frames))) if self._failed else None
+
+    def failed_check(self, frames: tuple[int, ...]) -> None:
+        """Notes a PDU in clear whose checksum is wrong."""
+        self._failed += 1
+        self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
 
     def closed(self, frames: tuple[int, ...], reason: str) -> None:
         """Notes a PDU that stayed closed."""

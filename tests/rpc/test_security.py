@@ -109,6 +109,9 @@ def test_a_signed_call_with_a_wrong_checksum_is_read_and_says_so():
     call = only_call(talk)
     assert stub(call.request) == b"`sk me!"
     assert call.auth.verified is False
+    (problem,) = problems(talk)
+    assert (problem.kind, problem.frames) == ("malformed", call.request.frames)
+    assert "1 signed PDU has a wrong checksum" in problem.text
 
 
 def test_without_the_key_a_call_is_sealed_and_says_why_once():
