@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import heapq
+import logging
 import queue
 import shutil
 import threading
@@ -58,6 +59,11 @@ def find_tshark(tshark_path: str | None = None) -> str:
     return found
 
 
+def _is_worth_telling(record: logging.LogRecord) -> bool:
+    """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no trouble."""
+    return "Unknown child process" not in record.getMessage()
+
+
 def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     """A `pyshark.FileCapture` with an event loop of its own, so that it also works where a loop runs already (Jupyter)."""
     try:
@@ -68,6 +74,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     program = find_tshark(tshark_path)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
+    logging.getLogger("asyncio").addFilter(_is_worth_telling)
     loop = asyncio.new_event_loop()
     return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
 
