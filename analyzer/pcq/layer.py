@@ -20,7 +20,7 @@ from analyzer.pcq.identity import (
     RequestCode,
 )
 from analyzer.pcq.queries import Identifier, QueryBook, QueryView
-from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
+from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
 from analyzer.smb.events import ChannelGap
@@ -74,33 +74,18 @@ class PerflibLayer:
             response = _side(exchange.response, opnum, "response", ndr64=ndr64, request_code=code)
         else:
             response = plain_side(exchange.response)
-        state, reason = exchange.state, exchange.reason
-        for side in (request, response):
-            if state == "complete" and side is not None and side.trouble is not None:
-                which = "request" if side is request else "response"
-                state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
-        status = response.params.pop("ReturnValue", None) if response is not None else None
-        call = PerflibCall(
-            exchange,
-            NAME,
-            method_name(INTERFACE, opnum) if opnum is not None else None,
-            state,
-            reason,
-            status,
-            request,
-            response,
-        )
-        return self._followed(call)
+        method = method_name(INTERFACE, opnum) if opnum is not None else None
+        return self._followed(decoded_call(PerflibCall, exchange, (NAME, method), request, response))
 
     def _followed(self, call: PerflibCall) -> PerflibCall:
         """The call with the view of its handle; what it changes is noted for the calls that come after it."""
         server, channel = call.exchange.channel.server, call.exchange.channel.number
         opnum = call.exchange.opnum
-        asked = _handle(call.request, "hQuery") or _handle(call.request, "phQuery")
+        asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
         view = self._queries.view(server, channel, asked) if asked is not None else None
         succeeded = call.state == "complete" and call.status == 0
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
-            given = _handle(call.response, "phQuery")
+            given = handle_of(call.response, "phQuery")
             view = self._queries.opened(server, channel, given) if given is not None else None
         elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded and asked is not None:
             self._queries.closed(server, asked)
@@ -186,11 +171,6 @@ def _may_answer_validate_counters(exchange: Exchange) -> bool:
     except DecodeError:
         return False
     return decoded.consumed == len(stub) and decode_buffer("identifiers", decoded.data or b"").problem is None
-
-
-def _handle(side: CallSide | None, name: str) -> str | None:
-    value = side.params.get(name) if side is not None else None
-    return value["uuid"] if isinstance(value, dict) else None
 
 
 def _identifiers(side: CallSide | None) -> list[Identifier] | None:

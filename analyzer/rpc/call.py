@@ -7,7 +7,7 @@ kind and decoded when somebody looks, so that a long capture costs its bytes and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
@@ -56,6 +56,34 @@ class Call(Event):
     @property
     def is_answered(self) -> bool:
         return self.response is not None or self.exchange.fault is not None
+
+
+_AnyCall = TypeVar("_AnyCall", bound=Call)
+
+
+def decoded_call(
+    kind: type[_AnyCall],
+    exchange: Exchange,
+    names: tuple[str, str | None],
+    request: CallSide | None,
+    response: CallSide | None,
+) -> _AnyCall:
+    """A call whose stubs were decoded; one that did not decode makes a complete exchange malformed.
+
+    `names` are those of interface and method. The response's `ReturnValue` is taken out of its parameters.
+    """
+    state, reason = exchange.state, exchange.reason
+    for which, side in (("request", request), ("response", response)):
+        if state == "complete" and side is not None and side.trouble is not None:
+            state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
+    status = response.params.pop("ReturnValue", None) if response is not None else None
+    return kind(exchange, *names, state, reason, status, request, response)
+
+
+def handle_of(side: CallSide | None, name: str) -> str | None:
+    """The UUID of a context handle among the parameters."""
+    value = side.params.get(name) if side is not None else None
+    return value["uuid"] if isinstance(value, dict) else None
 
 
 def plain_side(message: Message | None) -> CallSide | None:

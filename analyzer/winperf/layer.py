@@ -15,7 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.packet.segment import Endpoint
-from analyzer.rpc.call import Call, CallSide, plain_side, trimmed
+from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
 from analyzer.winperf.identity import (
@@ -86,34 +86,19 @@ class WinregLayer:
             response = _side(exchange.response, opnum, "response", exchange)
         else:
             response = plain_side(exchange.response)
-        state, reason = exchange.state, exchange.reason
-        for side in (request, response):
-            if state == "complete" and side is not None and side.trouble is not None:
-                which = "request" if side is request else "response"
-                state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
-        status = response.params.pop("ReturnValue", None) if response is not None else None
-        call = WinregCall(
-            exchange,
-            NAME,
-            method_name(INTERFACE, opnum) if opnum is not None else None,
-            state,
-            reason,
-            status,
-            request,
-            response,
-        )
-        return self._followed(call)
+        method = method_name(INTERFACE, opnum) if opnum is not None else None
+        return self._followed(decoded_call(WinregCall, exchange, (NAME, method), request, response))
 
     def _followed(self, call: WinregCall) -> WinregCall:
         server, opnum = call.exchange.channel.server, call.exchange.opnum
-        handle = _handle(call.request, "hKey")
+        handle = handle_of(call.request, "hKey")
         place = (server.ip, handle) if handle is not None else None
         key = self._keys.get(place) if place is not None else None
         number = self._number(place) if place is not None else None
         read = None
         if opnum in PERFORMANCE_KEYS:
             key = PERFORMANCE_KEYS[Opnum(opnum)]
-            given = _handle(call.response, "phKey")
+            given = handle_of(call.response, "phKey")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._forget((server.ip, given))
                 self._numbers.pop((server.ip, given), None)
@@ -231,8 +216,3 @@ def _side(
     if decoded.data and side == "response":
         buffer = stub.view(decoded.data_start, decoded.data_start + len(decoded.data))
     return CallSide(message, stub, params, buffer)
-
-
-def _handle(side: CallSide | None, name: str) -> str | None:
-    value = side.params.get(name) if side is not None else None
-    return value["uuid"] if isinstance(value, dict) else None
