@@ -72,7 +72,8 @@ class FieldSpec:
     """One field as its description has it.
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
-    for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie.
+    for. `lazy` fields have a position of their own; `around` ones hold the bytes in which such fields lie. Fillers are padding,
+    alignment and their like, which carry nothing.
     """
 
     name: str
@@ -86,11 +87,7 @@ class FieldSpec:
     special: Mapping[int, str]
     lazy: bool
     around: bool
-
-    @property
-    def is_filler(self) -> bool:
-        """Padding, alignment and their like, which carry nothing."""
-        return self.spelling.startswith("(") and self.encoding is None and self.meaning is None
+    is_filler: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,18 +138,22 @@ def _enum_of(entry: Any, path: tuple[str, ...], key: str) -> dict[int, tuple[str
 
 
 def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> FieldSpec:
+    spelling = str(entry.get("-orig-id", name))
+    encoding = entry.get("-encoding") or ("UTF-16LE" if entry.get("type") == "strz" else None)
+    meaning = entry.get("-meaning")
     return FieldSpec(
         name=name,
-        spelling=str(entry.get("-orig-id", name)),
+        spelling=spelling,
         type=entry["type"] if isinstance(entry.get("type"), str) else "",
         doc=str(entry.get("doc", "")).strip(),
-        encoding=entry.get("-encoding") or ("UTF-16LE" if entry.get("type") == "strz" else None),
-        meaning=entry.get("-meaning"),
+        encoding=encoding,
+        meaning=meaning,
         names=_enum_of(entry, path, "enum") or _enum_of(entry, path, "-enum"),
         flags=_enum_of(entry, path, "-flags"),
         special={int(number): str(text) for number, text in entry.get("-special", {}).items()},
         lazy=lazy,
         around=bool(entry.get("-around", False)),
+        is_filler=spelling.startswith("(") and encoding is None and meaning is None,
     )
 
 

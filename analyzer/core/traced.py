@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Protocol
 
 
@@ -50,11 +51,8 @@ class _JoinedSource:
     __slots__ = ("_places", "_starts")
 
     def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
-        self._places = tuple((part.source, part.start) for part in parts)
-        starts = [0]
-        for part in parts:
-            starts.append(starts[-1] + len(part))
-        self._starts = starts
+        self._places = tuple([(part.source, part.start) for part in parts])
+        self._starts = [0, *accumulate(map(len, parts))]
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         if stop <= start:
@@ -99,7 +97,7 @@ class TracedBytes:
     @classmethod
     def join(cls, parts: Iterable[TracedBytes]) -> TracedBytes:
         """The parts one after the other. The joined bytes carry every step any part went through."""
-        whole = tuple(part for part in parts if len(part))
+        whole = tuple([part for part in parts if part.data])
         if len(whole) == 1:
             return whole[0]
         return cls(b"".join([part.data for part in whole]), _JoinedSource(whole), 0, _steps_of(whole))
@@ -241,36 +239,43 @@ class TracedBuffer:
         return self._length
 
     def append(self, item: TracedBytes) -> None:
-        if len(item):
+        size = len(item.data)
+        if size:
             self._parts.append(item)
-            self._length += len(item)
+            self._length += size
 
     def peek(self, length: int) -> bytes:
         """The first `length` bytes, fewer where fewer are held."""
+        if self._parts and len(self._parts[0].data) >= length:
+            return self._parts[0].data[:length]
         out, need = [], length
         for part in self._parts:
             if need <= 0:
                 break
             out.append(part.data[:need])
-            need -= len(part)
+            need -= len(part.data)
         return b"".join(out)
 
     def take(self, length: int) -> TracedBytes:
         """Removes and returns the first `length` bytes; asking for more than is held is a mistake of the caller."""
         if length > self._length:
             raise ValueError(f"{length} bytes asked for, {self._length} held")
+        if length == self._length:
+            parts, self._parts, self._length = self._parts, [], 0
+            return TracedBytes.join(parts) if parts else EMPTY
         taken: list[TracedBytes] = []
         need, used = length, 0
         for part in self._parts:
             if need <= 0:
                 break
-            if len(part) <= need:
+            size = len(part.data)
+            if size <= need:
                 taken.append(part)
                 used += 1
             else:
                 taken.append(part[:need])
                 self._parts[used] = part[need:]
-            need -= min(need, len(part))
+            need -= size
         del self._parts[:used]
         self._length -= length
         return TracedBytes.join(taken) if taken else EMPTY
