@@ -331,10 +331,13 @@ def regular_columns(data: bytes) -> PerfColumns | None:
             if part is None:
                 return None
             parts.append((*_repeated(len(part[0]), number, block.kind, block.status), *part))
-    arrays: list[Any] = [
-        np.concatenate([np.empty(0, dtype), *(part[at].astype(dtype, copy=False) for part in parts)])
-        for at, dtype in enumerate(_DTYPES)
-    ]
+    if len(parts) == 1:
+        arrays: list[Any] = [part.astype(dtype, copy=False) for part, dtype in zip(parts[0], _DTYPES, strict=True)]
+    else:
+        arrays = [
+            np.concatenate([np.empty(0, dtype), *(part[at].astype(dtype, copy=False) for part in parts)])
+            for at, dtype in enumerate(_DTYPES)
+        ]
     return _columns(arrays, names, {})
 
 
