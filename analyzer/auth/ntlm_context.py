@@ -97,7 +97,6 @@ class _Stream:
         self.failed_length = 0
         self.failed_count = 0
         self.lost_length = 0
-        self.lost_unknown = False
         self.has_lost = False
         self.places: OrderedDict[int, int] = OrderedDict()
         self.budget = _SEARCH_BUDGET
@@ -112,7 +111,7 @@ class _Stream:
         self.number = number + 1
         self.proven = True
         self.failed_length = self.failed_count = self.lost_length = 0
-        self.lost_unknown = self.has_lost = False
+        self.has_lost = False
         self.budget = _SEARCH_BUDGET
         self.keystream.forget(self.position)
 
@@ -156,10 +155,7 @@ class NtlmContext:
         """See `SecurityContext.lost`."""
         stream = self._streams[sender]
         stream.has_lost = True
-        if length is None:
-            stream.lost_unknown = True
-        else:
-            stream.lost_length += max(length, 0)
+        stream.lost_length += max(length or 0, 0)
 
     def _spent(self, piece: _Piece) -> int:
         """Keystream bytes one message uses."""

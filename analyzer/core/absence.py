@@ -9,4 +9,3 @@ class Missing(Enum):
     NOT_CAPTURED = "not captured"
     SEALED = "sealed"
     UNDECODABLE = "undecodable"
-    NOT_APPLICABLE = "not applicable"

@@ -54,12 +54,6 @@ class Cursor:
     def guid(self, field: str) -> str:
         return guid_text(self.take(field, 16), self.order)
 
-    def utf16(self, field: str, length: int | None = None) -> str:
-        """UTF-16 of `length` bytes (all that is left, when None), without what follows the first NUL."""
-        raw = self.take(field, self.left if length is None else length)
-        text = raw[: len(raw) & ~1].decode("utf-16-le" if self.order == "little" else "utf-16-be", "surrogatepass")
-        return text.partition("\0")[0]
-
     def skip(self, field: str, length: int) -> None:
         self.take(field, length)
 

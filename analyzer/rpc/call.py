@@ -53,10 +53,6 @@ class Call(Event):
         sides = (side.message.frames for side in (self.request, self.response) if side is not None)
         return tuple(sorted({frame for frames in sides for frame in frames}))
 
-    @property
-    def is_answered(self) -> bool:
-        return self.response is not None or self.exchange.fault is not None
-
 
 _AnyCall = TypeVar("_AnyCall", bound=Call)
 

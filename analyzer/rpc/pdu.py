@@ -13,8 +13,6 @@ HEADER_LEN = 16
 SEC_TRAILER_LEN = 8
 RESPONSE_LEN = 24
 FAULT_LEN = 32
-# frag_length is 16 bits wide (C706 12.6.3.1), so no PDU is longer.
-MAX_PDU_LEN = 0xFFFF
 
 FIRST_FRAG = 0x01
 LAST_FRAG = 0x02

@@ -45,12 +45,6 @@ def test_a_window_larger_than_its_container_does_not_open() -> None:
         pytest.fail("opened")
 
 
-def test_utf16_ends_at_its_first_nul_and_keeps_lone_surrogates() -> None:
-    assert Cursor("ab\0cd".encode("utf-16-le")).utf16("name") == "ab"
-    assert Cursor(b"\x00\xd8a\x00").utf16("name") == "\ud800a"
-    assert Cursor("ab".encode("utf-16-be"), order="big").utf16("name") == "ab"
-
-
 def test_alignment_counts_from_its_base() -> None:
     cursor = Cursor(bytes(16), 3)
     cursor.align(4)
