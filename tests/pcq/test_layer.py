@@ -85,12 +85,14 @@ def test_a_fault_has_no_stub_to_decode() -> None:
     call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(1), b"\0\0\0\0", fault=0x1C00001A))
     assert (call.state, call.status, call.exchange.fault) == ("complete", None, 0x1C00001A)
     assert call.response is not None
+    assert (call.response.params, call.response.trouble) == ({}, None)
 
 
 def test_a_request_without_answer_is_decoded() -> None:
     call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(99), None))
     assert call.request is not None
     assert (call.state, call.status, call.request.params["dwInSize"]) == ("request-only", None, 99)
+    assert call.response is None
 
 
 def test_an_answer_without_request_has_no_method() -> None:
