@@ -17,7 +17,7 @@ from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buff
 from analyzer.buffers.fast import PerfColumns
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
-from analyzer.buffers.stubs import ArrayLayout, StubDecode, decode_stub
+from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, decode_stub
 
 __all__ = [
     "KINDS",
@@ -27,6 +27,7 @@ __all__ = [
     "CounterDefinition",
     "Field",
     "FieldMap",
+    "Interface",
     "JsonValue",
     "PerfColumns",
     "PerfData",

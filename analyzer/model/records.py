@@ -163,6 +163,7 @@ def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages |
             "version": f"{version[0]}.{version[1]}" if version is not None else None,
             "name": call.interface_name
             or (interface_name(exchange.interface, version) if exchange.interface is not None else None),
+            "recognised": exchange.recognised,
         },
         "syntax": exchange.syntax,
         "opnum": exchange.opnum,

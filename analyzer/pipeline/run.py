@@ -23,6 +23,7 @@ from analyzer.smb.events import NotOurs, SmbSession
 from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
+from analyzer.timeline.recognise import recognised
 from analyzer.winperf.layer import WinregLayer
 
 Engine = Literal["own", "tshark"]
@@ -110,6 +111,9 @@ def analyze(
             else:
                 collected.take(higher)
     for higher in upper.finish():
+        collected.take(higher)
+    calls, collected.calls = collected.calls, []
+    for higher in recognised(calls, pcq, winperf):
         collected.take(higher)
     return Analysis(
         capture=facts(),

@@ -71,7 +71,7 @@ class Exchange(Event):
 
     `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
     syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
-    every state but `complete`.
+    every state but `complete`. `recognised`: the bind was not captured, and the interface was told by what the calls carry.
     """
 
     channel: Channel
@@ -91,6 +91,7 @@ class Exchange(Event):
     reason: str | None
     cancelled: bool
     orphaned: bool
+    recognised: bool = False
 
     @property
     def first_time_ns(self) -> int:

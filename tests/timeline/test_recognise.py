@@ -1,0 +1,131 @@
+"""Calls without their bind are told apart by what they carry, and only where that is certain."""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import replace
+
+import pytest
+
+from analyzer.core.events import Problem
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import call_record
+from analyzer.model.samples import sample_records
+from analyzer.pcq.identity import INTERFACE
+from analyzer.pcq.layer import PerflibCall, PerflibLayer
+from analyzer.pipeline.run import analyze
+from analyzer.rpc.call import Call
+from analyzer.rpc.events import Exchange
+from analyzer.timeline.calls import plain_call
+from analyzer.timeline.recognise import recognised
+from analyzer.winperf.layer import WinregCall, WinregLayer
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, Calls, winreg
+from tests.truth import CAPTURES
+
+DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
+
+
+def without_beginning(name: str, frames: int) -> bytes:
+    """A capture that begins after its first `frames` frames."""
+    raw = (CAPTURES / name).read_bytes()
+    at = 24
+    for _ in range(frames):
+        at += 16 + struct.unpack_from("<I", raw, at + 8)[0]
+    return raw[:24] + raw[at:]
+
+
+def nameless(*exchanges: Exchange) -> list[Call]:
+    """The calls as they come where the bind was not captured."""
+    lost = "the bind was not captured, so the interface and the meaning of the stubs are unknown"
+    return [
+        plain_call(replace(exchange, interface=None, version=None, syntax="ndr", state="partial", reason=lost))
+        for exchange in exchanges
+    ]
+
+
+def told(*exchanges: Exchange) -> tuple[list[Call], list[Problem]]:
+    found = list(recognised(nameless(*exchanges), PerflibLayer(), WinregLayer()))
+    return (
+        [item for item in found if isinstance(item, Call)],
+        [item for item in found if isinstance(item, Problem)],
+    )
+
+
+def comparable(analysis: Analysis) -> dict[int, tuple[object, ...]]:
+    """What the calls say, by call id."""
+    return {
+        call.exchange.call_id: (
+            call.method,
+            call.state,
+            call.status,
+            call.request.params if call.request is not None else None,
+            call.response.params if call.response is not None else None,
+        )
+        for call in analysis.calls
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap", PerflibCall),
+        ("v1_samba_impacket_smb311_noauth.pcap", WinregCall),
+    ],
+)
+def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(name: str, kind: type[Call]) -> None:
+    whole = analyze([CAPTURES / name])
+    bound = max(frame for bound in whole.bounds for frame in bound.frames)
+    cut = analyze([io.BytesIO(without_beginning(name, bound + 12))])
+    assert len(cut.calls) > len(whole.calls) - 8
+    everything = comparable(whole)
+    complete = [call for call in cut.calls if call.state == "complete"]
+    assert len(complete) >= len(cut.calls) - 1
+    for call_id, said in comparable(replace(cut, calls=complete)).items():
+        assert said == everything[call_id]
+    assert all(isinstance(call, kind) for call in complete)
+    assert all(call_record(1, call, cut)["interface"]["recognised"] for call in complete)
+    assert not any(call_record(1, call, whole)["interface"]["recognised"] for call in whole.calls)
+    values = [record["raw"] for record in sample_records(cut)]
+    assert values == [record["raw"] for record in sample_records(whole)][-len(values) :]
+    (note,) = [problem for problem in cut.problems if problem.layer == "timeline"]
+    assert note.kind == "note"
+    assert "the bind of" in note.text
+
+
+def test_one_proof_is_enough_for_the_calls_around_it() -> None:
+    make = Calls()
+    calls, (note,) = told(make.open_query(), make.counter_data(DATA), make.close_query())
+    assert [(call.exchange.interface, call.state, call.reason) for call in calls] == [(INTERFACE, "complete", None)] * 3
+    assert "3 calls" in note.text
+    assert "1 of them" in note.text
+
+
+def test_without_proof_nothing_is_said() -> None:
+    make = Calls()
+    calls, problems = told(make.open_query(), make.close_query())
+    assert [(call.exchange.interface, call.state) for call in calls] == [(None, "partial")] * 2
+    assert problems == []
+
+
+def test_one_call_that_does_not_fit_spoils_the_reading() -> None:
+    make = Calls()
+    calls, problems = told(make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"))
+    assert {call.exchange.interface for call in calls} == {None}
+    assert problems == []
+
+
+def test_contexts_are_told_apart() -> None:
+    make, registry = Calls(), winreg()
+    other = replace(registry.query_value("Global", b"not a block"), context_id=1)
+    calls, (note,) = told(make.counter_data(DATA), make.validate(identifier(COUNTERSET)), other)
+    assert sorted(str(call.exchange.interface) for call in calls) == ["None", INTERFACE, INTERFACE]
+    assert "2 calls" in note.text
+
+
+def test_faults_and_unanswered_calls_neither_prove_nor_spoil() -> None:
+    make = Calls()
+    unanswered = replace(make.counter_data(DATA), response=None)
+    calls, _ = told(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
+    assert {call.exchange.interface for call in calls} == {INTERFACE}
