@@ -64,7 +64,7 @@ CALL = {
     "pipe": TEXT,
     "smb": (dict, type(None)),
     "auth": AUTH,
-    "interface": {"uuid": TEXT, "version": TEXT, "name": TEXT},
+    "interface": {"uuid": TEXT, "version": TEXT, "name": TEXT, "recognised": bool},
     "syntax": str,
     "opnum": NUMBER,
     "method": TEXT,
