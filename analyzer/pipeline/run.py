@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from analyzer.timeline.recognise import recognised
 from analyzer.winperf.layer import WinregLayer
 
 Engine = Literal["own", "tshark"]
+Source = str | Path | BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,6 @@ class Limits:
 
     tcp: TcpLimits = field(default_factory=TcpLimits)
     max_stub: int = DEFAULT_MAX_STUB_BYTES
-
-
-Source = str | Path | BinaryIO
 
 
 class Layer(Protocol):
@@ -94,17 +91,7 @@ def analyze(
     pcq, winperf = PerflibLayer(), WinregLayer()
     upper = _Chain([Transport(keyring), RpcLayer(keyring, max_stub=limits.max_stub, pdus=pdus), pcq, winperf])
     collected = _Collector()
-
-    def streams() -> Iterator[Event]:
-        for item in segments:
-            if isinstance(item, Segment):
-                yield from reassembler.feed(item)
-            else:
-                yield item
-        yield CaptureEnds()
-        yield from reassembler.finish()
-
-    for event in streams():
+    for event in _streams(segments, reassembler):
         for higher in upper.feed(event):
             if isinstance(higher, NotOurs):
                 reassembler.ignore(higher.connection)
@@ -138,15 +125,24 @@ def smb_session_keys(sources: Sequence[Source], keyring: Keyring, *, engine: Eng
     segments, _ = _own_segments(sources, None) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     reassembler, transport = Reassembler(), Transport(keyring, key_log=found.setdefault)
-    for item in segments:
-        for event in reassembler.feed(item) if isinstance(item, Segment) else ():
-            for higher in transport.feed(event):
-                if isinstance(higher, NotOurs):
-                    reassembler.ignore(higher.connection)
-    for event in reassembler.finish():
-        deque(transport.feed(event), maxlen=0)
-    deque(transport.finish(), maxlen=0)
+    for event in _streams(segments, reassembler):
+        for higher in transport.feed(event):
+            if isinstance(higher, NotOurs):
+                reassembler.ignore(higher.connection)
+    for _ in transport.finish():
+        pass  # sessions that the end of the capture completes tell their keys too
     return found
+
+
+def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Event]:
+    """Segments put in order; what else comes from below passes, and the end of the capture is told."""
+    for item in segments:
+        if isinstance(item, Segment):
+            yield from reassembler.feed(item)
+        else:
+            yield item
+    yield CaptureEnds()
+    yield from reassembler.finish()
 
 
 class _Collector:
