@@ -24,7 +24,7 @@ from analyzer.core.traced import FrameSource, TracedBytes
 from analyzer.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.fast import NO_FRAMES, IntArray, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
-from analyzer.packet.plain import IPV6_LEN, TCP_LEN, Found, Item, Lost, PlainRoad, checksum_fails, tcp_checksum_fails
+from analyzer.packet.plain import IPV6_LEN, TCP, TCP_LEN, Found, Item, Lost, PlainRoad, checksum_fails
 from analyzer.packet.segment import Endpoint, Segment
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
@@ -76,7 +76,7 @@ class Dissector:
         self._held: deque[_Held] = deque()
         self._held_size = 0
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
-        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, int]] = {}
+        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey]] = {}
         self._lost: dict[str, _Count] = {}
         self._bad_checksums = _Count()
         self._bad_tcp_checksums = _Count()
@@ -226,8 +226,9 @@ class Dissector:
             missing,
             good,
             bad_checksum,
+            bad_tcp_checksum,
         ), start, frame, time_ns in zip(zip(*columns, strict=True), starts, frames, times, strict=True):
-            src, dst, key, addresses = self._ends(data, ip, tcp)
+            src, dst, key = self._ends(data, ip, tcp)
             if key not in self._flows:
                 continue
             if not good:
@@ -235,7 +236,7 @@ class Dissector:
                     yield index, odd, False
                 continue
             payload = TracedBytes(data[begin : begin + length], FrameSource(frame, begin - start, time_ns))
-            if not missing and tcp_checksum_fails(addresses, data[tcp : begin + length]):
+            if bad_tcp_checksum:
                 self._bad_tcp_checksums.add(frame)
             yield index, Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns), bad_checksum
 
@@ -270,8 +271,8 @@ class Dissector:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
             self._lost.setdefault(lost.kind, _Count()).add(lost.frame)
 
-    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, int]:
-        """Both ends of a frame in a common shape, and their addresses as one number; from memory where seen before."""
+    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey]:
+        """Both ends of a frame in a common shape, from memory where they were seen before."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -281,12 +282,7 @@ class Dissector:
             half = len(addresses) // 2
             src = (addresses[:half], int.from_bytes(raw[-4:-2], "big"))
             dst = (addresses[half:], int.from_bytes(raw[-2:], "big"))
-            known = self._pairs[raw] = (
-                self._endpoint(src),
-                self._endpoint(dst),
-                flow_key(src, dst),
-                int.from_bytes(addresses, "big"),
-            )
+            known = self._pairs[raw] = self._endpoint(src), self._endpoint(dst), flow_key(src, dst)
         return known
 
     def _endpoint(self, end: tuple[bytes, int]) -> Endpoint:
@@ -324,6 +320,9 @@ def _columns(block: FrameBlock, views: Views, chosen: TcpFrames) -> tuple[list[i
         (stops - begins - payload).tolist(),
         good.tolist(),
         _bad_checksums(block.data, views, ip, tcp, is_ipv4).tolist(),
+        _bad_tcp_checksums(
+            block.data, views, ip, tcp, begins + payload - tcp, good & (stops - begins == payload)
+        ).tolist(),
     )
 
 
@@ -343,3 +342,48 @@ def _bad_checksums(
     for position in np.flatnonzero(is_ipv4 & (tcp - ip != 20)).tolist():
         bad[position] = checksum_fails(data[int(ip[position]) : int(tcp[position])])
     return bad
+
+
+def _bad_tcp_checksums(
+    data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """What `plain.tcp_checksum_fails` says of each whole segment; sums are taken of little-endian words (RFC 1071)."""
+    bad = np.zeros(len(ip), np.bool_)
+    chosen = np.flatnonzero(whole)
+    ip, tcp, lengths = ip[chosen], tcp[chosen], lengths[chosen]
+    ends = np.full(len(chosen), TCP << 8, np.int64)
+    is_ipv4 = views.u8[ip] >> 4 == 4
+    for of_version, first, words in ((is_ipv4, 12, 4), (~is_ipv4, 8, 16)):
+        at = ip[of_version] + first
+        for word in range(words):
+            ends[of_version] += views.u16[at + 2 * word]
+    swapped = (lengths & 0xFF) << 8 | lengths >> 8 & 0xFF
+    swapped += (lengths >> 16 & 0xFF) << 8 | lengths >> 24
+    wrong = (ends + swapped + _word_sums(data, views, tcp, lengths)) % 0xFFFF != 0
+    left = views.u16[tcp + 16].astype(np.int64)
+    unfinished = (left == 0) | ((left - ends) % 0xFFFF == 0) | ((left - ends - swapped) % 0xFFFF == 0)
+    bad[chosen] = wrong & ~unfinished
+    return bad
+
+
+def _word_sums(data: bytes, views: Views, starts: IntArray, lengths: IntArray) -> IntArray:
+    """For each run of bytes the sum of its 16-bit words, up to a multiple of 0xFFFF; an odd last byte counts as a word."""
+    if int(lengths.sum()) * 8 < len(data):
+        # Few runs far apart: as numbers, one by one. The remainder by 0xFFFF is that of the sum of the words.
+        ends = (starts + lengths).tolist()
+        return np.array(
+            [int.from_bytes(data[a:b], "little") % 0xFFFF for a, b in zip(starts.tolist(), ends, strict=True)], np.int64
+        )
+    sums: IntArray = (lengths & 1) * views.u8[starts + lengths - 1].astype(np.int64)
+    for parity in (0, 1):
+        chosen = np.flatnonzero(starts & 1 == parity)
+        if not len(chosen):
+            continue
+        words = np.frombuffer(data, "<u2", (len(data) - parity) // 2, parity)
+        begin = (starts[chosen] - parity) // 2
+        end = begin + lengths[chosen] // 2
+        # `reduceat` takes no index behind the end: a run that reaches it gives its last word extra.
+        at_end = end == len(words)
+        borders = np.column_stack((begin, end - at_end)).ravel()
+        sums[chosen] += np.add.reduceat(words, borders, dtype=np.int64)[::2] + at_end * words[-1]
+    return sums

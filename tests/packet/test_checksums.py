@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
@@ -63,6 +65,30 @@ def test_a_wrong_checksum_is_noted_once_and_the_segment_is_used(version: int, fa
     assert len(segments) == 3
     assert (problem.kind, problem.frames) == ("note", (2, 3))
     assert "2 TCP segments have a wrong checksum" in problem.text
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([4, 6]),
+            st.binary(max_size=90),
+            st.one_of(st.none(), st.integers(0, 0xFFFF)),
+            st.integers(0, 1500),
+        ),
+        max_size=12,
+    ),
+    st.booleans(),
+)
+def test_both_roads_judge_every_checksum_alike(
+    given_frames: list[tuple[int, bytes, int | None, int]], is_sparse: bool
+) -> None:
+    frames: list[bytes] = []
+    for version, payload, checksum, length in given_frames:
+        frames.append(frame(version, SMB + payload, checksum))
+        # Frames of others in between, so that sums are taken one by one or over the whole block.
+        frames.append(bytes(14 + (20 * length if is_sparse else 1)))
+    assert read(*frames, fast=True) == read(*frames, fast=False)
 
 
 @pytest.mark.parametrize("fast", [True, False])
