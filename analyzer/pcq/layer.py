@@ -161,16 +161,25 @@ def _may_answer_validate_counters(exchange: Exchange) -> bool:
     """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
     if exchange.fault is not None:
         return False
-    stub = exchange.response.stub if exchange.response is not None else Missing.NOT_CAPTURED
-    if isinstance(stub, Missing):
+    message = exchange.response
+    if message is None or isinstance(message.stub, Missing):
         return True
+    stub = message.stub.data
     try:
         decoded = decode_stub(
-            "perflib-v2", Opnum.VALIDATE_COUNTERS, "response", stub.data, ndr64=exchange.syntax == "ndr64"
+            "perflib-v2",
+            Opnum.VALIDATE_COUNTERS,
+            "response",
+            stub,
+            ndr64=exchange.syntax == "ndr64",
+            big_endian=message.big_endian,
         )
     except DecodeError:
         return False
-    return decoded.consumed == len(stub) and decode_buffer("identifiers", decoded.data or b"").problem is None
+    # Some stacks pad a sealed stub to 8 bytes without counting it (RFC 1964), so up to 7 may follow.
+    if len(stub) - decoded.consumed >= 8:
+        return False
+    return decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
 def _identifiers(side: CallSide | None) -> list[Identifier] | None:

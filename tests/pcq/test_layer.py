@@ -302,6 +302,9 @@ def test_the_answer_to_a_lost_request_may_show_that_it_changed_nothing() -> None
     assert blocks_after(*told, GAP, harmless) == {0: 7, 1: 5}
     assert blocks_after(*told, GAP, GAP, harmless) == {}
     assert blocks_after(*told, GAP, without_request(make.validate(MORE))) == {}
+    assert blocks_after(*told, GAP, without_request(Calls(big_endian=True).validate(MORE))) == {}
+    padded = make.exchange(7, None, make.stub().conformant(MORE).uint(0).data + b"\x55" * 4)
+    assert blocks_after(*told, GAP, without_request(padded)) == {}
     assert blocks_after(*told, GAP, without_request(replace(make.validate(MORE), response=None, fault=5))) == {
         0: 7,
         1: 5,
