@@ -27,7 +27,7 @@ from analyzer.core.errors import InputError
 if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
 
-EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_DIFFERS = 0, 1, 3, 5
+EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS = 0, 1, 3, 4, 5
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
 MAX_BUFFER_BYTES = 3 << 30
@@ -74,7 +74,7 @@ def _exit_of(analysis: Analysis, *, strict: bool) -> int:
         typer.echo(sentence, err=True)
         return EXIT_NOTHING
     if strict and unread(analysis):
-        return 4
+        return EXIT_UNREAD
     return EXIT_DONE
 
 

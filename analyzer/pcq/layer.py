@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
@@ -116,7 +116,7 @@ class PerflibLayer:
             self._queries.found(channel)
         if view is None:
             return call
-        return PerflibCall(**{item.name: getattr(call, item.name) for item in fields(Call)}, query=view)
+        return replace(call, query=view)
 
     def _learn(self, call: PerflibCall) -> None:
         guid, code, response = call.counterset, call.request_code, call.response

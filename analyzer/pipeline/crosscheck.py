@@ -18,25 +18,12 @@ from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
 from analyzer.rpc.events import Exchange, Pdu
+from analyzer.rpc.pdu import Ptype
 
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
 _NEAR = 64
-_REQUEST, _RESPONSE, _FAULT = 0, 2, 3
-# C706 chapter 12 and MS-RPCE 2.2.2.10: the PDU types of the connection-oriented protocol.
-_TYPES = {
-    0: "request",
-    2: "response",
-    3: "fault",
-    11: "bind",
-    12: "bind_ack",
-    13: "bind_nak",
-    14: "alter_context",
-    15: "alter_context_resp",
-    16: "auth3",
-    17: "shutdown",
-    18: "co_cancel",
-    19: "orphaned",
-}
+# RTS belongs to RPC over HTTP and is told by its number.
+_TYPES = {kind.value: kind.name.lower() for kind in Ptype if kind is not Ptype.RTS}
 # The frames with DCERPC, those tshark has a remark on, and those whose SMB3 encryption it would need a key for.
 _FILTER = "dcerpc or _ws.expert or smb2.header.transform.msg_size"
 
@@ -266,9 +253,12 @@ class _Theirs:
             ptype, call_id = int(fields["dcerpc.pkt_type"]), int(fields.get("dcerpc.cn_call_id", 0))
             flags, length = int(fields.get("dcerpc.cn_flags", "0"), 0), int(fields.get("dcerpc.cn_frag_len", 0))
             self.pdus.append(SeenPdu(ptype, call_id, flags, length, (shown.frame,)))
-            if ptype == _REQUEST and (answer := _frame_number(fields, "dcerpc.response_in")) is not None:
+            if ptype == Ptype.REQUEST and (answer := _frame_number(fields, "dcerpc.response_in")) is not None:
                 self.pairs.add((call_id, shown.frame, answer))
-            elif ptype in (_RESPONSE, _FAULT) and (asked := _frame_number(fields, "dcerpc.request_in")) is not None:
+            elif (
+                ptype in (Ptype.RESPONSE, Ptype.FAULT)
+                and (asked := _frame_number(fields, "dcerpc.request_in")) is not None
+            ):
                 self.pairs.add((call_id, asked, shown.frame))
 
     def remark(self, frames: tuple[int, ...]) -> str:

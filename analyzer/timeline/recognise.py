@@ -35,6 +35,7 @@ _NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
 # [MS-RRP] section 3.1.5 numbers its methods from 0 to 35.
 _WINREG_METHODS = 36
 _WINREG_DECODED = frozenset(winreg.Opnum)
+_PERFLIB_DECODED = frozenset(pcq.Opnum)
 _MOST_FRAMES = 16
 
 
@@ -110,7 +111,7 @@ def _read(
         return None
     if interface == "winreg" and opnum not in _WINREG_DECODED:
         return None if opnum < _WINREG_METHODS else False
-    if interface == "perflib-v2" and opnum not in frozenset(pcq.Opnum):
+    if interface == "perflib-v2" and opnum not in _PERFLIB_DECODED:
         return False
     stub = message.stub.data
     ndr64 = syntax == "ndr64"

@@ -7,7 +7,7 @@ with growing buffers while the server says ERROR_MORE_DATA; the attempts of one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
@@ -117,9 +117,7 @@ class WinregLayer:
                     self._learn(server, table_language(value, key), call.response)
         elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
             call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
-        return WinregCall(
-            **{item.name: getattr(call, item.name) for item in fields(Call)}, read=read, key=key, key_number=number
-        )
+        return replace(call, read=read, key=key, key_number=number)
 
     def _number(self, place: tuple[str, str]) -> int:
         """The number of a handle, a new one where it was not seen before."""
@@ -182,10 +180,7 @@ def _with_kind(call: WinregCall, kind: str | None) -> WinregCall:
     side = call.response
     if side is None or kind is None:
         return call
-    response = CallSide(side.message, side.stub, side.params, side.buffer, kind, side.trouble)
-    return WinregCall(
-        call.exchange, call.interface_name, call.method, call.state, call.reason, call.status, call.request, response
-    )
+    return replace(call, response=replace(side, buffer_kind=kind))
 
 
 def _side(
