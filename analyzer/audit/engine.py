@@ -1,0 +1,258 @@
+"""The audit: an analysis in, findings and the coverage of every requirement out.
+
+Each call is shown to the rules that read calls like it. What a rule needs and the capture does not hold makes its requirements
+inconclusive there, with the reason; a rule is only asked about what can be read. A profile decides what known deviations count as:
+
+    spec     the letter: they fail
+    windows  they pass, and say so (the default)
+    strict   they fail, and so does every warning
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
+
+from analyzer.audit.catalogue import Requirement, catalogue
+from analyzer.audit.evidence import CallEvidence, Evidence, Place, SideEvidence
+from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
+from analyzer.audit.verdicts import Judgement, Outcome, Severity
+from analyzer.core.absence import Missing
+from analyzer.model.analysis import Analysis
+from analyzer.pcq import identity as pcq
+from analyzer.winperf import identity as winreg
+
+CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
+
+_INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
+# So many different reasons and frames are kept a requirement; the counts go on.
+_MOST_REASONS = 5
+_MOST_FRAMES = 16
+
+
+class Profile(StrEnum):
+    SPEC = "spec"
+    WINDOWS = "windows"
+    STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
+
+    `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
+    """
+
+    rule: Rule
+    judgement: Judgement
+    severity: Severity
+    is_excused: bool
+    place: Place | None
+
+    @property
+    def call(self) -> int | None:
+        return self.judgement.call.number if self.judgement.call is not None else None
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
+        if self.judgement.frames is not None:
+            return self.judgement.frames
+        if self.place is not None and self.place.extents:
+            return tuple(sorted({extent.frame for extent in self.place.extents}))
+        call, at = self.judgement.call, self.judgement.at
+        if call is None:
+            return ()
+        side = call.side(at.side) if at is not None else None
+        return side.side.message.frames if side is not None else call.call.frames
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What the capture says of one requirement: how often it was judged, and how."""
+
+    requirement: Requirement
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    excused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    rules: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> CoverageVerdict:
+        """The worst that was seen; what could only be judged in part still passes, with its inconclusive cases counted."""
+        if self.counts[Outcome.FAILED]:
+            return "fail"
+        if self.counts[Outcome.PASSED] or self.counts[Outcome.WARNED]:
+            return "pass"
+        return "inconclusive" if self.counts[Outcome.INCONCLUSIVE] else "not-applicable"
+
+    @property
+    def occurrences(self) -> int:
+        """How often it was judged; what was inconclusive is not among them."""
+        return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]
+
+
+class Audit:
+    """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole."""
+
+    def __init__(
+        self, analysis: Analysis, *, profile: Profile = Profile.WINDOWS, pages: Sequence[RulePage] | None = None
+    ) -> None:
+        self.analysis, self.profile = analysis, profile
+        self.evidence = Evidence(analysis)
+        self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
+        judged: dict[str, list[str]] = {}
+        for rule in self._rules:
+            for requirement in rule.requirements:
+                judged.setdefault(requirement, []).append(rule.code)
+        self.coverage = {
+            id: Coverage(requirement, rules=tuple(judged.get(id, ()))) for id, requirement in catalogue().items()
+        }
+
+    def findings(self) -> Iterator[Finding]:
+        """What is wrong, in the order of the calls; what only shows at the end of the capture comes last."""
+        watches: dict[str, Watch] = {
+            rule.code: rule.watch(self.evidence) for rule in self._rules if rule.watch is not None
+        }
+        by_call: dict[tuple[str, int], list[Rule]] = {}
+        for rule in self._rules:
+            if rule.reads is not None:
+                for opnum in rule.reads.opnums:
+                    by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
+        for call in self.evidence.calls():
+            exchange = call.call.exchange
+            for rule in by_call.get((exchange.interface or "", -1 if exchange.opnum is None else exchange.opnum), ()):
+                assert rule.reads is not None
+                if not _is_read(rule.reads, call):
+                    continue
+                reason = _why_unreadable(rule.reads, call)
+                if reason is not None:
+                    for requirement in rule.requirements:
+                        self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
+                    continue
+                judge = rule.check if rule.check is not None else watches[rule.code].feed
+                yield from self._judged(rule, judge(call))
+            if exchange.opnum is None:
+                self._unknown(call)
+        for rule in self._rules:
+            if rule.code in watches:
+                yield from self._judged(rule, watches[rule.code].finish())
+
+    def _judged(self, rule: Rule, judgements: Iterable[Judgement]) -> Iterator[Finding]:
+        for judgement in judgements:
+            assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
+            excused = judgement.deviation is not None and self.profile is Profile.WINDOWS
+            if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
+                judgement = replace(judgement, outcome=Outcome.FAILED)
+            self._note(judgement, excused=excused)
+            if judgement.outcome in (Outcome.FAILED, Outcome.WARNED):
+                yield self._finding(rule, judgement, excused=excused)
+
+    def _finding(self, rule: Rule, judgement: Judgement, *, excused: bool) -> Finding:
+        severity = rule.severity
+        if excused:
+            severity = Severity.INFO
+        elif judgement.outcome is Outcome.WARNED and severity is Severity.ERROR:
+            severity = Severity.WARNING
+        call, at = judgement.call, judgement.at
+        place = call.place(at) if call is not None and at is not None else None
+        return Finding(rule, judgement, severity, excused, place)
+
+    def _note(self, judgement: Judgement, *, excused: bool = False) -> None:
+        coverage = self.coverage[judgement.requirement]
+        if excused:
+            coverage.counts[Outcome.PASSED] += 1
+            coverage.excused += 1
+            return
+        coverage.counts[judgement.outcome] += judgement.count
+        if judgement.outcome is Outcome.INCONCLUSIVE and (
+            judgement.message in coverage.reasons or len(coverage.reasons) < _MOST_REASONS
+        ):
+            coverage.reasons[judgement.message] += 1
+
+    def _unknown(self, call: CallEvidence) -> None:
+        """An answer whose request was not captured may have been of any method."""
+        interface = call.call.exchange.interface
+        requirements = {
+            requirement
+            for rule in self._rules
+            if rule.reads is not None and _INTERFACES[rule.reads.interface] == interface
+            for requirement in rule.requirements
+        }
+        reason = "an answer whose request was not captured may have been of this method"
+        for requirement in requirements:
+            self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
+
+
+def select(pages: Sequence[RulePage], chosen: Collection[str], ignored: Collection[str]) -> tuple[RulePage, ...]:
+    """The rules a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section (`2.2.4.2`), or by
+    requirement: its id, or its level (`MUST`)."""
+
+    def matches(page: RulePage, word: str) -> bool:
+        rule, folded = page.rule, word.casefold()
+        required = [catalogue()[requirement] for requirement in rule.requirements]
+        return (
+            rule.code.casefold().startswith(folded)
+            or folded in (rule.name, rule.level.value)
+            or any(item.section == word or item.section.startswith(f"{word}.") for item in required)
+            or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
+        )
+
+    return tuple(
+        page
+        for page in pages
+        if (not chosen or any(matches(page, word) for word in chosen))
+        and not any(matches(page, word) for word in ignored)
+    )
+
+
+def _is_read(reads: Reads, call: CallEvidence) -> bool:
+    """Whether a call is of the kind a rule reads, as far as that is known."""
+    if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
+        return False
+    if reads.success and (call.call.exchange.fault is not None or call.status not in (0, None)):
+        return False
+    if reads.failure and call.call.exchange.fault is None and call.status == 0:
+        return False
+    wants_answer = any(part.startswith("response") for part in reads.parts)
+    return not (wants_answer and call.call.exchange.fault is not None)
+
+
+def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
+    """Why a call cannot be judged, in words; None where it can."""
+    if (reads.success or reads.failure) and call.status is None and call.call.exchange.fault is None:
+        return _missing(call, "response")
+    if reads.codes and "RequestCode" not in call.asked:
+        return _missing(call, "request")
+    for part in reads.parts:
+        if (reason := _why_part(part, call, damaged=reads.damaged)) is not None:
+            return reason
+    return None
+
+
+def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
+    name: Literal["request", "response"] = "request" if part.startswith("request") else "response"
+    side = call.side(name)
+    if side is None or isinstance(side.side.stub, Missing):
+        return _missing(call, name)
+    if damaged:
+        return None
+    if side.side.trouble is not None:
+        return f"the {name} stub does not decode"
+    if part.endswith("lpData") and side.buffer is not None and side.buffer.problem is not None:
+        return f"the buffer of the {name} is damaged"
+    return None
+
+
+def _missing(call: CallEvidence, name: str) -> str:
+    side: SideEvidence | None = call.request if name == "request" else call.response
+    if side is None:
+        return f"the {name} was not captured"
+    if side.side.stub is Missing.SEALED:
+        return f"the {name} is sealed and no key was given that opens it"
+    if isinstance(side.side.stub, Missing):
+        return f"bytes of the {name} are missing"
+    return f"the {name} stub does not decode"

@@ -1,0 +1,232 @@
+"""What rules see: calls with their decoded parts, each decoded once, and where in the captured bytes a field stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from analyzer.audit.verdicts import At, SideName
+from analyzer.buffers import (
+    BufferDecode,
+    BufferKind,
+    Field,
+    StubDecode,
+    StubKind,
+    decode_buffer,
+    decode_stub,
+    map_fields,
+)
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.traced import Extent
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import buffer_order
+from analyzer.pcq import identity as pcq
+from analyzer.pcq.layer import PerflibCall
+from analyzer.rpc.call import Call, CallSide
+from analyzer.winperf import identity as winreg
+from analyzer.winperf.layer import WinregCall
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured."""
+
+    part: str
+    start: int
+    stop: int
+    extents: tuple[Extent, ...]
+
+
+class SideEvidence:
+    """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
+
+    def __init__(self, call: Call, name: SideName, side: CallSide) -> None:
+        self.call, self.name, self.side = call, name, side
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.side.params
+
+    @property
+    def is_readable(self) -> bool:
+        return not isinstance(self.side.stub, Missing) and self.side.trouble is None
+
+    @property
+    def stub(self) -> bytes:
+        """The unsealed stub; only for sides that were captured and opened."""
+        assert not isinstance(self.side.stub, Missing)
+        return self.side.stub.data
+
+    @property
+    def data(self) -> bytes:
+        """What `lpData` holds; empty where there is none."""
+        return self.side.buffer.data if self.side.buffer is not None else b""
+
+    @cached_property
+    def layout(self) -> StubDecode | None:
+        """How the stub is laid out (counts of the array, bytes consumed, notes); None where it does not decode."""
+        exchange = self.call.exchange
+        interface = _INTERFACES.get(exchange.interface or "")
+        if interface is None or exchange.opnum is None or isinstance(self.side.stub, Missing):
+            return None
+        if self.name == "response" and exchange.fault is not None:
+            return None
+        try:
+            return decode_stub(
+                interface,
+                exchange.opnum,
+                self.name,
+                self.side.stub.data,
+                ndr64=exchange.syntax == "ndr64",
+                big_endian=self.side.message.big_endian,
+            )
+        except DecodeError:
+            return None
+
+    @cached_property
+    def buffer(self) -> BufferDecode | None:
+        """The decoded `lpData`, as far as it decodes; None where there is none, or its layout is not known."""
+        side = self.side
+        if side.buffer is None or side.buffer_kind is None:
+            return None
+        return decode_buffer(cast(BufferKind, side.buffer_kind), side.buffer.data, big_endian=buffer_order(side))
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        """The decoded `lpData` by the ids of `ksy/`; empty where there is none."""
+        return self.buffer.tree if self.buffer is not None else {}
+
+    def place(self, path: str) -> Place | None:
+        """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
+        if path.startswith("pdu"):
+            return self._place_in_pdu(path)
+        stub = self.side.stub
+        if isinstance(stub, Missing):
+            return None
+        head, _, rest = path.partition(".")
+        if head == "lpData" and self.side.buffer is not None:
+            base = self.layout.data_start if self.layout is not None else None
+            if base is None:
+                return None
+            start, stop = base, base + len(self.side.buffer)
+            if rest and (found := _find(self._buffer_root(), rest)) is not None:
+                start, stop = base + found.start, base + found.stop
+        else:
+            start, stop = 0, len(stub)
+            root = self._stub_root()
+            if path and root is not None and (found := _find(root, path)) is not None:
+                start, stop = found.start, found.stop
+        return Place(f"{self.name} stub", start, stop, stub.origin(start, stop))
+
+    def _place_in_pdu(self, path: str) -> Place | None:
+        """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
+        fragments = self.side.message.fragments
+        head, _, span = path.partition(".")
+        number = int(head[4:-1]) if head != "pdu" else 1
+        if not 1 <= number <= len(fragments):
+            return None
+        pdu = fragments[number - 1].pdu
+        start, stop = 0, len(pdu)
+        if span:
+            start, stop = (int(word) for word in span.split(":"))
+        return Place(f"{self.name} PDU {number}", start, stop, pdu.origin(start, min(stop, len(pdu))))
+
+    def _stub_root(self) -> Field | None:
+        exchange = self.call.exchange
+        interface = _INTERFACES.get(exchange.interface or "")
+        if interface is None or exchange.opnum is None or isinstance(self.side.stub, Missing):
+            return None
+        kind = StubKind(interface, exchange.opnum, self.name, exchange.syntax == "ndr64", self.side.message.big_endian)
+        try:
+            return map_fields(kind, self.side.stub.data).root
+        except KeyError:
+            return None
+
+    def _buffer_root(self) -> Field:
+        assert self.side.buffer is not None
+        kind = cast(BufferKind, self.side.buffer_kind)
+        return map_fields(kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root
+
+
+_INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
+
+
+def _find(root: Field, path: str) -> Field | None:
+    """The field a path leads to, by ids or the specification's spelling; levels that only wrap others may be left out.
+
+    Of a path that leads further than the bytes do, the last field that is there.
+    """
+    at, found = root, None
+    for word in path.split("."):
+        below = _below(at, word)
+        if below is None:
+            return found
+        at = found = below
+    return found
+
+
+def _below(field: Field, word: str) -> Field | None:
+    for child in field.children:
+        if word in (child.name, child.spelling):
+            return child
+    for child in field.children:
+        if child.children and (found := _below(child, word)) is not None:
+            return found
+    return None
+
+
+class CallEvidence:
+    """One call with its number in the timeline."""
+
+    def __init__(self, number: int, call: Call) -> None:
+        self.number, self.call = number, call
+        self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
+        self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
+
+    def __repr__(self) -> str:
+        return f"CallEvidence(#{self.number}, {self.call.method})"
+
+    @property
+    def opnum(self) -> int | None:
+        return self.call.exchange.opnum
+
+    @property
+    def server(self) -> str:
+        return self.call.exchange.channel.server.ip
+
+    @property
+    def status(self) -> int | None:
+        return self.call.status
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The parameters of the request; empty where it is not to be had."""
+        return self.request.params if self.request is not None else {}
+
+    @property
+    def answered(self) -> dict[str, Any]:
+        """The parameters of the response, without its return value; empty where it is not to be had."""
+        return self.response.params if self.response is not None else {}
+
+    def side(self, name: SideName) -> SideEvidence | None:
+        return self.request if name == "request" else self.response
+
+    def place(self, at: At) -> Place | None:
+        side = self.side(at.side)
+        return side.place(at.path) if side is not None else None
+
+
+class Evidence:
+    """The whole capture, as rules that remember see it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+
+    def calls(self) -> Iterator[CallEvidence]:
+        """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
+        for number, call in enumerate(self.analysis.calls, 1):
+            if isinstance(call, PerflibCall | WinregCall):
+                yield CallEvidence(number, call)

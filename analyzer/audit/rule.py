@@ -1,0 +1,106 @@
+"""What a rule is, and all of them: one file each in `rules/`, whose docstring is the page that `pcq explain` prints."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from analyzer.audit.verdicts import Judgement, Severity
+
+if TYPE_CHECKING:
+    from analyzer.audit.evidence import CallEvidence, Evidence
+
+
+class Level(StrEnum):
+    """The layer a rule reads."""
+
+    TRANSPORT = "transport"
+    RPC = "rpc"
+    STUBS = "stubs"
+    BUFFERS = "buffers"
+    VALUES = "values"
+    SEQUENCES = "sequences"
+    WINPERF = "winperf"
+
+
+Part = Literal["request", "response", "request.lpData", "response.lpData"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a rule looks at: calls of `opnums` of an interface, and the parts of them that have to be readable.
+
+    A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
+    rule, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
+    With `success`, only calls that returned 0 count, and with `failure` only those that did not; a fault answers no `response`.
+    `codes` narrows opnum 1 to some request codes.
+    """
+
+    opnums: tuple[int, ...]
+    parts: tuple[Part, ...] = ()
+    interface: Literal["PerflibV2", "winreg"] = "PerflibV2"
+    success: bool = False
+    failure: bool = False
+    damaged: bool = False
+    codes: tuple[int, ...] = ()
+
+
+Check = Callable[["CallEvidence"], Iterable[Judgement]]
+
+
+class Watch(Protocol):
+    """A rule that remembers: it sees the calls it reads in order, then the end of the capture."""
+
+    def feed(self, call: CallEvidence) -> Iterable[Judgement]: ...
+
+    def finish(self) -> Iterable[Judgement]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
+
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture.
+    """
+
+    code: str
+    name: str
+    level: Level
+    severity: Severity
+    requirements: tuple[str, ...]
+    reads: Reads | None = None
+    check: Check | None = None
+    watch: Callable[[Evidence], Watch] | None = None
+    since: str = "0.2.0"
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """A rule with its page: the docstring of its file."""
+
+    rule: Rule
+    page: str
+
+    @property
+    def title(self) -> str:
+        """The first line of the page."""
+        return self.page.partition("\n")[0]
+
+
+@cache
+def rule_pages() -> tuple[RulePage, ...]:
+    """Every rule, by code."""
+    return tuple(sorted(_found(), key=lambda page: page.rule.code))
+
+
+def _found() -> Iterator[RulePage]:
+    package = import_module("analyzer.audit.rules")
+    for entry in pkgutil.iter_modules(package.__path__):
+        module = import_module(f"analyzer.audit.rules.{entry.name}")
+        yield RulePage(module.RULE, inspect.getdoc(module) or "")

@@ -1,0 +1,78 @@
+"""The performance clock of a server went back, stood at frequency zero, or changed its frequency.
+
+Looks for: answers of QueryCounterData of one server whose PerfTimeStamp is below that of an answer given before, or whose PerfFreq is
+zero or another than before.
+
+Why it matters: every rate is a difference of values divided by a difference of this clock. A clock that jumps makes wild numbers
+of right ones.
+
+Specification: [MS-PCQ] section 2.2.4.7 calls PerfTimeStamp the time of a high-resolution clock and PerfFreq its frequency, which is
+constant while the machine is up.
+
+Flagged: PerfTimeStamp 1000, then 900; PerfFreq 0.
+
+Accepted: the same PerfTimeStamp twice; a clock that starts anew with another frequency counts as a restart, which is said once.
+
+Silent: where an answer is sealed, was not captured, or is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.pcq.identity import Opnum
+
+CLOCK, FREQUENCY = "PCQ-2.2.4.7-R04", "PCQ-2.2.4.7-R06"
+
+
+class _Clocks:
+    def __init__(self, evidence: Evidence) -> None:
+        self._last: dict[str, tuple[int, int]] = {}
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        assert call.response is not None
+        tree = call.response.tree
+        if "perf_freq" not in tree:
+            return
+        ticks, frequency = tree["perf_time_stamp"], tree["perf_freq"]
+        before = self._last.get(call.server)
+        self._last[call.server] = ticks, frequency
+        if frequency == 0 or (before is not None and before[1] != frequency):
+            yield failed(
+                FREQUENCY,
+                call,
+                At("response", "lpData.perf_freq"),
+                "the frequency of the performance clock changed or is zero",
+                expected=str(before[1]) if before is not None else "above 0",
+                seen=str(frequency),
+            )
+            return
+        yield passed(FREQUENCY)
+        if before is not None and ticks < before[0]:
+            yield failed(
+                CLOCK,
+                call,
+                At("response", "lpData.perf_time_stamp"),
+                "the performance clock went back",
+                expected=f"at least {before[0]}",
+                seen=str(ticks),
+            )
+        else:
+            yield passed(CLOCK)
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ520",
+    name="clock-runs-back",
+    level=Level.VALUES,
+    severity=Severity.ERROR,
+    requirements=(CLOCK, FREQUENCY),
+    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True),
+    watch=_Clocks,
+)

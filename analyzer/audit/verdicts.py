@@ -1,0 +1,125 @@
+"""What a rule says of one occurrence of what it judges.
+
+    passed       as required
+    warned       not as it should be, and yet not against the letter
+    failed       against the letter
+    inconclusive the capture does not hold what the judgement needs, and why
+
+A failure that Windows, or an SDK page, is known to commit carries that `deviation`: the profiles decide what it counts as.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from analyzer.audit.evidence import CallEvidence
+
+SideName = Literal["request", "response"]
+
+
+class Outcome(StrEnum):
+    PASSED = "pass"
+    WARNED = "warn"
+    FAILED = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Severity(StrEnum):
+    """How bad it is: `error` breaks the protocol for somebody, `warning` may, `info` is worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Confidence(IntEnum):
+    """How sure the rule is that what it saw is what it says."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A known departure from the letter: who is known for it (`authority`, document and place), in our words."""
+
+    authority: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Where in a call something stands.
+
+    `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
+    PDU itself (authentication trailer) begins with `pdu`.
+    """
+
+    side: SideName
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
+
+    `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense.
+    """
+
+    outcome: Outcome
+    requirement: str
+    call: CallEvidence | None = None
+    at: At | None = None
+    message: str = ""
+    expected: str | None = None
+    seen: str | None = None
+    count: int = 1
+    confidence: Confidence = Confidence.HIGH
+    deviation: Deviation | None = None
+    frames: tuple[int, ...] | None = None
+
+
+def passed(requirement: str, count: int = 1) -> Judgement:
+    """As required, `count` times."""
+    return Judgement(Outcome.PASSED, requirement, count=count)
+
+
+def inconclusive(requirement: str, reason: str, call: CallEvidence | None = None) -> Judgement:
+    """Cannot be said, for this reason: `the counterset's registration is not in the capture`."""
+    return Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason)
+
+
+def failed(
+    requirement: str,
+    call: CallEvidence | None,
+    at: At | None,
+    message: str,
+    *,
+    expected: str | None = None,
+    seen: str | None = None,
+    confidence: Confidence = Confidence.HIGH,
+    deviation: Deviation | None = None,
+    frames: tuple[int, ...] | None = None,
+) -> Judgement:
+    """Against the letter."""
+    return Judgement(Outcome.FAILED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames)
+
+
+def warned(
+    requirement: str,
+    call: CallEvidence | None,
+    at: At | None,
+    message: str,
+    *,
+    expected: str | None = None,
+    seen: str | None = None,
+    confidence: Confidence = Confidence.HIGH,
+    deviation: Deviation | None = None,
+    frames: tuple[int, ...] | None = None,
+) -> Judgement:
+    """Not as it should be, and yet not against the letter; a failure under the profile `strict`."""
+    return Judgement(Outcome.WARNED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames)
