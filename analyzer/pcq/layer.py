@@ -19,7 +19,7 @@ from analyzer.pcq.identity import (
     Opnum,
     RequestCode,
 )
-from analyzer.pcq.queries import Identifier, QueryBook, QueryView
+from analyzer.pcq.queries import BlockTypes, Identifier, QueryBook, QueryView, block_types
 from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
@@ -82,15 +82,16 @@ class PerflibLayer:
         server, channel = call.exchange.channel.server, call.exchange.channel.number
         opnum = call.exchange.opnum
         asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
-        view = self._queries.view(server, channel, asked) if asked is not None else None
         succeeded = call.state == "complete" and call.status == 0
+        answer = _shape(call) if opnum == Opnum.QUERY_COUNTER_DATA else None
+        view = self._queries.view(server, channel, asked, answer) if asked is not None else None
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
             given = handle_of(call.response, "phQuery")
             view = self._queries.opened(server, channel, given) if given is not None else None
         elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded and asked is not None:
             self._queries.closed(server, asked)
         elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded and asked is not None:
-            identifiers = _identifiers(call.response)
+            identifiers = identifiers_of(call.response)
             if identifiers is None:
                 self._queries.doubt(channel, asked)
             else:
@@ -100,7 +101,7 @@ class PerflibLayer:
                 self._queries.doubt(channel, asked)
             elif succeeded and call.request is not None:
                 add = call.request.params.get("dwAdd") != 0
-                identifiers = _identifiers(call.response)
+                identifiers = identifiers_of(call.response)
                 if identifiers is None:
                     self._queries.doubt(channel, asked)
                 else:
@@ -182,8 +183,16 @@ def _may_answer_validate_counters(exchange: Exchange) -> bool:
     return decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
-def _identifiers(side: CallSide | None) -> list[Identifier] | None:
-    """The identifiers of an answer; None where its buffer is damaged, so that they may be others or more."""
+def _shape(call: PerflibCall) -> BlockTypes | None:
+    """The shape of the data a call was answered with, None where there is none."""
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
+        return None
+    return block_types(side.buffer.data)
+
+
+def identifiers_of(side: CallSide | None) -> list[Identifier] | None:
+    """The identifiers of a side; None where its buffer is damaged, so that they may be others or more."""
     if side is None or side.buffer is None:
         return []
     decoded = decode_buffer("identifiers", side.buffer.data)

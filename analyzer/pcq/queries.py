@@ -2,29 +2,46 @@
 
 In: the calls of one interface in the order they completed. Out: for a call on a handle, a `QueryView`. [MS-PCQ] section
 3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs to which of
-them (`Index`), and nothing else does, so only that is believed.
+them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand in that
+order, as all servers we have recordings of keep them.
 
     unknown --OpenQueryHandle--> followed --QueryCounterInfo--> told --ValidateCounters--> followed
                                      |                            |
                                      +------ CloseQueryHandle ----+--> gone
 
 `told`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
-(AMB: a list may be renumbered by it). While only `followed`, a query that has held exactly one counter since it was opened
-still has only one meaning for block 0. A ValidateCounters that could not be read takes that knowledge away. A request that was
-lost without a trace may have been one: the knowledge is suspended, until the answer to it shows that it was another method,
-or QueryCounterInfo tells anew.
+(a list may be renumbered by it). While only `followed`, a replay is believed if
+
+* the handle was opened in the capture, or QueryCounterInfo gave its whole list with the positions 0, 1, 2, ... since,
+* every ValidateCounters after that was read, and each added counters; what was removed leaves a place that a server may fill
+  as it likes, except that one counter alone has only one place to be,
+* no request on its channels was lost that may have been another one, and
+* no data answer contradicts it: each has as many blocks as counters are held, and each block the type its counter asks for.
+
+A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
+the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo tells anew.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import NONE_ID
 
+IdSource = Literal["index", "replay"]
+
 _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
+
+_NOT_OPENED = "the opening of the handle is not in the capture, and no QueryCounterInfo told what it holds"
+_UNREAD = "a ValidateCounters that may have changed the handle could not be read"
+_LOST = "a request was lost that may have changed the handle"
+_REMOVED = "counters were removed, and no QueryCounterInfo told the positions of the others since"
+_CLOSED = "the handle was closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +74,27 @@ class QueryView:
     """A query handle as it stood when a call was made.
 
     `number` counts the handles of the capture from 1; `blocks` maps a block's position in a data answer to what it is,
-    as far as the capture tells; `counterset` is the one counterset all its counters belong to, if that is known.
+    as far as the capture tells, `id_source` says how: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
+    None of both: `blocks` is empty, and `unknown` a sentence that says why. `held` are the counters in the order of their
+    blocks where that is known, else of their adding, None where they are not known; `counterset` is the one counterset they
+    all belong to.
     """
 
     handle: str
     number: int
     blocks: Mapping[int, Identifier]
     counterset: str | None
+    id_source: IdSource | None = None
+    held: tuple[Identifier, ...] | None = None
+    unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTypes:
+    """The shape of a data answer: how many blocks its header promises, and dwType of each that is there."""
+
+    promised: int
+    types: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -75,24 +106,50 @@ class _Query:
     followed: bool = False
     live: dict[tuple[str, int, int, str | None], Identifier] = field(default_factory=dict)
     told: Mapping[int, Identifier] | None = None
+    # Whether the order of `live` is that of the blocks.
+    ordered: bool = False
+    # Why not, and what contradicted it.
+    unknown: str = _NOT_OPENED
     # Requests lost on its channels that may have changed what it holds.
     lost_requests: int = 0
+    # The view as it was last given out, until something changes.
+    shown: QueryView | None = None
 
-    def forget(self) -> None:
+    def forget(self, why: str) -> None:
         """What the handle holds is not known any more."""
-        self.followed = False
+        self.followed = self.ordered = False
+        self.unknown = why
         self.told = None
         self.live.clear()
+        self.shown = None
 
     def view(self) -> QueryView:
+        if self.shown is None:
+            self.shown = self._made()
+        return self.shown
+
+    def _made(self) -> QueryView:
         if self.lost_requests:
-            return QueryView(self.handle, self.number, _NO_BLOCKS, None)
-        blocks = self.told
-        sets = {identifier.counterset for identifier in self.live.values()} if self.followed else set()
-        if blocks is None:
-            only = next(iter(self.live.values())) if self.followed and len(self.live) == 1 else None
-            blocks = MappingProxyType({0: only}) if only is not None else _NO_BLOCKS
-        return QueryView(self.handle, self.number, blocks, sets.pop() if len(sets) == 1 else None)
+            return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=_LOST)
+        if not self.followed:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=self.unknown)
+        held = tuple(self.live.values())
+        sets = {identifier.counterset for identifier in held}
+        counterset = sets.pop() if len(sets) == 1 else None
+        if self.told is not None:
+            return QueryView(self.handle, self.number, self.told, counterset, "index", held)
+        if not self.ordered:
+            return QueryView(self.handle, self.number, _NO_BLOCKS, counterset, held=held, unknown=self.unknown)
+        return QueryView(self.handle, self.number, MappingProxyType(dict(enumerate(held))), counterset, "replay", held)
+
+    def answered(self, answer: BlockTypes) -> None:
+        """A data answer was seen. What it contradicts is not replayed again."""
+        if self.told is not None or not self.ordered or self.lost_requests:
+            return
+        if (why := _contradiction(tuple(self.live.values()), answer)) is not None:
+            self.ordered = False
+            self.unknown = why
+            self.shown = None
 
 
 class QueryBook:
@@ -116,9 +173,12 @@ class QueryBook:
             query = self._queries[key] = _Query(handle, self._count, server)
         return query
 
-    def view(self, server: Endpoint, channel: int, handle: str) -> QueryView:
+    def view(self, server: Endpoint, channel: int, handle: str, answer: BlockTypes | None = None) -> QueryView:
+        """The handle as it stands; `answer` is the shape of the data answer the view is for."""
         query = self._query(server, handle)
         query.channels.add(channel)
+        if answer is not None:
+            query.answered(answer)
         return query.view()
 
     def opened(self, server: Endpoint, channel: int, handle: str) -> QueryView:
@@ -126,24 +186,26 @@ class QueryBook:
         self._queries.pop((server.ip, handle), None)
         query = self._query(server, handle)
         query.channels.add(channel)
-        query.followed = True
+        query.followed = query.ordered = True
         return query.view()
 
     def closed(self, server: Endpoint, handle: str) -> None:
         """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
-        self._query(server, handle).forget()
+        self._query(server, handle).forget(_CLOSED)
 
     def validated(self, server: Endpoint, handle: str, identifiers: list[Identifier], *, add: bool) -> None:
         """Counters were added to or removed from the handle; each identifier's own status says whether it was."""
         query = self._query(server, handle)
-        query.told = None
-        for identifier in identifiers:
-            if identifier.status != 0:
-                continue
+        query.told = query.shown = None
+        done = [identifier for identifier in identifiers if identifier.status == 0]
+        for identifier in done:
             if add:
                 query.live[identifier.key] = identifier
             else:
                 query.live.pop(identifier.key, None)
+        if done and not add and query.followed:
+            query.ordered = len(query.live) <= 1
+            query.unknown = _REMOVED
 
     def told(self, server: Endpoint, handle: str, identifiers: list[Identifier]) -> None:
         """QueryCounterInfo answered: the whole list, with the position of each counter's block."""
@@ -154,24 +216,76 @@ class QueryBook:
         query.told = MappingProxyType(
             {index: same[0] for index, same in by_index.items() if len(same) == 1 and same[0].status == 0}
         )
-        query.live = {identifier.key: identifier for identifier in identifiers if identifier.status == 0}
+        in_order = sorted(identifiers, key=lambda identifier: identifier.index)
+        query.live = {identifier.key: identifier for identifier in in_order if identifier.status == 0}
         query.followed = True
+        query.ordered = sorted(query.told) == list(range(len(identifiers)))
+        query.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
         query.lost_requests = 0
+        query.shown = None
 
     def doubt(self, channel: int, handle: str | None) -> None:
         """A call that may have changed a handle's counters was not read: of the handles of this channel, or of one."""
         for query in self._queries.values():
             if channel in query.channels and (handle is None or query.handle == handle):
-                query.forget()
+                query.forget(_UNREAD)
 
     def lost(self, channel: int) -> None:
         """A request on this channel was lost, nobody knows which."""
         for query in self._queries.values():
             if channel in query.channels:
                 query.lost_requests += 1
+                query.shown = None
 
     def found(self, channel: int) -> None:
         """What came after shows that a lost request was of a method that changes no handle."""
         for query in self._queries.values():
             if channel in query.channels:
                 query.lost_requests = max(0, query.lost_requests - 1)
+                query.shown = None
+
+
+# _PERF_DATA_HEADER is 48 bytes with dwNumCounter at 4; a _PERF_COUNTER_HEADER has dwType at 4, dwSize at 8 ([MS-PCQ]
+# sections 2.2.4.7 and 2.2.4.8).
+_DATA_HEADER, _BLOCK_HEADER = 48, 16
+_COUNT = struct.Struct("<4xI")
+_TYPE_AND_SIZE = struct.Struct("<4xII")
+
+
+def block_types(data: bytes) -> BlockTypes | None:
+    """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
+    if len(data) < _DATA_HEADER:
+        return None
+    (promised,) = _COUNT.unpack_from(data)
+    types: list[int] = []
+    at = _DATA_HEADER
+    while len(types) < promised and at + _BLOCK_HEADER <= len(data):
+        kind, size = _TYPE_AND_SIZE.unpack_from(data, at)
+        types.append(kind)
+        if size < _BLOCK_HEADER:
+            break
+        at += size
+    return BlockTypes(promised, tuple(types))
+
+
+# dwType of a _PERF_COUNTER_HEADER: an error, one value, values of several counters, of several instances, of both.
+_ERROR, _ONE, _COUNTERS, _INSTANCES, _BOTH = 0, 1, 2, 4, 6
+
+
+def _contradiction(held: tuple[Identifier, ...], answer: BlockTypes) -> str | None:
+    """A sentence where an answer cannot be one to these counters in this order, else None."""
+    if answer.promised != len(held):
+        return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"
+    for block, (identifier, kind) in enumerate(zip(held, answer.types, strict=False)):
+        if kind not in _fitting_types(identifier):
+            return f"block {block} of a data answer is of type {kind}, which the counter added at that place does not ask for"
+    return None
+
+
+def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
+    """Types of block that answer an identifier. A wildcard name finds no several instances where the set has but one; a
+    name that is empty or absent may be all that an instance id of "any" comes with."""
+    one, many = (_ONE, _INSTANCES) if identifier.names_one_counter else (_COUNTERS, _BOTH)
+    if identifier.instance and identifier.names_one_instance:
+        return _ERROR, one
+    return _ERROR, one, many

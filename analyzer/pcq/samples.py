@@ -10,7 +10,7 @@ from analyzer.buffers.text import utf16_text
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import Identifier, QueryView
+from analyzer.pcq.queries import Identifier, IdSource, QueryView
 
 _TYPE_CLASS_MASK = 0x00000C00
 _TYPE_CLASS_TEXT = 0x00000800
@@ -20,6 +20,7 @@ _TYPE_CLASS_TEXT = 0x00000800
 class PerflibSample:
     """One raw value. `counterset`, `counter_id`, names and type are None where the capture does not tell.
 
+    `id_source` tells what says which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), or nothing.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
     of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
     """
@@ -40,6 +41,7 @@ class PerflibSample:
     perf_time_stamp: int | None
     perf_time_100ns: int | None
     perf_freq: int | None
+    id_source: IdSource | None = None
 
 
 def perflib_samples(call: PerflibCall, catalog: Catalog) -> Iterator[PerflibSample]:
@@ -78,6 +80,7 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
             answer.perf_time_stamp,
             answer.perf_time_100ns,
             answer.perf_freq,
+            query.id_source if known is not None and query is not None else None,
         )
 
 

@@ -1,7 +1,9 @@
-"""What a query handle's blocks mean is only what QueryCounterInfo said, or what cannot be otherwise."""
+"""What a query handle's blocks mean is what QueryCounterInfo said, else the order in which counters were added."""
+
+import struct
 
 from analyzer.packet.segment import Endpoint
-from analyzer.pcq.queries import Identifier, QueryBook
+from analyzer.pcq.queries import BlockTypes, Identifier, QueryBook, QueryView, block_types
 
 SERVER, OTHER = Endpoint("10.0.0.1", 445), Endpoint("10.0.0.2", 445)
 PROCESSOR, THERMAL = "b4fc721a-0378-476f-89ba-a5a79f810b36", "52bc5412-dac2-449c-8bc2-96443888fe6b"
@@ -27,25 +29,80 @@ def test_an_index_given_twice_names_nothing() -> None:
     assert list(book.view(SERVER, 1, "h").blocks) == [1]
 
 
+def ids(view: QueryView) -> dict[int, int]:
+    return {block: known.counter_id for block, known in view.blocks.items()}
+
+
 def test_validate_counters_ends_what_was_told() -> None:
     book = QueryBook()
     book.opened(SERVER, 1, "h")
-    book.told(SERVER, "h", [identifier(5, 0), identifier(7, 1)])
+    book.told(SERVER, "h", [identifier(5, 0), identifier(7, 2)])
+    assert book.view(SERVER, 1, "h").id_source == "index"
     book.validated(SERVER, "h", [identifier(9)], add=True)
-    assert book.view(SERVER, 1, "h").blocks == {}
-    assert book.view(SERVER, 1, "h").counterset == PROCESSOR
+    view = book.view(SERVER, 1, "h")
+    assert (view.blocks, view.id_source, view.counterset) == ({}, None, PROCESSOR)
+    assert view.unknown is not None
+    assert [known.counter_id for known in view.held or ()] == [5, 7, 9]
 
 
-def test_a_query_that_has_held_one_counter_since_it_was_opened_has_one_meaning() -> None:
+def test_counters_added_after_a_whole_list_was_told_stand_behind_it() -> None:
+    book = QueryBook()
+    book.told(SERVER, "h", [identifier(5, 1), identifier(7, 0)])
+    book.validated(SERVER, "h", [identifier(9)], add=True)
+    view = book.view(SERVER, 1, "h")
+    assert (ids(view), view.id_source) == ({0: 7, 1: 5, 2: 9}, "replay")
+
+
+def test_counters_stand_in_the_order_in_which_they_were_added() -> None:
     book = QueryBook()
     book.opened(SERVER, 1, "h")
     book.validated(SERVER, "h", [identifier(5), identifier(6, status=0x106A)], add=True)
-    assert book.view(SERVER, 1, "h").blocks[0].counter_id == 5
-    book.validated(SERVER, "h", [identifier(8, counterset=THERMAL)], add=True)
-    assert book.view(SERVER, 1, "h").blocks == {}
-    assert book.view(SERVER, 1, "h").counterset is None
+    assert ids(book.view(SERVER, 1, "h")) == {0: 5}
+    book.validated(SERVER, "h", [identifier(8, counterset=THERMAL), identifier(5, status=0xB7)], add=True)
+    view = book.view(SERVER, 1, "h")
+    assert (ids(view), view.id_source, view.counterset) == ({0: 5, 1: 8}, "replay", None)
+
+
+def test_what_was_removed_leaves_a_place_nobody_knows() -> None:
+    book = QueryBook()
+    book.opened(SERVER, 1, "h")
+    book.validated(SERVER, "h", [identifier(5), identifier(6), identifier(7)], add=True)
+    book.validated(SERVER, "h", [identifier(9, status=0x106A)], add=False)
+    assert ids(book.view(SERVER, 1, "h")) == {0: 5, 1: 6, 2: 7}
+    book.validated(SERVER, "h", [identifier(6)], add=False)
+    view = book.view(SERVER, 1, "h")
+    assert (view.blocks, view.id_source) == ({}, None)
+    assert [known.counter_id for known in view.held or ()] == [5, 7]
     book.validated(SERVER, "h", [identifier(5)], add=False)
-    assert book.view(SERVER, 1, "h").blocks[0].counter_id == 8
+    assert ids(book.view(SERVER, 1, "h")) == {0: 7}
+
+
+def test_an_answer_that_contradicts_the_replay_ends_it() -> None:
+    for answer in (BlockTypes(3, (4, 4, 4)), BlockTypes(2, (4, 6)), BlockTypes(2, (2,)), BlockTypes(0, ())):
+        book = QueryBook()
+        book.opened(SERVER, 1, "h")
+        book.validated(SERVER, "h", [identifier(5), identifier(6)], add=True)
+        assert ids(book.view(SERVER, 1, "h", BlockTypes(2, (4, 0)))) == {0: 5, 1: 6}
+        view = book.view(SERVER, 1, "h", answer)
+        assert (view.blocks, view.id_source) == ({}, None)
+        assert view.unknown is not None
+        assert book.view(SERVER, 1, "h", BlockTypes(2, (4, 4))).id_source is None
+        book.told(SERVER, "h", [identifier(6, 0), identifier(5, 1)])
+        assert ids(book.view(SERVER, 1, "h", answer)) == {0: 6, 1: 5}
+
+
+def test_block_types_are_read_from_their_headers_alone() -> None:
+    def block(kind: int, size: int) -> bytes:
+        return struct.pack("<IIII", 0, kind, size, 0) + bytes(max(0, size - 16))
+
+    def answer(promised: int, *blocks: bytes) -> bytes:
+        return struct.pack("<II", 0, promised) + bytes(40) + b"".join(blocks)
+
+    assert block_types(answer(2, block(1, 32), block(6, 48))) == BlockTypes(2, (1, 6))
+    assert block_types(answer(1, block(1, 32), block(6, 48))) == BlockTypes(1, (1,))
+    assert block_types(answer(0xFFFFFFFF, block(1, 0), block(6, 48))) == BlockTypes(0xFFFFFFFF, (1,))
+    assert block_types(answer(2, block(1, 32)[:12])) == BlockTypes(2, ())
+    assert block_types(bytes(47)) is None
 
 
 def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_told() -> None:

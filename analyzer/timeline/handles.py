@@ -1,0 +1,247 @@
+"""The life of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
+
+In: an analysis. Out: `HandleLife` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
+counters with each handle; what the calls say of it is followed in `pcq.queries`, here it is put in order and judged: whether
+the handle was used after it was closed, on another connection or association than the one it was given out on, or without
+ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.model.analysis import Analysis
+from analyzer.packet.segment import Endpoint
+from analyzer.pcq.identity import Opnum
+from analyzer.pcq.layer import PerflibCall, identifiers_of
+from analyzer.pcq.queries import Identifier, QueryView, block_types
+from analyzer.rpc.call import CallSide
+
+EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
+# Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
+# another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
+# another association group.
+Oddity = Literal["after-close", "other-channel", "other-association"]
+# `never opened`: the whole life of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
+Origin = Literal["opened", "not captured", "never opened"]
+End = Literal["closed", "never closed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandleEvent:
+    """One call on a handle. `call` is its number in the timeline.
+
+    `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
+    info, each with its own `status`, None where there is no answer or it is damaged; `asked` those of the request. `blocks`
+    is the number of blocks of a poll's answer, as its header says.
+    """
+
+    kind: EventKind
+    call: int
+    time_ns: int
+    client: Endpoint
+    channel: int
+    state: str
+    status: int | None
+    fault: int | None
+    view: QueryView
+    asked: tuple[Identifier, ...] | None = None
+    identifiers: tuple[Identifier, ...] | None = None
+    blocks: int | None = None
+    oddities: tuple[Oddity, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "complete" and self.status == 0
+
+
+@dataclass(frozen=True, slots=True)
+class HandleLife:
+    """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
+
+    `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
+    `clients` and `channels` are all that used it, in the order of their first use. `reason` is a sentence for an origin or
+    end that is not plain.
+    """
+
+    server: Endpoint
+    handle: str
+    number: int
+    clients: tuple[Endpoint, ...]
+    channels: tuple[int, ...]
+    origin: Origin
+    opened: int | None
+    end: End
+    closed: int | None
+    reason: str | None
+    events: tuple[HandleEvent, ...]
+
+    @property
+    def polls(self) -> tuple[HandleEvent, ...]:
+        return tuple(event for event in self.events if event.kind == "poll")
+
+
+_KINDS: dict[int, EventKind] = {
+    Opnum.OPEN_QUERY_HANDLE: "open",
+    Opnum.CLOSE_QUERY_HANDLE: "close",
+    Opnum.QUERY_COUNTER_INFO: "info",
+    Opnum.QUERY_COUNTER_DATA: "poll",
+}
+
+
+def handle_lives(analysis: Analysis) -> tuple[HandleLife, ...]:
+    """Every handle that a call of the capture names, in the order of their numbers."""
+    groups = {
+        bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
+    }
+    lives: dict[int, _Life] = {}
+    for number, call in enumerate(analysis.calls, 1):
+        if isinstance(call, PerflibCall) and call.query is not None and call.exchange.opnum is not None:
+            life = lives.get(call.query.number)
+            if life is None:
+                life = lives[call.query.number] = _Life(call, groups)
+            life.take(number, call)
+    evidence = _Evidence(analysis)
+    return tuple(lives[number].told(evidence) for number in sorted(lives))
+
+
+class _Evidence:
+    """What the capture lacks, for judging what is not in it."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.bound = {bound.channel.number for bound in analysis.bounds}
+        # The last call of each channel that may have been any call on any handle, and the last frame of a loss.
+        self.unread: dict[int, int] = {}
+        for number, call in enumerate(analysis.calls, 1):
+            if isinstance(call, PerflibCall) and call.query is None and call.state != "complete":
+                self.unread[call.exchange.channel.number] = number
+        self.lost_frame = max(
+            (max(problem.frames) for problem in analysis.problems if problem.kind == "gap" and problem.frames),
+            default=-1,
+        )
+
+
+class _Life:
+    def __init__(self, call: PerflibCall, groups: dict[int, int]) -> None:
+        assert call.query is not None
+        self._server = call.exchange.channel.server
+        self._query = call.query
+        self._groups = groups
+        self._clients: dict[Endpoint, None] = {}
+        self._channels: dict[int, None] = {}
+        self._events: list[HandleEvent] = []
+        self._opened: int | None = None
+        self._closed: int | None = None
+        self._tried_to_close = False
+        self._last_frame = -1
+        # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
+        self._home: int | None = None
+
+    def take(self, number: int, call: PerflibCall) -> None:
+        exchange = call.exchange
+        assert call.query is not None
+        assert exchange.opnum is not None
+        channel = exchange.channel
+        if self._home is None and call.state == "complete" and call.status == 0:
+            self._home = channel.number
+        self._clients[channel.client] = None
+        self._channels[channel.number] = None
+        self._last_frame = max(self._last_frame, *call.frames)
+        oddities: list[Oddity] = []
+        if self._closed is not None:
+            oddities.append("after-close")
+        if self._home not in (None, channel.number):
+            here, there = self._groups.get(channel.number), self._groups.get(self._home)
+            is_other = here is not None and there is not None and here != there
+            oddities.append("other-association" if is_other else "other-channel")
+        event = HandleEvent(
+            _kind(call),
+            number,
+            exchange.first_time_ns,
+            channel.client,
+            channel.number,
+            call.state,
+            call.status,
+            exchange.fault,
+            call.query,
+            asked=_identifiers(call.request),
+            identifiers=_identifiers(call.response),
+            blocks=_blocks(call.response),
+            oddities=tuple(oddities),
+        )
+        self._events.append(event)
+        if event.kind == "open":
+            self._opened = number
+        elif event.kind == "close" and self._closed is None:
+            if event.succeeded:
+                self._closed = number
+            self._tried_to_close |= call.state != "complete"
+
+    def told(self, evidence: _Evidence) -> HandleLife:
+        origin, end = self._origin(evidence), self._end(evidence)
+        reasons = [reason for _, reason in (origin, end) if reason is not None]
+        return HandleLife(
+            self._server,
+            self._query.handle,
+            self._query.number,
+            tuple(self._clients),
+            tuple(self._channels),
+            origin[0],
+            self._opened,
+            end[0],
+            self._closed,
+            "; ".join(reasons) or None,
+            tuple(self._events),
+        )
+
+    def _origin(self, evidence: _Evidence) -> tuple[Origin, str | None]:
+        if self._opened is not None:
+            return "opened", None
+        channel, first = next(iter(self._channels)), self._events[0].call
+        if channel not in evidence.bound:
+            return "not captured", "the beginning of the channel is not in the capture"
+        if evidence.unread.get(channel, first) < first or evidence.lost_frame >= 0:
+            return "not captured", "a call that was not read may have opened it"
+        return "never opened", "no call gave this handle out, and nothing of its channel is missing"
+
+    def _end(self, evidence: _Evidence) -> tuple[End, str | None]:
+        if self._closed is not None:
+            return "closed", None
+        if self._tried_to_close:
+            return "unknown", "whether CloseQueryHandle succeeded is not in the capture"
+        last = self._events[-1].call
+        if any(evidence.unread.get(channel, last) > last for channel in self._channels):
+            return "unknown", "a call that was not read may have closed it"
+        if evidence.lost_frame > self._last_frame:
+            return "unknown", "bytes were lost after its last use"
+        return "never closed", None
+
+
+def _kind(call: PerflibCall) -> EventKind:
+    opnum = call.exchange.opnum
+    assert opnum is not None
+    if opnum == Opnum.VALIDATE_COUNTERS:
+        added = call.request.params.get("dwAdd") != 0 if call.request is not None else True
+        return "add" if added else "remove"
+    return _KINDS[opnum]
+
+
+def _identifiers(side: CallSide | None) -> tuple[Identifier, ...] | None:
+    if side is None or side.buffer_kind != "identifiers":
+        return None
+    found = identifiers_of(side)
+    return tuple(found) if found is not None else None
+
+
+def _blocks(side: CallSide | None) -> int | None:
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        return None
+    shape = block_types(side.buffer.data)
+    return shape.promised if shape is not None else None
+
+
+def odd_uses(life: HandleLife) -> Iterator[HandleEvent]:
+    """The calls on a handle that should not have been made."""
+    return (event for event in life.events if event.oddities or life.origin == "never opened")
