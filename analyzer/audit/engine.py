@@ -10,14 +10,15 @@ inconclusive there, with the reason; a rule is only asked about what can be read
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Literal
 
-from analyzer.audit.catalogue import Requirement, catalogue
-from analyzer.audit.evidence import CallEvidence, Evidence, Place, SideEvidence
+from analyzer.audit.baseline import Accepted
+from analyzer.audit.catalogue import catalogue
+from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
+from analyzer.audit.findings import Coverage, Finding
 from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
 from analyzer.audit.verdicts import Judgement, Outcome, Severity
 from analyzer.core.absence import Missing
@@ -25,12 +26,9 @@ from analyzer.model.analysis import Analysis
 from analyzer.pcq import identity as pcq
 from analyzer.winperf import identity as winreg
 
-CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
-
 _INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
-# So many different reasons and frames are kept a requirement; the counts go on.
+# So many different reasons are kept a requirement; the counts go on.
 _MOST_REASONS = 5
-_MOST_FRAMES = 16
 
 
 class Profile(StrEnum):
@@ -39,69 +37,23 @@ class Profile(StrEnum):
     STRICT = "strict"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
+class Audit:
+    """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
-    `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
+    `pages` are the rules to ask (all, if not given). Findings of the `baseline` are not told again, but counted in `accepted`.
     """
 
-    rule: Rule
-    judgement: Judgement
-    severity: Severity
-    is_excused: bool
-    place: Place | None
-
-    @property
-    def call(self) -> int | None:
-        return self.judgement.call.number if self.judgement.call is not None else None
-
-    @property
-    def frames(self) -> tuple[int, ...]:
-        """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
-        if self.judgement.frames is not None:
-            return self.judgement.frames
-        if self.place is not None and self.place.extents:
-            return tuple(sorted({extent.frame for extent in self.place.extents}))
-        call, at = self.judgement.call, self.judgement.at
-        if call is None:
-            return ()
-        side = call.side(at.side) if at is not None else None
-        return side.side.message.frames if side is not None else call.call.frames
-
-
-@dataclass(slots=True)
-class Coverage:
-    """What the capture says of one requirement: how often it was judged, and how."""
-
-    requirement: Requirement
-    counts: Counter[Outcome] = field(default_factory=Counter)
-    excused: int = 0
-    reasons: Counter[str] = field(default_factory=Counter)
-    rules: tuple[str, ...] = ()
-
-    @property
-    def verdict(self) -> CoverageVerdict:
-        """The worst that was seen; what could only be judged in part still passes, with its inconclusive cases counted."""
-        if self.counts[Outcome.FAILED]:
-            return "fail"
-        if self.counts[Outcome.PASSED] or self.counts[Outcome.WARNED]:
-            return "pass"
-        return "inconclusive" if self.counts[Outcome.INCONCLUSIVE] else "not-applicable"
-
-    @property
-    def occurrences(self) -> int:
-        """How often it was judged; what was inconclusive is not among them."""
-        return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]
-
-
-class Audit:
-    """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole."""
-
     def __init__(
-        self, analysis: Analysis, *, profile: Profile = Profile.WINDOWS, pages: Sequence[RulePage] | None = None
+        self,
+        analysis: Analysis,
+        *,
+        profile: Profile = Profile.WINDOWS,
+        pages: Sequence[RulePage] | None = None,
+        baseline: Collection[Accepted] = (),
     ) -> None:
         self.analysis, self.profile = analysis, profile
+        self.accepted = 0
+        self._baseline = baseline
         self.evidence = Evidence(analysis)
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
         judged: dict[str, list[str]] = {}
@@ -148,8 +100,13 @@ class Audit:
             if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
                 judgement = replace(judgement, outcome=Outcome.FAILED)
             self._note(judgement, excused=excused)
-            if judgement.outcome in (Outcome.FAILED, Outcome.WARNED):
-                yield self._finding(rule, judgement, excused=excused)
+            if judgement.outcome not in (Outcome.FAILED, Outcome.WARNED):
+                continue
+            finding = self._finding(rule, judgement, excused=excused)
+            if self._baseline and Accepted.of(finding) in self._baseline:
+                self.accepted += 1
+            else:
+                yield finding
 
     def _finding(self, rule: Rule, judgement: Judgement, *, excused: bool) -> Finding:
         severity = rule.severity

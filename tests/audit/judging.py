@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analyzer.audit.engine import Audit, Coverage, Finding, Profile
+from analyzer.audit.engine import Audit, Profile
+from analyzer.audit.findings import Coverage, Finding
 from analyzer.audit.rule import rule_pages
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.events import Event

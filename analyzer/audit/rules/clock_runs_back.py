@@ -1,7 +1,7 @@
 """The performance clock of a server went back, stood at frequency zero, or changed its frequency.
 
-Looks for: answers of QueryCounterData of one server whose PerfTimeStamp is below that of an answer given before, or whose PerfFreq is
-zero or another than before.
+Looks for: answers of QueryCounterData of one server whose PerfTimeStamp is below that of an answer given before, or whose
+PerfFreq is zero or another than before.
 
 Why it matters: every rate is a difference of values divided by a difference of this clock. A clock that jumps makes wild numbers
 of right ones.

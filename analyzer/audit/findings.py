@@ -1,0 +1,70 @@
+"""What an audit comes to: findings, each with the bytes that show it, and the coverage of each requirement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from analyzer.audit.catalogue import Requirement
+from analyzer.audit.evidence import Place
+from analyzer.audit.rule import Rule
+from analyzer.audit.verdicts import Judgement, Outcome, Severity
+
+CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
+
+    `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
+    """
+
+    rule: Rule
+    judgement: Judgement
+    severity: Severity
+    is_excused: bool
+    place: Place | None
+
+    @property
+    def call(self) -> int | None:
+        return self.judgement.call.number if self.judgement.call is not None else None
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
+        if self.judgement.frames is not None:
+            return self.judgement.frames
+        if self.place is not None and self.place.extents:
+            return tuple(sorted({extent.frame for extent in self.place.extents}))
+        call, at = self.judgement.call, self.judgement.at
+        if call is None:
+            return ()
+        side = call.side(at.side) if at is not None else None
+        return side.side.message.frames if side is not None else call.call.frames
+
+
+@dataclass(slots=True)
+class Coverage:
+    """What the capture says of one requirement: how often it was judged, and how."""
+
+    requirement: Requirement
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    excused: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    rules: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> CoverageVerdict:
+        """The worst that was seen; what could only be judged in part still passes, with its inconclusive cases counted."""
+        if self.counts[Outcome.FAILED]:
+            return "fail"
+        if self.counts[Outcome.PASSED] or self.counts[Outcome.WARNED]:
+            return "pass"
+        return "inconclusive" if self.counts[Outcome.INCONCLUSIVE] else "not-applicable"
+
+    @property
+    def occurrences(self) -> int:
+        """How often it was judged; what was inconclusive is not among them."""
+        return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]

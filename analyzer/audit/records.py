@@ -1,0 +1,98 @@
+"""The JSON form of an audit: a record for each finding, then one for each requirement, as documented in docs/output.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from analyzer.audit.catalogue import Requirement
+from analyzer.audit.engine import Audit
+from analyzer.audit.findings import Coverage, Finding
+from analyzer.audit.verdicts import Outcome
+from analyzer.core.frames import number_of
+from analyzer.model.analysis import CaptureFacts
+from analyzer.model.records import Record, endpoint_json, frames_json
+
+
+def audit_records(audit: Audit) -> Iterator[Record]:
+    """Findings in the order of the calls, then the coverage of every requirement, then counts."""
+    severities: Counter[str] = Counter()
+    for finding in audit.findings():
+        severities[finding.severity.value] += 1
+        yield finding_record(finding, audit.analysis.capture)
+    verdicts: Counter[str] = Counter()
+    for coverage in audit.coverage.values():
+        verdicts[coverage.verdict] += 1
+        yield coverage_record(coverage)
+    yield {
+        "record": "summary",
+        "profile": audit.profile.value,
+        "findings": sum(severities.values()),
+        "findings_by_severity": dict(sorted(severities.items())),
+        "accepted": audit.accepted,
+        "requirements": dict(sorted(verdicts.items())),
+    }
+
+
+def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
+    """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
+    rule, judgement, place = finding.rule, finding.judgement, finding.place
+    call = judgement.call.call if judgement.call is not None else None
+    channel = call.exchange.channel if call is not None else None
+    deviation = judgement.deviation
+    return {
+        "record": "finding",
+        "rule": rule.code,
+        "name": rule.name,
+        "level": rule.level.value,
+        "requirement": [judgement.requirement],
+        "severity": finding.severity.value,
+        "verdict": judgement.outcome.value,
+        "confidence": judgement.confidence.name.lower(),
+        "call": finding.call,
+        "method": call.method if call is not None else None,
+        "client": endpoint_json(channel.client) if channel is not None else None,
+        "server": endpoint_json(channel.server) if channel is not None else None,
+        **frames_json(finding.frames, facts),
+        "side": judgement.at.side if judgement.at is not None else None,
+        "field": judgement.at.path or None if judgement.at is not None else None,
+        "part": place.part if place is not None else None,
+        "bytes": [place.start, place.stop] if place is not None else None,
+        "extents": [
+            {"frame": number_of(extent.frame), "start": extent.start, "length": extent.length}
+            for extent in (place.extents if place is not None else ())
+        ],
+        "message": judgement.message,
+        "expected": judgement.expected,
+        "seen": judgement.seen,
+        "deviation": {"authority": deviation.authority, "text": deviation.text} if deviation is not None else None,
+        "excused": finding.is_excused,
+    }
+
+
+def coverage_record(coverage: Coverage) -> Record:
+    requirement = coverage.requirement
+    return {
+        "record": "coverage",
+        "requirement": requirement.id,
+        "verdict": coverage.verdict,
+        "occurrences": coverage.occurrences,
+        "passed": coverage.counts[Outcome.PASSED],
+        "warned": coverage.counts[Outcome.WARNED],
+        "failed": coverage.counts[Outcome.FAILED],
+        "inconclusive": coverage.counts[Outcome.INCONCLUSIVE],
+        "excused": coverage.excused,
+        "reasons": dict(coverage.reasons),
+        "rules": list(coverage.rules),
+        **requirement_json(requirement),
+    }
+
+
+def requirement_json(requirement: Requirement) -> Record:
+    return {
+        "section": requirement.section,
+        "level": requirement.level,
+        "actor": requirement.actor,
+        "statement": requirement.statement,
+        "observable": requirement.observable,
+    }
