@@ -20,7 +20,7 @@ _TYPE_CLASS_TEXT = 0x00000800
 class PerflibSample:
     """One raw value. `counterset`, `counter_id`, names and type are None where the capture does not tell.
 
-    `id_source` tells what says which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), or nothing.
+    `id_source` is what tells which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
     of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
     """

@@ -118,6 +118,7 @@ PERFLIB = {
     "block_type": int,
     "block_status": int,
     "block_status_name": TEXT,
+    "id_source": TEXT,
     "counterset": TEXT,
     "counterset_name": TEXT,
     "counter_id": NUMBER,
