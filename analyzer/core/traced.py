@@ -6,11 +6,15 @@ notes the step. Where a byte came from is computed when somebody asks, and costs
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Protocol
+from typing import Union
+
+# Whole numbers by position: small ones may come as lists, columns of a large capture as `array("q")`.
+_Numbers = Union[list[int], "array[int]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +27,26 @@ class Extent:
     time_ns: int = field(default=0, compare=False, repr=False)
 
 
-class Source(Protocol):
+class Source:
     """Something that can say where the bytes `start` to `stop` of it were captured."""
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]: ...
+    __slots__ = ()
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        raise NotImplementedError
+
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        """Adds the frames that carried these bytes."""
+        frames.update([extent.frame for extent in self.extents(start, stop)])
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The earliest and the latest time of these bytes, None for no bytes."""
+        times = [extent.time_ns for extent in self.extents(start, stop)]
+        return (min(times), max(times)) if times else None
 
 
 @dataclass(frozen=True, slots=True)
-class FrameSource:
+class FrameSource(Source):
     """All bytes lie in one frame, the first of them at `offset` of its captured bytes."""
 
     frame: int
@@ -41,8 +57,53 @@ class FrameSource:
         if stop > start:
             yield Extent(self.frame, self.offset + start, stop - start, self.time_ns)
 
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        if stop > start:
+            frames.add(self.frame)
 
-class _JoinedSource:
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        return (self.time_ns, self.time_ns) if stop > start else None
+
+
+class FrameTable(Source):
+    """Pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their own.
+
+    Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frames[i]`; `starts` has one more
+    entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`.
+    """
+
+    __slots__ = ("_frames", "_offsets", "_starts", "_times_ns")
+
+    def __init__(self, starts: _Numbers, frames: _Numbers, offsets: _Numbers, times_ns: _Numbers) -> None:
+        self._starts, self._frames, self._offsets, self._times_ns = starts, frames, offsets, times_ns
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        if stop <= start:
+            return
+        starts = self._starts
+        at = bisect_right(starts, start) - 1
+        while at < len(self._frames) and starts[at] < stop:
+            first = max(start, starts[at])
+            length = min(stop, starts[at + 1]) - first
+            yield Extent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
+            at += 1
+
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        if stop > start:
+            first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
+            frames.update(self._frames[first:last])
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        if stop <= start:
+            return None
+        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
+        if last == first + 1:
+            return self._times_ns[first], self._times_ns[first]
+        found = self._times_ns[first:last]
+        return min(found), max(found)
+
+
+class _JoinedSource(Source):
     """Bytes gathered from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
 
     It knows where the parts came from and does not keep their bytes, which were copied.
@@ -50,22 +111,36 @@ class _JoinedSource:
 
     __slots__ = ("_places", "_starts")
 
-    def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
+    def __init__(self, parts: Sequence[TracedBytes]) -> None:
         self._places = tuple([(part.source, part.start) for part in parts])
         self._starts = [0, *accumulate(map(len, parts))]
 
-    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
+        """Which positions of which sources the bytes are."""
         if stop <= start:
             return
-        at = bisect_right(self._starts, start) - 1
-        while at < len(self._places) and self._starts[at] < stop:
-            base = self._starts[at]
+        starts = self._starts
+        at = bisect_right(starts, start) - 1
+        while at < len(self._places) and starts[at] < stop:
+            base = starts[at]
             source, first = self._places[at]
-            yield from source.extents(first + max(start - base, 0), first + min(stop, self._starts[at + 1]) - base)
+            yield source, first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
             at += 1
 
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        for source, first, last in self._pieces(start, stop):
+            yield from source.extents(first, last)
 
-class _WholeSource:
+    def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
+        for source, first, last in self._pieces(start, stop):
+            source.note_frames(first, last, frames)
+
+    def times(self, start: int, stop: int) -> tuple[int, int] | None:
+        found = [each for piece in self._pieces(start, stop) if (each := piece[0].times(*piece[1:])) is not None]
+        return (min(found)[0], max([last for _, last in found])) if found else None
+
+
+class _WholeSource(Source):
     """Bytes made from others without keeping positions (decompression): every slice leads back to all of them."""
 
     __slots__ = ("_length", "_source", "_start")
@@ -97,10 +172,16 @@ class TracedBytes:
     @classmethod
     def join(cls, parts: Iterable[TracedBytes]) -> TracedBytes:
         """The parts one after the other. The joined bytes carry every step any part went through."""
-        whole = tuple([part for part in parts if part.data])
+        whole = [part for part in parts if len(part)]
         if len(whole) == 1:
             return whole[0]
-        return cls(b"".join([part.data for part in whole]), _JoinedSource(whole), 0, _steps_of(whole))
+        return cls(b"".join([part.data for part in whole]), *_place_of(whole), _steps_of(whole))
+
+    @staticmethod
+    def rope(parts: Iterable[TracedBytes]) -> TracedBytes:
+        """The same as `join` for bytes of which perhaps only some are wanted: they are joined when asked for, a slice alone."""
+        whole = [part for part in parts if len(part)]
+        return _Rope(whole) if len(whole) > 1 else whole[0] if whole else EMPTY
 
     @staticmethod
     def gather(parts: Iterable[TracedBytes]) -> TracedBytes:
@@ -115,6 +196,10 @@ class TracedBytes:
 
     def __len__(self) -> int:
         return len(self.data)
+
+    def top(self, length: int) -> bytes:
+        """The first `length` bytes, without touching the others where they are not joined yet."""
+        return self.data[:length]
 
     def __bytes__(self) -> bytes:
         return self.data
@@ -165,31 +250,59 @@ class TracedBytes:
     @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried the bytes, ascending, each once."""
-        if isinstance(self.source, FrameSource):
-            return (self.source.frame,) if len(self) else ()
-        return tuple(sorted({extent.frame for extent in self.extents()}))
+        found: set[int] = set()
+        self.source.note_frames(self.start, self.start + len(self), found)
+        return tuple(sorted(found))
+
+    def note_frames(self, frames: set[int]) -> None:
+        """Adds the ids of the frames that carried the bytes."""
+        self.source.note_frames(self.start, self.start + len(self), frames)
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Times of the earliest and the latest frame, None for no bytes."""
+        return self.source.times(self.start, self.start + len(self))
 
     @property
     def first_time_ns(self) -> int | None:
         """Time of the earliest frame, None for no bytes."""
-        if isinstance(self.source, FrameSource):
-            return self.source.time_ns if len(self) else None
-        return min((extent.time_ns for extent in self.extents()), default=None)
+        times = self.times
+        return times[0] if times is not None else None
 
     @property
     def last_time_ns(self) -> int | None:
         """Time of the latest frame, None for no bytes."""
-        if isinstance(self.source, FrameSource):
-            return self.source.time_ns if len(self) else None
-        return max((extent.time_ns for extent in self.extents()), default=None)
+        times = self.times
+        return times[1] if times is not None else None
+
+    @property
+    def start_time_ns(self) -> int:
+        """Time of the frame that carried the first byte, 0 for no bytes."""
+        times = self.source.times(self.start, self.start + 1) if len(self) else None
+        return times[0] if times is not None else 0
 
 
-def _steps_of(parts: tuple[TracedBytes, ...]) -> tuple[str, ...]:
+def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
     steps: dict[str, None] = {}
     for part in parts:
         if part.steps:
             steps.update(dict.fromkeys(part.steps))
     return tuple(steps)
+
+
+def _place_of(parts: Sequence[TracedBytes]) -> tuple[Source, int]:
+    """Where the joined parts came from, as the source and start of what they become."""
+    if parts:
+        source = parts[0].source
+        position = first = parts[0].start
+        for part in parts:
+            if part.source is not source or part.start != position:
+                break
+            position += len(part)
+        else:
+            # Neighbours: what they came from tells of all of them as well as of each.
+            return source, first
+    return _JoinedSource(parts), 0
 
 
 class _View(TracedBytes):
@@ -215,7 +328,8 @@ class _Gathered(TracedBytes):
     __slots__ = ("_length", "_parts")
 
     def __init__(self, parts: tuple[TracedBytes, ...]) -> None:
-        self.source, self.start, self.steps = _JoinedSource(parts), 0, _steps_of(parts)
+        self.source, self.start = _place_of(parts)
+        self.steps = _steps_of(parts)
         self._parts, self._length = parts, sum(map(len, parts))
 
     @property
@@ -226,13 +340,60 @@ class _Gathered(TracedBytes):
         return self._length
 
 
-class TracedBuffer:
-    """A byte queue for layers that wait until a message is whole: append pieces, take whole messages."""
+class _Rope(TracedBytes):
+    """Bytes that are joined when they are asked for, once, and until then are slices of their parts."""
 
-    __slots__ = ("_length", "_parts")
+    __slots__ = ("_joined", "_length", "_parts", "_starts")
+
+    def __init__(self, parts: list[TracedBytes]) -> None:
+        self.source, self.start = _place_of(parts)
+        self.steps = _steps_of(parts)
+        self._parts = parts
+        self._starts = [0, *accumulate(map(len, parts))]
+        self._length = self._starts[-1]
+        self._joined: bytes | None = None
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        if self._joined is None:
+            self._joined = b"".join([part.data for part in self._parts])
+            self._parts = []
+        return self._joined
+
+    def __len__(self) -> int:
+        return self._length
+
+    def top(self, length: int) -> bytes:
+        if self._joined is None and self._starts[1] >= length:
+            return self._parts[0].data[:length]
+        return self.data[:length]
+
+    def __getitem__(self, where: slice) -> TracedBytes:
+        start, stop, step = where.indices(self._length)
+        if self._joined is not None or step != 1:
+            return super().__getitem__(where)
+        if stop <= start:
+            return TracedBytes(b"", self.source, self.start + start, self.steps)
+        starts, parts = self._starts, self._parts
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop)
+        pieces = [part.data for part in parts[first:last]]
+        pieces[-1] = pieces[-1][: stop - starts[last - 1]]
+        pieces[0] = pieces[0][start - starts[first] :]
+        return TracedBytes(b"".join(pieces), self.source, self.start + start, self.steps)
+
+
+class TracedBuffer:
+    """A byte queue for layers that wait until a message is whole: append pieces, take whole messages.
+
+    Taking a message costs its own bytes, however many more are held.
+    """
+
+    __slots__ = ("_length", "_parts", "_used")
 
     def __init__(self) -> None:
         self._parts: list[TracedBytes] = []
+        # How many bytes of the first part are taken already.
+        self._used = 0
         self._length = 0
 
     def __len__(self) -> int:
@@ -246,45 +407,59 @@ class TracedBuffer:
 
     def peek(self, length: int) -> bytes:
         """The first `length` bytes, fewer where fewer are held."""
-        if self._parts and len(self._parts[0].data) >= length:
-            return self._parts[0].data[:length]
+        used = self._used
+        if self._parts and len(self._parts[0].data) >= used + length:
+            return self._parts[0].data[used : used + length]
         out, need = [], length
         for part in self._parts:
             if need <= 0:
                 break
-            out.append(part.data[:need])
-            need -= len(part.data)
+            out.append(part.data[used : used + need])
+            need -= len(out[-1])
+            used = 0
         return b"".join(out)
 
     def take(self, length: int) -> TracedBytes:
         """Removes and returns the first `length` bytes; asking for more than is held is a mistake of the caller."""
         if length > self._length:
             raise ValueError(f"{length} bytes asked for, {self._length} held")
-        if length == self._length:
-            parts, self._parts, self._length = self._parts, [], 0
-            return TracedBytes.join(parts) if parts else EMPTY
-        taken: list[TracedBytes] = []
-        need, used = length, 0
-        for part in self._parts:
-            if need <= 0:
-                break
-            size = len(part.data)
-            if size <= need:
-                taken.append(part)
-                used += 1
-            else:
-                taken.append(part[:need])
-                self._parts[used] = part[need:]
-            need -= size
-        del self._parts[:used]
+        if length <= 0:
+            return EMPTY
         self._length -= length
-        return TracedBytes.join(taken) if taken else EMPTY
+        parts, used = self._parts, self._used
+        stop = used + length
+        first = parts[0]
+        size = len(first.data)
+        if stop < size:
+            self._used = stop
+            return first[used:stop]
+        if used:
+            first = first[used:]
+        if stop == size:
+            del parts[0]
+            self._used = 0
+            return first
+        taken = [first]
+        need = stop - size
+        at = 1
+        while need:
+            part = parts[at]
+            size = len(part.data)
+            if need < size:
+                taken.append(part[:need])
+                break
+            taken.append(part)
+            need -= size
+            at += 1
+        self._used = need
+        del parts[:at]
+        return TracedBytes.rope(taken)
 
     def take_all(self) -> TracedBytes:
         return self.take(self._length)
 
 
-class _NowhereSource:
+class _NowhereSource(Source):
     """Bytes that were not captured: what a test or `decode` holds in its hand."""
 
     __slots__ = ()

@@ -1,9 +1,12 @@
 """Bytes keep their address through slicing, joining and replacing."""
 
+from array import array
+from itertools import accumulate
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.traced import Extent, TracedBuffer, TracedBytes, untraced
+from analyzer.core.traced import Extent, FrameTable, TracedBuffer, TracedBytes, untraced
 
 
 def frames(*texts: bytes) -> list[TracedBytes]:
@@ -78,3 +81,59 @@ def test_any_slice_of_any_slice_leads_to_the_same_bytes(pieces: list[bytes], dat
         for extent in part.origin(inner, len(part))
     )
     assert back == whole.data[start:stop][inner:]
+
+
+def table(pieces: list[bytes]) -> TracedBytes:
+    """What `join(frames(*pieces))` gives, made by the table."""
+    kept = [(number, piece) for number, piece in enumerate(pieces, 1) if piece]
+    source = FrameTable(
+        array("q", [0, *accumulate(len(piece) for _, piece in kept)]),
+        array("q", [number for number, _ in kept]),
+        [10 * number for number, _ in kept],
+        [number * 1000 for number, _ in kept],
+    )
+    return TracedBytes(b"".join(pieces), source)
+
+
+def told(item: TracedBytes) -> tuple[object, ...]:
+    """Everything bytes say of themselves."""
+    times = (item.times, item.first_time_ns, item.last_time_ns, item.start_time_ns)
+    return item.data, len(item), item.steps, list(item.extents()), item.frames, *times
+
+
+@given(st.lists(st.binary(max_size=9), max_size=6), st.data())
+def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: st.DataObject) -> None:
+    whole = TracedBytes.join(frames(*pieces))
+    start = data.draw(st.integers(0, len(whole)))
+    stop = data.draw(st.integers(start, len(whole)))
+    assert told(table(pieces)) == told(whole)
+    assert told(table(pieces)[start:stop]) == told(whole[start:stop])
+    rope = TracedBytes.rope(frames(*pieces))
+    assert rope.top(start) == whole.data[:start]
+    assert told(rope[start:stop]) == told(whole[start:stop])
+    assert told(rope) == told(whole)
+    assert told(rope[start:stop]) == told(whole[start:stop])
+
+
+@given(st.lists(st.binary(max_size=9), max_size=6), st.data())
+def test_neighbours_of_a_table_join_to_what_they_were(pieces: list[bytes], data: st.DataObject) -> None:
+    whole = table(pieces)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+    parts = [whole[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert told(TracedBytes.join(parts)) == told(whole)
+    assert told(TracedBytes.gather(parts)) == told(whole)
+
+
+@given(st.lists(st.integers(1, 9), max_size=12), st.lists(st.integers(0, 12), max_size=12))
+def test_a_buffer_is_a_queue(sizes: list[int], takes: list[int]) -> None:
+    buffer = TracedBuffer()
+    pieces = frames(*(bytes([65 + at % 26]) * size for at, size in enumerate(sizes)))
+    whole, taken, waiting = TracedBytes.join(pieces), 0, iter(takes)
+    for piece in pieces:
+        buffer.append(piece)
+        wanted = next(waiting, 0)
+        if wanted <= len(buffer):
+            assert told(buffer.take(wanted))[:4] == told(whole[taken : taken + wanted])[:4]
+            taken += wanted
+        assert buffer.peek(3) == whole.data[taken : taken + min(3, len(buffer))]
+    assert buffer.take_all() == whole[taken:]
