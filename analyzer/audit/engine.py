@@ -20,10 +20,11 @@ from analyzer.audit.catalogue import catalogue
 from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
 from analyzer.audit.findings import Coverage, Finding
 from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
-from analyzer.audit.verdicts import Judgement, Outcome, Severity
+from analyzer.audit.verdicts import Judgement, Outcome, Severity, inconclusive
 from analyzer.core.absence import Missing
 from analyzer.model.analysis import Analysis
 from analyzer.pcq import identity as pcq
+from analyzer.pcq.layer import PerflibCall
 from analyzer.winperf import identity as winreg
 
 _INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
@@ -40,7 +41,7 @@ class Profile(StrEnum):
 class Audit:
     """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
-    `pages` are the rules to ask (all, if not given). Findings of the `baseline` are not told again, but counted in `accepted`.
+    `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the `baseline` are not told again, but counted in `accepted`.
     """
 
     def __init__(
@@ -60,35 +61,44 @@ class Audit:
         for rule in self._rules:
             for requirement in rule.requirements:
                 judged.setdefault(requirement, []).append(rule.code)
+        is_whole = len(self._rules) == len(rule_pages())
         self.coverage = {
-            id: Coverage(requirement, rules=tuple(judged.get(id, ()))) for id, requirement in catalogue().items()
+            id: Coverage(requirement, rules=tuple(judged.get(id, ())))
+            for id, requirement in catalogue().items()
+            if is_whole or id in judged
         }
+        if any(isinstance(call, PerflibCall) for call in analysis.calls):
+            for id, coverage in self.coverage.items():
+                if coverage.requirement.observable == "no":
+                    self._note(inconclusive(id, "traffic never shows it"))
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong, in the order of the calls; what only shows at the end of the capture comes last."""
         watches: dict[str, Watch] = {
             rule.code: rule.watch(self.evidence) for rule in self._rules if rule.watch is not None
         }
-        by_call: dict[tuple[str, int], list[Rule]] = {}
+        by_call: dict[tuple[str, int | None], list[Rule]] = {}
         for rule in self._rules:
             if rule.reads is not None:
-                for opnum in rule.reads.opnums:
+                for opnum in rule.reads.opnums or (None,):
                     by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
         for call in self.evidence.calls():
             exchange = call.call.exchange
-            for rule in by_call.get((exchange.interface or "", -1 if exchange.opnum is None else exchange.opnum), ()):
+            if exchange.opnum is None:
+                self._unknown(call)
+                continue
+            interface = exchange.interface or ""
+            for rule in (*by_call.get((interface, exchange.opnum), ()), *by_call.get((interface, None), ())):
                 assert rule.reads is not None
                 if not _is_read(rule.reads, call):
                     continue
                 reason = _why_unreadable(rule.reads, call)
                 if reason is not None:
-                    for requirement in rule.requirements:
+                    for requirement in rule.concerning(exchange.opnum):
                         self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
                     continue
                 judge = rule.check if rule.check is not None else watches[rule.code].feed
                 yield from self._judged(rule, judge(call))
-            if exchange.opnum is None:
-                self._unknown(call)
         for rule in self._rules:
             if rule.code in watches:
                 yield from self._judged(rule, watches[rule.code].finish())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -34,7 +34,7 @@ Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What a rule looks at: calls of `opnums` of an interface, and the parts of them that have to be readable.
+    """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
     rule, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
@@ -42,7 +42,7 @@ class Reads:
     `codes` narrows opnum 1 to some request codes.
     """
 
-    opnums: tuple[int, ...]
+    opnums: tuple[int, ...] = ()
     parts: tuple[Part, ...] = ()
     interface: Literal["PerflibV2", "winreg"] = "PerflibV2"
     success: bool = False
@@ -66,7 +66,8 @@ class Watch(Protocol):
 class Rule:
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
 
-    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture.
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. `by_method` tells which
+    of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
     """
 
     code: str
@@ -78,6 +79,13 @@ class Rule:
     check: Check | None = None
     watch: Callable[[Evidence], Watch] | None = None
     since: str = "0.2.0"
+    by_method: Mapping[int, tuple[str, ...]] | None = None
+
+    def concerning(self, opnum: int | None) -> tuple[str, ...]:
+        """The requirements that a call of this method is judged by."""
+        if self.by_method is None or opnum is None:
+            return self.requirements
+        return self.by_method.get(opnum, ())
 
 
 @dataclass(frozen=True, slots=True)
