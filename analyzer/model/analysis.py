@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from analyzer.core.events import Problem
 from analyzer.pcq.catalog import Catalogs
 from analyzer.rpc.call import Call
-from analyzer.rpc.events import Bound, Pdu
+from analyzer.rpc.events import Bound, FeaturesOffered, Pdu
 from analyzer.smb.events import SmbSession
 from analyzer.winperf.names import NameTables
 
@@ -47,3 +47,4 @@ class Analysis:
     catalogs: Catalogs
     name_tables: NameTables
     secrets_given: bool = False
+    features: Sequence[FeaturesOffered] = ()

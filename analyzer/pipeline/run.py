@@ -16,7 +16,7 @@ from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.call import Call
-from analyzer.rpc.events import Bound, Exchange, Pdu
+from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
 from analyzer.smb.events import NotOurs, SmbSession
 from analyzer.smb.transport import Transport
@@ -112,6 +112,7 @@ def analyze(
         catalogs=pcq.catalogs,
         name_tables=winperf.names,
         secrets_given=bool(keyring),
+        features=tuple(collected.features),
     )
 
 
@@ -153,6 +154,7 @@ class _Collector:
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
         self.bounds: list[Bound] = []
+        self.features: list[FeaturesOffered] = []
         self.pdus: list[Pdu] = []
 
     def take(self, event: Event) -> None:
@@ -167,6 +169,8 @@ class _Collector:
                 self.sessions.append(event)
             case Bound():
                 self.bounds.append(event)
+            case FeaturesOffered():
+                self.features.append(event)
             case Pdu():
                 self.pdus.append(event)
 

@@ -22,7 +22,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes
 from analyzer.rpc import trailer as verification
-from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, Fragment, Message, Pdu
+from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Fragment, Message, Pdu
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.rpc.pdu import (
     CLIENT_PTYPES,
@@ -217,7 +217,9 @@ class Association:
                 yield Problem("sealed", "rpc", frames, f"{closed} of {sealed} sealed PDUs stayed closed: {reason}")
         for offered in self._offers.values():
             for offer in offered.offers:
-                if not _is_features(offer):
+                if _is_features(offer):
+                    yield FeaturesOffered(self._channel, offer.context_id, None, offered.frames)
+                else:
                     yield self._bound(offer, offer.transfer[0] if offer.transfer else None, None, offered.frames, None)
         self._offers.clear()
 
@@ -401,6 +403,7 @@ class Association:
             yield Problem.of("rpc", error, raw.data)
         for offer, result in zip(offered.offers, ack.results, strict=False):
             if _is_features(offer):
+                yield FeaturesOffered(self._channel, offer.context_id, result.result, frames)
                 continue
             accepted = result.result == 0
             if accepted:
@@ -437,6 +440,7 @@ class Association:
             frames,
             reason,
             group,
+            tuple(syntax_name(one.uuid) for one in offer.transfer),
         )
 
     # Calls

@@ -120,6 +120,7 @@ class Bound(Event):
     """A presentation context was offered and answered (bind or alter_context).
 
     `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
+    `syntax` is the one agreed on, else the first of those that were `offered`.
     """
 
     channel: Channel
@@ -131,3 +132,17 @@ class Bound(Event):
     frames: tuple[int, ...]
     reason: str | None = None
     assoc_group_id: int | None = None
+    offered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesOffered(Event):
+    """A bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
+
+    `result` is that of the answer (3: acknowledged, 2: refused), None where it was not captured.
+    """
+
+    channel: Channel
+    context_id: int
+    result: int | None
+    frames: tuple[int, ...]

@@ -222,4 +222,5 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         pdus=tuple(collected.pdus),
         catalogs=pcq.catalogs,
         name_tables=registry.names,
+        features=tuple(collected.features),
     )
