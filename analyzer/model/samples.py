@@ -38,8 +38,12 @@ def sample_records(analysis: Analysis) -> Iterator[Record]:
 def perflib_json(sample: PerflibSample) -> Record:
     out = {item.name: getattr(sample, item.name) for item in fields(sample)}
     out["block_status_name"] = win32_name(sample.block_status)
+    out["name_source"] = sample.names.source if sample.names is not None else None
+    out["names"] = sample.names.to_json() if sample.names is not None else None
     return out
 
 
 def winperf_json(sample: WinperfSample) -> Record:
-    return {item.name: getattr(sample, item.name) for item in fields(sample)}
+    out = {item.name: getattr(sample, item.name) for item in fields(sample)}
+    out["names"] = sample.names.to_json() if sample.names is not None else None
+    return out

@@ -1,66 +1,93 @@
-"""What a server told about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2)."""
+"""What a server told about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
+
+English names (request codes 9 and 0xA) and those of a language (codes 3 to 6, by the LCID asked for) are kept apart. What a
+metadata file adds is marked as such and never takes the place of what the capture says.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import RequestCode
 
 
 @dataclass(slots=True)
-class CounterEntry:
-    """One counter as far as the server described it. `info` is its registration information (`ksy/` ids)."""
+class Described:
+    """What can have a name: in English, and with a help text in each language that was asked for, by LCID."""
 
-    info: dict[str, Any] | None = None
-    name: str | None = None
-    english_name: str | None = None
-    help: str | None = None
+    english: Name | None = None
+    names: Texts[int] = field(default_factory=Texts)
+    helps: Texts[int] = field(default_factory=Texts)
+
+    @property
+    def named(self) -> Named:
+        language, local = self.names.first()
+        return Named(self.english, local, language)
 
     @property
     def label(self) -> str | None:
-        return self.english_name or self.name
+        """The name for people: the neutral English one where it is known, else that of the language asked for."""
+        return self.english.text if self.english is not None else self.name
+
+    @property
+    def name(self) -> str | None:
+        """The name in the language asked for."""
+        _, local = self.names.first()
+        return local.text if local is not None else None
+
+    @property
+    def english_name(self) -> str | None:
+        return self.english.text if self.english is not None else None
+
+    @property
+    def help(self) -> str | None:
+        _, text = self.helps.first()
+        return text.text if text is not None else None
+
+    def tell_english(self, text: str, source: NameSource) -> Name | None:
+        """Notes the English name, as `Texts.tell` does."""
+        known = self.english
+        if known is not None and known.source == "capture" and source != "capture":
+            return known if known.text != text else None
+        self.english = Name(text, source)
+        return None
+
+
+@dataclass(slots=True)
+class CounterEntry(Described):
+    """One counter as far as the server described it. `info` is its registration information (`ksy/` ids)."""
+
+    info: dict[str, Any] | None = None
+    info_source: NameSource | None = None
 
     @property
     def type(self) -> int | None:
         return self.info["counter_type"] if self.info is not None else None
 
+    def tell_info(self, info: dict[str, Any], source: NameSource) -> bool:
+        """Notes the registration information; False where a file says other than the capture, which stands."""
+        if self.info_source == "capture" and source != "capture":
+            return self.info == info
+        self.info, self.info_source = info, source
+        return True
+
 
 @dataclass(slots=True)
-class CountersetEntry:
+class CountersetEntry(Described):
     """One counterset as far as the server described it."""
 
-    guid: str
-    name: str | None = None
-    english_name: str | None = None
-    help: str | None = None
+    guid: str = ""
     provider_name: str | None = None
     provider_guid: str | None = None
     instance_type: int | None = None
     counters: dict[int, CounterEntry] = field(default_factory=dict)
 
-    @property
-    def label(self) -> str | None:
-        """The name for people: the neutral English one where it is known, else that of the language asked for."""
-        return self.english_name or self.name
-
     def counter(self, counter_id: int) -> CounterEntry:
         return self.counters.setdefault(counter_id, CounterEntry())
-
-
-_STRING_FIELDS = {
-    RequestCode.COUNTERSET_NAME_STRING: "name",
-    RequestCode.COUNTERSET_HELP_STRING: "help",
-    RequestCode.PROVIDER_NAME: "provider_name",
-    RequestCode.PROVIDER_GUID: "provider_guid",
-    RequestCode.COUNTERSET_ENGLISH_NAME: "english_name",
-}
-_TABLE_FIELDS = {
-    RequestCode.COUNTER_NAME_STRINGS: "name",
-    RequestCode.COUNTER_HELP_STRINGS: "help",
-    RequestCode.COUNTER_ENGLISH_NAMES: "english_name",
-}
 
 
 class Catalog:
@@ -68,26 +95,46 @@ class Catalog:
 
     def __init__(self) -> None:
         self.countersets: dict[str, CountersetEntry] = {}
+        self._names: dict[tuple[str, int | None], SampleNames] = {}
 
-    def learn(self, guid: str, code: int, tree: dict[str, Any]) -> None:
+    def entry(self, guid: str) -> CountersetEntry:
+        """The entry of a counterset to be told of, a new one where nothing was yet."""
+        self._names.clear()
+        return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
+
+    def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> None:
         """Notes the answer to one request code, decoded to `tree`. Unknown codes teach nothing."""
-        entry = self.countersets.setdefault(guid, CountersetEntry(guid))
+        entry = self.entry(guid)
         if code == RequestCode.COUNTERSET_STRUCT:
             entry.instance_type = tree["instance_type"]
             for info in tree["counters"]:
-                entry.counter(info["counter_id"]).info = info
+                entry.counter(info["counter_id"]).tell_info(info, "capture")
         elif code == RequestCode.COUNTER_STRUCT:
-            entry.counter(tree["counter"]["counter_id"]).info = tree["counter"]
-        elif code in _STRING_FIELDS:
-            setattr(
-                entry,
-                _STRING_FIELDS[RequestCode(code)],
-                tree["guid" if code == RequestCode.PROVIDER_GUID else "string"],
-            )
-        elif code in _TABLE_FIELDS:
+            entry.counter(tree["counter"]["counter_id"]).tell_info(tree["counter"], "capture")
+        elif code == RequestCode.COUNTERSET_ENGLISH_NAME:
+            entry.tell_english(tree["string"], "capture")
+        elif code == RequestCode.COUNTERSET_NAME_STRING:
+            entry.names.tell(lcid, tree["string"], "capture")
+        elif code == RequestCode.COUNTERSET_HELP_STRING:
+            entry.helps.tell(lcid, tree["string"], "capture")
+        elif code == RequestCode.PROVIDER_NAME:
+            entry.provider_name = tree["string"]
+        elif code == RequestCode.PROVIDER_GUID:
+            entry.provider_guid = tree["guid"]
+        elif code in (
+            RequestCode.COUNTER_NAME_STRINGS,
+            RequestCode.COUNTER_HELP_STRINGS,
+            RequestCode.COUNTER_ENGLISH_NAMES,
+        ):
             for row in tree["strings"]:
-                if row.get("string") is not None:
-                    setattr(entry.counter(row["counter_id"]), _TABLE_FIELDS[RequestCode(code)], row["string"])
+                if (text := row.get("string")) is None:
+                    continue
+                counter = entry.counter(row["counter_id"])
+                if code == RequestCode.COUNTER_ENGLISH_NAMES:
+                    counter.tell_english(text, "capture")
+                else:
+                    texts = counter.names if code == RequestCode.COUNTER_NAME_STRINGS else counter.helps
+                    texts.tell(lcid, text, "capture")
 
     def label(self, guid: str | None) -> str | None:
         entry = self.countersets.get(guid) if guid is not None else None
@@ -97,6 +144,18 @@ class Catalog:
         entry = self.countersets.get(guid) if guid is not None else None
         return entry.counters.get(counter_id) if entry is not None and counter_id is not None else None
 
+    def names(self, guid: str | None, counter_id: int | None) -> SampleNames | None:
+        """All names of a counter and its counterset; None where nothing was told of either."""
+        if guid is None or (entry := self.countersets.get(guid)) is None:
+            return None
+        key = guid, counter_id
+        if (found := self._names.get(key)) is None:
+            if len(self._names) >= MAX_REMEMBERED:
+                self._names.clear()
+            counter = entry.counters.get(counter_id) if counter_id is not None else None
+            found = self._names[key] = SampleNames(entry.named, counter.named if counter is not None else Named())
+        return found
+
 
 class Catalogs:
     """One catalog for each server address: what one machine calls a counter says nothing of another's."""
@@ -105,4 +164,11 @@ class Catalogs:
         self._by_ip: dict[str, Catalog] = {}
 
     def of(self, server: Endpoint) -> Catalog:
-        return self._by_ip.setdefault(server.ip, Catalog())
+        return self.at(server.ip)
+
+    def at(self, ip: str) -> Catalog:
+        return self._by_ip.setdefault(ip, Catalog())
+
+    def __iter__(self) -> Iterator[tuple[str, Catalog]]:
+        """The servers that told something, with their catalogs."""
+        return ((ip, catalog) for ip, catalog in self._by_ip.items() if catalog.countersets)

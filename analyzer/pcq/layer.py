@@ -125,7 +125,10 @@ class PerflibLayer:
             return
         decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], response.buffer.data)
         if decoded.problem is None:
-            self.catalogs.of(call.exchange.channel.server).learn(guid, code, decoded.tree)
+            # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
+            lcid = call.request.params.get("RequestLCID") if call.request is not None else None
+            catalog = self.catalogs.of(call.exchange.channel.server)
+            catalog.learn(guid, code, lcid if isinstance(lcid, int) else 0, decoded.tree)
 
 
 def _side(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analyzer.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.buffers.text import utf16_text
+from analyzer.core.naming import SampleNames
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.layer import PerflibCall
@@ -42,6 +43,7 @@ class PerflibSample:
     perf_time_100ns: int | None
     perf_freq: int | None
     id_source: IdSource | None = None
+    names: SampleNames | None = None
 
 
 def perflib_samples(call: PerflibCall, catalog: Catalog) -> Iterator[PerflibSample]:
@@ -81,6 +83,7 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
             answer.perf_time_100ns,
             answer.perf_freq,
             query.id_source if known is not None and query is not None else None,
+            catalog.names(counterset, counter_id),
         )
 
 

@@ -6,13 +6,10 @@ Counter Names and Help Text"). Indices below 1848 are the base system's and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping
 
+from analyzer.core.naming import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.packet.segment import Endpoint
-
-NameSource = Literal["capture", "well-known"]
 
 ENGLISH = "009"
 
@@ -113,31 +110,73 @@ WELL_KNOWN: Mapping[int, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A name and where it was taken from."""
-
-    text: str
-    source: NameSource
-
-
 class NameTable:
-    """The names one server told, by language id."""
+    """The names one server told, by language id; beside them those of a metadata file, which fill gaps and no more."""
 
     def __init__(self) -> None:
-        self._names: dict[str, dict[int, str]] = {}
+        self._told: dict[str, dict[int, str]] = {}
+        self._given: dict[str, dict[int, str]] = {}
+        self._named: dict[int, Named] = {}
+        self._names: dict[tuple[int, int], SampleNames] = {}
 
     def learn(self, language: str, entries: Mapping[int, str]) -> None:
-        self._names.setdefault(language, {}).update(entries)
+        """Notes what the capture says."""
+        self._forget()
+        self._told.setdefault(language, {}).update(entries)
+
+    def give(self, language: str, entries: Mapping[int, str]) -> dict[int, str]:
+        """Notes what a metadata file says; returns what the capture says otherwise, which stands."""
+        self._forget()
+        told = self._told.get(language, {})
+        self._given.setdefault(language, {}).update(entries)
+        return {index: told[index] for index, text in entries.items() if told.get(index, text) != text}
+
+    @property
+    def told(self) -> Mapping[str, Mapping[int, str]]:
+        """What the capture says, by language id."""
+        return self._told
+
+    def named(self, index: int) -> Named:
+        """The names of a title index: English and another language, as told or given; well-known English else."""
+        if (known := self._named.get(index)) is None:
+            if len(self._named) >= MAX_REMEMBERED:
+                self._forget()
+            known = self._named[index] = self._looked_up(index)
+        return known
+
+    def names(self, object_index: int, counter_index: int) -> SampleNames:
+        """All names of a counter and its object."""
+        key = object_index, counter_index
+        if (known := self._names.get(key)) is None:
+            if len(self._names) >= MAX_REMEMBERED:
+                self._forget()
+            known = self._names[key] = SampleNames(self.named(object_index), self.named(counter_index))
+        return known
 
     def name(self, index: int) -> Name | None:
-        """The name of a title index: English as told, another language as told, or well-known."""
-        tables = [self._names[ENGLISH]] if ENGLISH in self._names else []
-        tables += [table for language, table in self._names.items() if language != ENGLISH]
-        for table in tables:
-            if index in table:
-                return Name(table[index], "capture")
-        return Name(WELL_KNOWN[index], "well-known") if index in WELL_KNOWN else None
+        """The name of a title index for people: English, another language, or well-known."""
+        return self.named(index).best
+
+    def _forget(self) -> None:
+        self._named.clear()
+        self._names.clear()
+
+    def _looked_up(self, index: int) -> Named:
+        english, local, language = self._find(ENGLISH, index), None, None
+        for other in (*self._told, *self._given):
+            if other != ENGLISH and (local := self._find(other, index)) is not None:
+                language = other
+                break
+        if english is None and local is None and index in WELL_KNOWN:
+            english = Name(WELL_KNOWN[index], "well-known")
+        return Named(english, local, language)
+
+    def _find(self, language: str, index: int) -> Name | None:
+        told = self._told.get(language)
+        if told is not None and index in told:
+            return Name(told[index], "capture")
+        given = self._given.get(language)
+        return Name(given[index], "metadata") if given is not None and index in given else None
 
 
 class NameTables:
@@ -147,7 +186,14 @@ class NameTables:
         self._by_ip: dict[str, NameTable] = {}
 
     def of(self, server: Endpoint) -> NameTable:
-        return self._by_ip.setdefault(server.ip, NameTable())
+        return self.at(server.ip)
+
+    def at(self, ip: str) -> NameTable:
+        return self._by_ip.setdefault(ip, NameTable())
+
+    def __iter__(self) -> Iterator[tuple[str, NameTable]]:
+        """The servers that told something, with their tables."""
+        return ((ip, table) for ip, table in self._by_ip.items() if table.told)
 
 
 NAME_TABLE_WORDS = frozenset({"counter", "help", "explain"})

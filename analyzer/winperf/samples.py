@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, winperf_rows
+from analyzer.core.naming import NameSource, SampleNames
 from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import NameSource, NameTable
+from analyzer.winperf.names import NameTable
 
 _CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
 _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
@@ -40,6 +41,7 @@ class WinperfSample:
     perf_time_100ns: int | None
     object_perf_time: int
     object_perf_freq: int
+    names: SampleNames | None = None
 
 
 def winperf_samples(call: WinregCall, table: NameTable) -> Iterator[WinperfSample]:
@@ -81,6 +83,7 @@ def samples_of(block: WinPerf, table: NameTable) -> Iterator[WinperfSample]:
                     block.perf_time_100ns,
                     item.perf_time,
                     item.perf_freq,
+                    table.names(item.name_index, definition.name_index),
                 )
 
 

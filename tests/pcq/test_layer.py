@@ -195,6 +195,32 @@ def test_the_english_name_is_the_label_whenever_it_comes() -> None:
         counter = catalog.counter(COUNTERSET, 1)
         assert counter is not None
         assert counter.label == "one"
+        names = catalog.names(COUNTERSET, 1)
+        assert names is not None
+        assert (names.source, names.to_json()) == (
+            "capture",
+            {
+                "group_english": "Processor",
+                "group_local": "Prozessor",
+                "counter_english": "one",
+                "counter_local": "eins",
+                "language": 0x407,
+            },
+        )
+
+
+def test_names_of_two_languages_are_kept_apart() -> None:
+    make = Calls()
+    catalog = _learnt(
+        make.registration(3, wide("Prozessor"), lcid=0x407),
+        make.registration(3, wide("Processeur"), lcid=0x40C),
+        make.registration(5, string_table([(1, "un")], from_start=True), lcid=0x40C),
+    ).catalogs.of(CHANNEL.server)
+    entry = catalog.countersets[COUNTERSET]
+    assert {lcid: name.text for lcid, name in entry.names} == {0x407: "Prozessor", 0x40C: "Processeur"}
+    names = catalog.names(COUNTERSET, 1)
+    assert names is not None
+    assert (entry.named.language, names.counter.language) == (0x407, 0x40C)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,8 @@ SAMPLE = {"record": str, "call": int, "time_ns": int, "source": str, "server": E
 VALUE = {
     "counter_name": TEXT,
     "counter_type": NUMBER,
+    "name_source": TEXT,
+    "names": (dict, type(None)),
     "instance": TEXT,
     "instance_id": NUMBER,
     "raw": (int, str, type(None)),
@@ -128,7 +130,6 @@ WINPERF = {
     "object_index": int,
     "object_name": TEXT,
     "counter_index": int,
-    "name_source": TEXT,
     "parent_index": NUMBER,
     "parent_instance": TEXT,
     "base_raw": (int, str, type(None)),

@@ -2,8 +2,9 @@
 
 import pytest
 
+from analyzer.core.naming import Name, Named
 from analyzer.packet.segment import Endpoint
-from analyzer.winperf.names import Name, NameTable, NameTables, table_language, value_in_words
+from analyzer.winperf.names import NameTable, NameTables, table_language, value_in_words
 
 
 def test_the_capture_s_own_name_wins_over_the_well_known_one() -> None:
@@ -13,6 +14,34 @@ def test_the_capture_s_own_name_wins_over_the_well_known_one() -> None:
     assert table.name(238) == Name("Prozessor", "capture")
     table.learn("009", {238: "CPU"})
     assert table.name(238) == Name("CPU", "capture")
+
+
+def test_english_and_other_names_are_kept_apart() -> None:
+    table = NameTable()
+    table.learn("007", {238: "Prozessor", 6: "Prozessorzeit (%)"})
+    table.learn("00c", {238: "Processeur", 142: "% temps utilisateur"})
+    assert table.named(6) == Named(None, Name("Prozessorzeit (%)", "capture"), "007")
+    assert table.named(142) == Named(None, Name("% temps utilisateur", "capture"), "00c")
+    table.learn("009", {238: "Processor"})
+    assert table.named(238) == Named(Name("Processor", "capture"), Name("Prozessor", "capture"), "007")
+    assert table.names(238, 6).to_json() == {
+        "group_english": "Processor",
+        "group_local": "Prozessor",
+        "counter_english": None,
+        "counter_local": "Prozessorzeit (%)",
+        "language": "007",
+    }
+
+
+def test_a_file_fills_gaps_and_changes_nothing() -> None:
+    table = NameTable()
+    table.learn("009", {238: "CPU"})
+    assert table.give("009", {238: "Processor", 5000: "Mine", 6: "% Processor Time"}) == {238: "CPU"}
+    assert table.name(238) == Name("CPU", "capture")
+    assert table.name(5000) == Name("Mine", "metadata")
+    assert table.give("007", {238: "Prozessor"}) == {}
+    assert table.named(238) == Named(Name("CPU", "capture"), Name("Prozessor", "metadata"), "007")
+    assert not NameTable().told
 
 
 def test_an_unknown_index_has_no_name() -> None:

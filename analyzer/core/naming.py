@@ -1,0 +1,96 @@
+"""Names as one server tells them: in English or in a language somebody asked for, from the capture or from a metadata file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+# Where a name was taken from: the capture itself, a metadata file the user gave, or a table of ours.
+NameSource = Literal["capture", "metadata", "well-known"]
+
+# Names that were put together are kept for the next value of the same counter; forged ones without end are not.
+MAX_REMEMBERED = 65_536
+
+_Language = TypeVar("_Language", int, str)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name and where it was taken from."""
+
+    text: str
+    source: NameSource
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What one thing is called: in English, and in the first other language that was told, which `language` is (an LCID or
+    the language id of a name table)."""
+
+    english: Name | None = None
+    local: Name | None = None
+    language: int | str | None = None
+
+    @property
+    def best(self) -> Name | None:
+        """The name for people: English where it is known, else that of the language told."""
+        return self.english or self.local
+
+
+class Texts(Generic[_Language]):
+    """One text in each language it was told in."""
+
+    __slots__ = ("_by_language",)
+
+    def __init__(self) -> None:
+        self._by_language: dict[_Language, Name] = {}
+
+    def tell(self, language: _Language, text: str, source: NameSource) -> Name | None:
+        """Notes a text. What the capture says is not changed by a file; a name that the capture contradicts is returned."""
+        known = self._by_language.get(language)
+        if known is not None and known.source == "capture" and source != "capture":
+            return known if known.text != text else None
+        self._by_language[language] = Name(text, source)
+        return None
+
+    def get(self, language: _Language) -> Name | None:
+        return self._by_language.get(language)
+
+    def first(self) -> tuple[_Language | None, Name | None]:
+        """The text for people, with its language: the first that the capture told, else the first there is."""
+        for language, name in self._by_language.items():
+            if name.source == "capture":
+                return language, name
+        return next(iter(self._by_language.items()), (None, None))
+
+    def __iter__(self) -> Iterator[tuple[_Language, Name]]:
+        return iter(self._by_language.items())
+
+
+@dataclass(frozen=True, slots=True)
+class SampleNames:
+    """All names of one counter and the group it belongs to (a counterset, or an object of winperf)."""
+
+    group: Named
+    counter: Named
+
+    @property
+    def source(self) -> NameSource | None:
+        """Where the counter's name for people was taken from."""
+        best = self.counter.best
+        return best.source if best is not None else None
+
+    def to_json(self) -> dict[str, str | int | None]:
+        """English names, those of another language, and which one that is: of the counter, else of its group."""
+        return {
+            "group_english": _text(self.group.english),
+            "group_local": _text(self.group.local),
+            "counter_english": _text(self.counter.english),
+            "counter_local": _text(self.counter.local),
+            "language": self.counter.language if self.counter.language is not None else self.group.language,
+        }
+
+
+def _text(name: Name | None) -> str | None:
+    return name.text if name is not None else None
