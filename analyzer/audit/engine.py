@@ -41,7 +41,8 @@ class Profile(StrEnum):
 class Audit:
     """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
-    `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the `baseline` are not told again, but counted in `accepted`.
+    `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
+    `baseline` are not told again, but counted in `accepted`.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from analyzer.buffers import (
 )
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.core.traced import Extent
+from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import buffer_order
 from analyzer.pcq import identity as pcq
@@ -32,12 +33,20 @@ from analyzer.winperf.layer import WinregCall
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured."""
+    """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
+
+    `source` are the bytes of the part, `field` what stands there where that is described.
+    """
 
     part: str
     start: int
     stop: int
-    extents: tuple[Extent, ...]
+    source: TracedBytes
+    field: Field | None = None
+
+    @property
+    def extents(self) -> tuple[Extent, ...]:
+        return self.source.origin(self.start, self.stop)
 
 
 class SideEvidence:
@@ -101,12 +110,15 @@ class SideEvidence:
 
     def place(self, path: str) -> Place | None:
         """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
+        if (span := _RANGE.fullmatch(path)) is not None:
+            return self._place_of_range(*span.groups())
         if path.startswith("pdu"):
             return self._place_in_pdu(path)
         stub = self.side.stub
         if isinstance(stub, Missing):
             return None
         head, _, rest = path.partition(".")
+        found: Field | None = None
         if head == "lpData" and self.side.buffer is not None:
             base = self.layout.data_start if self.layout is not None else None
             if base is None:
@@ -119,7 +131,15 @@ class SideEvidence:
             root = self._stub_root()
             if path and root is not None and (found := _find(root, path)) is not None:
                 start, stop = found.start, found.stop
-        return Place(f"{self.name} stub", start, stop, stub.origin(start, stop))
+        return Place(f"{self.name} stub", start, stop, stub, found)
+
+    def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
+        """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
+        stub = self.side.stub
+        if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
+            return None
+        base = self.layout.data_start if whole == "lpData" and self.layout is not None else 0
+        return Place(f"{self.name} stub", base + int(first), min(base + int(stop), len(stub)), stub)
 
     def _place_in_pdu(self, path: str) -> Place | None:
         """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
@@ -132,7 +152,7 @@ class SideEvidence:
         start, stop = 0, len(pdu)
         if span:
             start, stop = (int(word) for word in span.split(":"))
-        return Place(f"{self.name} PDU {number}", start, stop, pdu.origin(start, min(stop, len(pdu))))
+        return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu)
 
     def _stub_root(self) -> Field | None:
         exchange = self.call.exchange
@@ -151,6 +171,7 @@ class SideEvidence:
         return map_fields(kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root
 
 
+_RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
 
 

@@ -1,37 +1,13 @@
-"""The JSON form of an audit: a record for each finding, then one for each requirement, as documented in docs/output.md."""
+"""The JSON form of findings and of the coverage of requirements, as documented in docs/output.md."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
-
 from analyzer.audit.catalogue import Requirement
-from analyzer.audit.engine import Audit
 from analyzer.audit.findings import Coverage, Finding
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.frames import number_of
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.records import Record, endpoint_json, frames_json
-
-
-def audit_records(audit: Audit) -> Iterator[Record]:
-    """Findings in the order of the calls, then the coverage of every requirement, then counts."""
-    severities: Counter[str] = Counter()
-    for finding in audit.findings():
-        severities[finding.severity.value] += 1
-        yield finding_record(finding, audit.analysis.capture)
-    verdicts: Counter[str] = Counter()
-    for coverage in audit.coverage.values():
-        verdicts[coverage.verdict] += 1
-        yield coverage_record(coverage)
-    yield {
-        "record": "summary",
-        "profile": audit.profile.value,
-        "findings": sum(severities.values()),
-        "findings_by_severity": dict(sorted(severities.items())),
-        "accepted": audit.accepted,
-        "requirements": dict(sorted(verdicts.items())),
-    }
 
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> Record:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analyzer.cli.audit import audit, explain
 from analyzer.cli.keys import app as keys_app
 from analyzer.cli.options import (
     CaptureReading,
@@ -36,7 +37,7 @@ app = typer.Typer(
     name="pcq-analyzer",
     help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
     epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
-    "something could not be read, 5 crosscheck found a difference.",
+    "something could not be read, 5 crosscheck found a difference, 10 audit found warnings only, 11 audit found failures.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -44,6 +45,8 @@ app = typer.Typer(
 
 
 app.add_typer(keys_app, name="keys")
+app.command()(audit)
+app.command()(explain)
 
 
 class CrosscheckFormat(StrEnum):
@@ -154,14 +157,20 @@ def show(
     reading: CaptureReading,
     files: Files,
     call: Annotated[int, typer.Option("--call", help="Number of the call, as `timeline` prints it.")],
+    field: Annotated[
+        str | None, typer.Option("--field", help="Only this place, as an audit names it: response.lpData.perf_freq")
+    ] = None,
     output_format: OutputFormat = Format.text,
     output: Output = None,
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
     from analyzer.report.output import write
+    from analyzer.report.place import ShowPlace
     from analyzer.report.show import Show
 
-    write(Show(reading.analysis(files), call), output_format.value, output)
+    analysis = reading.analysis(files)
+    view = Show(analysis, call) if field is None else ShowPlace(analysis, call, field)
+    write(view, output_format.value, output)
 
 
 @app.command()

@@ -142,13 +142,25 @@ def write(view: View, form: str, path: Path | None) -> None:
 
     A reader that went away (`| head`) ends the writing and is no error.
     """
-    try:
+    with _written():
         _write(view, form, path)
+
+
+@contextmanager
+def _written() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         # Python flushes standard output once more at exit; there is nobody left to read it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
             raise InputError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def write_document(document: bytes, path: Path | None, inputs: Sequence[str]) -> None:
+    """Writes a document that is made as a whole, as `write` does."""
+    with _written(), _opened(path, inputs) as out:
+        out.write(document)
 
 
 def _write(view: View, form: str, path: Path | None) -> None:

@@ -35,16 +35,8 @@ class Show(OfCapture):
     analysis: Analysis
     number: int
 
-    def _call(self) -> Call:
-        if not 1 <= self.number <= len(self.analysis.calls):
-            raise InputError(
-                f"there is no call {self.number}: the capture has {len(self.analysis.calls)} calls",
-                hint="`timeline` prints the number of each call behind a #",
-            )
-        return self.analysis.calls[self.number - 1]
-
     def records(self) -> Iterator[Record]:
-        call = self._call()
+        call = the_call(self.analysis, self.number)
         yield call_record(self.number, call, self.analysis) | {
             "layers": {name: _side_json(call, name, side, self.analysis) for name, side in _sides(call)}
         }
@@ -55,7 +47,7 @@ class Show(OfCapture):
         return records_table(self.records())
 
     def lines(self, width: int | None) -> Iterator[str]:
-        call = self._call()
+        call = the_call(self.analysis, self.number)
         yield from call_lines(self.number, call, self.analysis, width)
         exchange = call.exchange
         yield from self._folded(
@@ -102,6 +94,16 @@ class Show(OfCapture):
             )
             if side.buffer_kind is not None:
                 yield from tree_lines(_buffer_fields(side), side.buffer, facts, width, indent=4)
+
+
+def the_call(analysis: Analysis, number: int) -> Call:
+    """Call `number` of the timeline; raises `InputError` where there is none."""
+    if not 1 <= number <= len(analysis.calls):
+        raise InputError(
+            f"there is no call {number}: the capture has {len(analysis.calls)} calls",
+            hint="`timeline` prints the number of each call behind a #",
+        )
+    return analysis.calls[number - 1]
 
 
 def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], CallSide]]:

@@ -1,0 +1,265 @@
+"""`audit`: what an audit found, for people by severity and section, for programs one record a finding and requirement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from analyzer.audit.engine import Audit
+from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
+from analyzer.audit.records import coverage_record, finding_record, requirement_json
+from analyzer.audit.verdicts import Confidence, Outcome, Severity
+from analyzer.model.records import Record
+from analyzer.report.output import OfCapture
+from analyzer.report.text import folded, frames_words, header_lines, safe, styled
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from analyzer.model.analysis import Analysis
+
+_SHOWN = 3
+_TITLES = {
+    Severity.ERROR: ("bold red", "errors"),
+    Severity.WARNING: ("bold yellow", "warnings"),
+    Severity.INFO: ("bold cyan", "worth knowing"),
+}
+VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "inconclusive", "not-applicable")
+
+
+@dataclass(slots=True)
+class _Group:
+    """The findings of one rule about one requirement with one outcome."""
+
+    first: list[Finding] = field(default_factory=list)
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditView(OfCapture):
+    """One audit. What was found is counted while it is shown: `severities`, and `outcomes` of what the profile does not excuse."""
+
+    audit: Audit
+    severities: Counter[Severity] = field(default_factory=Counter)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+    @property
+    def analysis(self) -> Analysis:  # type: ignore[override]
+        return self.audit.analysis
+
+    def findings(self) -> Iterator[Finding]:
+        """The findings, counted as they pass."""
+        for finding in self.audit.findings():
+            self.severities[finding.severity] += 1
+            if finding.severity is not Severity.INFO:
+                self.outcomes[finding.judgement.outcome] += 1
+            yield finding
+
+    def records(self) -> Iterator[Record]:
+        """Findings in the order of the calls, then the coverage of every requirement, then counts."""
+        for finding in self.findings():
+            yield finding_record(finding, self.analysis.capture)
+        verdicts: Counter[str] = Counter()
+        for coverage in self.audit.coverage.values():
+            verdicts[coverage.verdict] += 1
+            yield coverage_record(coverage)
+        yield {
+            "record": "summary",
+            "profile": self.audit.profile.value,
+            "findings": sum(self.severities.values()),
+            "findings_by_severity": {severity.value: count for severity, count in sorted(self.severities.items())},
+            "accepted": self.audit.accepted,
+            "requirements": dict(sorted(verdicts.items())),
+        }
+
+    def table(self) -> pl.DataFrame:
+        """The findings as columns; the coverage of requirements is in the other forms."""
+        from analyzer.report.tables import records_table
+
+        return records_table(record for record in self.records() if record["record"] == "finding")
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        yield from header_lines(self.analysis, width)
+        groups: dict[tuple[Severity, str, str, Outcome], _Group] = {}
+        for finding in self.findings():
+            judgement = finding.judgement
+            group = groups.setdefault(
+                (finding.severity, finding.rule.code, judgement.requirement, judgement.outcome), _Group()
+            )
+            group.count += 1
+            if len(group.first) < _SHOWN:
+                group.first.append(finding)
+        for severity, (style, title) in _TITLES.items():
+            of_severity = [groups[key] for key in sorted(groups, key=lambda key: key[1:3]) if key[0] is severity]
+            if not of_severity:
+                continue
+            yield ""
+            yield f"[{style}]{title}[/]"
+            for group in of_severity:
+                yield from self._group_lines(group, width)
+        yield ""
+        yield from self._coverage_lines(width)
+        yield ""
+        yield self._totals()
+
+    def _group_lines(self, group: _Group, width: int | None) -> Iterator[str]:
+        finding = group.first[0]
+        judgement, rule = finding.judgement, finding.rule
+        requirement = self.audit.coverage[judgement.requirement].requirement
+        times = f", {group.count} times" if group.count > 1 else ""
+        yield f"  [bold]{rule.code}[/] {rule.name}, {judgement.outcome.value} of {requirement.id}{times}"
+        words = judgement.message[:1].upper() + judgement.message[1:] + "."
+        sure = f" Confidence is {judgement.confidence.name.lower()}." if judgement.confidence < Confidence.HIGH else ""
+        yield from (safe(line) for line in folded(f"    {words}{sure}", 4, width))
+        yield from (
+            safe(line)
+            for line in folded(
+                f"    {requirement.level} by section {requirement.section}: {requirement.statement}", 6, width
+            )
+        )
+        if judgement.deviation is not None:
+            known = f"    Known: {judgement.deviation.text} ({judgement.deviation.authority})"
+            yield from (safe(line) for line in folded(known, 6, width))
+        for shown in group.first:
+            yield from (safe(line) for line in folded(f"    {self._where(shown)}", 8, width))
+        if group.count > len(group.first):
+            yield f"    … and {group.count - len(group.first)} more"
+
+    def _where(self, finding: Finding) -> str:
+        """`#12 PerflibV2QueryCounterData, frame 57, response dwInSize (bytes 20 to 24 of the stub): expected 1, seen 2`."""
+        judgement, place = finding.judgement, finding.place
+        words = []
+        if judgement.call is not None:
+            words.append(f"#{judgement.call.number} {judgement.call.call.method or ''}".rstrip())
+        if finding.frames:
+            words.append(frames_words(finding.frames, self.analysis.capture))
+        if judgement.at is not None:
+            path = f" {judgement.at.path}" if judgement.at.path and not judgement.at.path.startswith("pdu") else ""
+            span = f" (bytes {place.start} to {place.stop} of the {place.part})" if place is not None else ""
+            words.append(f"{judgement.at.side}{path}{span}")
+        values = [
+            f"{name} {value}"
+            for name, value in (("expected", judgement.expected), ("seen", judgement.seen))
+            if value is not None
+        ]
+        return ", ".join(words) + (": " if words and values else "") + ", ".join(values)
+
+    def _coverage_lines(self, width: int | None) -> Iterator[str]:
+        sections: dict[str, Counter[CoverageVerdict]] = {}
+        for coverage in self.audit.coverage.values():
+            sections.setdefault(section_words(coverage), Counter())[coverage.verdict] += 1
+        wide = max(map(len, sections))
+        yield f"[bold]{'coverage':<{wide}}  {'pass':>6}{'fail':>6}{'inconclusive':>14}{'not applicable':>16}[/]"
+        absent = []
+        for section, counts in sections.items():
+            if counts["not-applicable"] == counts.total():
+                absent.append(section)
+                continue
+            failed = f"{counts['fail']:>6}"
+            shown = f"[red]{failed}[/]" if counts["fail"] else failed
+            yield f"{section:<{wide}}  {counts['pass']:>6}{shown}{counts['inconclusive']:>14}{counts['not-applicable']:>16}"
+        if absent:
+            yield from folded(f"nothing to judge in the capture: {', '.join(absent)}", 4, width)
+        reasons: Counter[str] = Counter()
+        for coverage in self.audit.coverage.values():
+            reasons.update(dict.fromkeys(coverage.reasons, 1))
+        for reason, count in reasons.most_common():
+            line = f"inconclusive for {count} requirement{'s' if count != 1 else ''}, in whole or in part: {reason}"
+            yield from (styled("yellow", text) for text in folded(line, 4, width))
+
+    def _totals(self) -> str:
+        verdicts = Counter(coverage.verdict for coverage in self.audit.coverage.values())
+        found = ", ".join(
+            f"{count} {severity.value}{'s' if count != 1 and severity is not Severity.INFO else ''}"
+            for severity in Severity
+            if (count := self.severities[severity])
+        )
+        accepted = f"; {self.audit.accepted} accepted by the baseline" if self.audit.accepted else ""
+        of_requirements = ", ".join(f"{verdicts[verdict]} {verdict.replace('-', ' ')}" for verdict in VERDICTS)
+        return (
+            f"[bold]{found or 'nothing found'}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}[/]"
+        )
+
+
+def section_words(coverage: Coverage) -> str:
+    """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    prefix, section = coverage.requirement.id.partition("-")[0], coverage.requirement.section
+    if prefix == "PCQ":
+        return f"MS-PCQ {section}"
+    return f"{'winperf.h' if prefix == 'WP' else 'perflib.h'} {_STRUCTURES.get(section, section)}"
+
+
+_STRUCTURES = {
+    "DB": "PERF_DATA_BLOCK",
+    "OT": "PERF_OBJECT_TYPE",
+    "CD": "PERF_COUNTER_DEFINITION",
+    "ID": "PERF_INSTANCE_DEFINITION",
+    "CB": "PERF_COUNTER_BLOCK",
+    "QCD": "PerfQueryCounterData",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixView:
+    """Requirement by requirement over several captures, each audited by itself: what test traffic never exercised."""
+
+    names: tuple[str, ...]
+    coverages: Sequence[dict[str, Coverage]]
+
+    def inputs(self) -> tuple[str, ...]:
+        return self.names
+
+    def records(self) -> Iterator[Record]:
+        for requirement, verdicts in self._rows():
+            yield {
+                "record": "matrix",
+                "requirement": requirement,
+                "verdicts": dict(zip(self.names, verdicts, strict=True)),
+                "exercised": any(verdict in ("pass", "fail") for verdict in verdicts),
+                **requirement_json(self.coverages[0][requirement].requirement),
+            }
+
+    def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        rows = [
+            {
+                "requirement": requirement,
+                "section": self.coverages[0][requirement].requirement.section,
+                "statement": self.coverages[0][requirement].requirement.statement,
+                **dict(zip(self.names, verdicts, strict=True)),
+            }
+            for requirement, verdicts in self._rows()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        for number, name in enumerate(self.names, 1):
+            yield safe(f"{number:>3}  {name}")
+        yield ""
+        yield "[bold]+ pass   x fail   ? inconclusive   . not applicable[/]"
+        yield ""
+        heads = "".join(str(number % 10) for number in range(1, len(self.names) + 1))
+        wide = max(len(requirement) for requirement in self.coverages[0])
+        yield f"[bold]{'requirement':<{wide}}  {heads}[/]"
+        never = 0
+        for requirement, verdicts in self._rows():
+            marks = "".join(_MARKS[verdict] for verdict in verdicts)
+            statement = self.coverages[0][requirement].requirement.statement
+            is_exercised = any(verdict in ("pass", "fail") for verdict in verdicts)
+            never += not is_exercised
+            line = f"{requirement:<{wide}}  {marks}  {statement}"
+            style = "red" if "fail" in verdicts else "green" if is_exercised else "dim"
+            yield from (styled(style, text) for text in folded(line, wide + len(marks) + 4, width))
+        yield ""
+        total = len(self.coverages[0])
+        yield f"[bold]{total - never} of {total} requirements were exercised, {never} never[/]"
+
+    def _rows(self) -> Iterator[tuple[str, list[CoverageVerdict]]]:
+        for requirement in self.coverages[0]:
+            yield requirement, [coverage[requirement].verdict for coverage in self.coverages]
+
+
+_MARKS: dict[CoverageVerdict, str] = {"pass": "+", "fail": "x", "inconclusive": "?", "not-applicable": "."}

@@ -1,0 +1,176 @@
+"""What `audit` prints: text, records, SARIF, JUnit XML, the matrix; and the pages of the rules."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from analyzer.audit.baseline import Accepted, read_baseline, write_baseline
+from analyzer.audit.catalogue import catalogue
+from analyzer.audit.engine import Audit, Profile, select
+from analyzer.audit.rule import RulePage, rule_pages
+from analyzer.audit.verdicts import Outcome
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.report.audit import AuditView, MatrixView
+from analyzer.report.junit import junit_xml
+from analyzer.report.rule_pages import RuleList, rules_document
+from analyzer.report.sarif import sarif_log
+from tests.build.calls import Calls, analysis_of
+from tests.rules_document import DOCUMENT
+from tests.sarif import complaints
+
+CODE, REQUIREMENT = "PCQ210", "PCQ-3.1.4.1.2-R15"
+
+
+def pages(*codes: str) -> tuple[RulePage, ...]:
+    return select(rule_pages(), codes, ())
+
+
+def broken() -> Analysis:
+    """Two calls that ask for a kind of information that does not exist, and one that does not."""
+    calls = Calls()
+    return analysis_of(*(calls.registration(code, b"", status=0x57 if code > 10 else 0) for code in (11, 3, 12)))
+
+
+def view(**options: object) -> AuditView:
+    return AuditView(Audit(broken(), pages=pages(CODE), **options))  # type: ignore[arg-type]
+
+
+def test_the_text_says_what_was_broken_where_and_what_was_judged() -> None:
+    lines = list(view().lines(None))
+    text = "\n".join(lines)
+    assert "PCQ210" in text
+    assert "2 times" in text
+    assert "#1 PerflibV2QueryCounterSetRegistrationInfo" in text
+    assert "request RequestCode (bytes " in text
+    assert "expected 1 to 10, seen 12" in text
+    assert "2 errors; 1 requirements: 0 pass, 1 fail" in lines[-1]
+
+
+def test_findings_come_before_coverage_and_name_their_bytes() -> None:
+    found = list(view().records())
+    assert [record["record"] for record in found] == ["finding", "finding", "coverage", "summary"]
+    finding = found[0]
+    start, stop = finding["bytes"]
+    assert stop - start == 4
+    assert finding["requirement"] == [REQUIREMENT]
+    assert finding["verdict"] == "fail"
+    assert finding["field"] == "RequestCode"
+    (extent,) = finding["extents"]
+    assert extent["frame"] == finding["frames"][0]
+    assert found[2]["occurrences"] == 3
+    assert found[2]["verdict"] == "fail"
+
+
+def test_every_requirement_is_covered_where_no_rules_are_selected() -> None:
+    found = [record for record in AuditView(Audit(broken())).records() if record["record"] == "coverage"]
+    assert [record["requirement"] for record in found] == list(catalogue())
+    assert {record["verdict"] for record in found} <= {"pass", "fail", "not-applicable", "inconclusive"}
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed: SARIF is not validated")
+def test_sarif_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None:
+    log = tmp_path / "audit.sarif"
+    made = AuditView(Audit(broken(), profile=Profile.SPEC))
+    log.write_text(json.dumps(sarif_log(made, rule_pages())), encoding="utf-8")
+    # SARIF2005 asks for the address of the project's page, which it has not got.
+    assert [line for line in complaints(log) if "SARIF2005" not in line and ": warning " not in line] == []
+    log.write_text(log.read_text("utf-8").replace('"message"', '"massage"'), encoding="utf-8")
+    assert complaints(log)
+
+
+def test_sarif_points_at_call_side_and_field() -> None:
+    (run,) = sarif_log(view(), pages(CODE))["runs"]
+    first = run["results"][0]
+    assert first["ruleId"] == CODE
+    assert run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"] == CODE
+    assert first["locations"][0]["logicalLocations"][0]["name"] == "call 1/request.RequestCode"
+    assert first["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "made.pcap"
+
+
+def test_junit_counts_only_what_was_seen_as_passed() -> None:
+    root = ElementTree.fromstring(junit_xml(AuditView(Audit(broken()))))
+    cases = {case.get("name", "").split()[0]: case for case in root.iter("testcase")}
+    assert set(cases) == set(catalogue())
+    failure = cases[REQUIREMENT].find("failure")
+    assert failure is not None
+    assert failure.get("message") == "2 of 3 occurrences"
+    assert cases["WP-DB-R01"].find("skipped") is not None
+    for suite in root.iter("testsuite"):
+        assert int(suite.get("tests", "")) == len(suite.findall("testcase"))
+        assert int(suite.get("failures", "")) == len(suite.findall("testcase/failure"))
+        assert int(suite.get("skipped", "")) == len(suite.findall("testcase/skipped"))
+
+
+def test_the_matrix_tells_what_was_never_exercised() -> None:
+    coverages = []
+    for analysis in (broken(), analysis_of()):
+        audit = Audit(analysis, pages=pages(CODE))
+        list(audit.findings())
+        coverages.append(audit.coverage)
+    matrix = MatrixView(("a.pcap", "b.pcap"), coverages)
+    (record,) = matrix.records()
+    assert record["verdicts"] == {"a.pcap": "fail", "b.pcap": "not-applicable"}
+    assert record["exercised"]
+    text = "\n".join(matrix.lines(None))
+    assert f"{REQUIREMENT}  x.  " in text
+    assert matrix.table().columns == ["requirement", "section", "statement", "a.pcap", "b.pcap"]
+
+
+def test_a_baseline_silences_what_it_accepts_and_counts_it(tmp_path: Path) -> None:
+    path = tmp_path / "accepted.json"
+    assert write_baseline(path, Audit(broken(), pages=pages(CODE)).findings()) == 1
+    accepted = read_baseline(path)
+    assert accepted == {Accepted(CODE, REQUIREMENT, "PerflibV2QueryCounterSetRegistrationInfo", "RequestCode")}
+    shown = view(baseline=accepted)
+    assert [record for record in shown.records() if record["record"] == "finding"] == []
+    assert shown.audit.accepted == 2
+    assert not shown.outcomes[Outcome.FAILED]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1, "accepted": [{}]}', '{"schema": 9, "accepted": []}'])
+def test_what_is_no_baseline_is_said_in_a_sentence(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "accepted.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError):
+        read_baseline(path)
+
+
+def test_rules_are_chosen_by_code_name_layer_section_and_level() -> None:
+    for word in ("PCQ210", "PCQ21", "request-code-out-of-range", "stubs", "3.1.4.1.2", "3.1.4", REQUIREMENT, "MUST"):
+        assert CODE in {page.rule.code for page in pages(word)}, word
+    assert CODE not in {page.rule.code for page in select(rule_pages(), (), (CODE,))}
+    assert pages("nothing-like-it") == ()
+
+
+# ------------------------------------------------------------------------------------------------ rules
+
+
+def test_rules_have_codes_names_and_pages_of_their_own() -> None:
+    rules = [page.rule for page in rule_pages()]
+    assert len({rule.code for rule in rules}) == len(rules)
+    assert len({rule.name for rule in rules}) == len(rules)
+    for page in rule_pages():
+        assert page.title.endswith("."), page.rule.code
+        for heading in ("Looks for:", "Why it matters:", "Specification:", "Flagged:", "Accepted:", "Silent:"):
+            assert heading in page.page, (page.rule.code, heading)
+        assert page.rule.requirements, page.rule.code
+        assert set(page.rule.requirements) <= set(catalogue()), page.rule.code
+        assert (page.rule.check is None) != (page.rule.watch is None), page.rule.code
+
+
+def test_a_page_is_explained_whole() -> None:
+    text = "\n".join(RuleList(pages(CODE), whole=True).lines(None))
+    assert "Why it matters" in text
+    assert f"{REQUIREMENT} (MUST, client): RequestCode is 1..10." in text
+
+
+def test_the_document_of_the_rules_is_what_the_rules_say() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == rules_document(), (
+        "docs/rules.md guards what users read about the rules; write it anew with: python -m tests.rules_document"
+    )

@@ -1,0 +1,31 @@
+"""Microsoft's validator of SARIF files: `complaints(path)`, fetched by npm at the version locked beside this file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+_VALIDATOR = HERE / "node_modules" / "@microsoft" / "sarif-multitool-linux" / "Sarif.Multitool"
+
+
+def complaints(log: Path) -> list[str]:
+    """The errors and warnings it has of a log, one a line."""
+    if not _VALIDATOR.is_file():
+        npm = shutil.which("npm")
+        assert npm is not None
+        subprocess.run(
+            [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=HERE, capture_output=True, check=True
+        )
+    _VALIDATOR.chmod(0o755)
+    ran = subprocess.run(
+        [_VALIDATOR, "validate", log],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
+    )
+    assert "Analysis completed successfully." in ran.stdout or "error" in ran.stdout, ran.stdout + ran.stderr
+    return [line for line in ran.stdout.splitlines() if ": error " in line or ": warning " in line]
