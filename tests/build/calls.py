@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from struct import pack
 from typing import Any, Literal
 
 from analyzer.auth.context import AuthLevel, Door
@@ -20,7 +21,7 @@ from analyzer.smb.events import Channel
 from analyzer.timeline.calls import sort_calls
 from analyzer.winperf.layer import WinregLayer
 from tests.build.buffers import Ndr
-from tests.build.rpc import CHANNEL, PCQ, SMB, WINREG
+from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
 
 MACHINE = "\\\\SRV1"
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
@@ -42,26 +43,44 @@ class Calls:
         ndr64: bool = False,
         big_endian: bool = False,
         first_frame: int = 1,
+        level: int = AuthLevel.NONE,
+        auth_type: int = 10,
     ) -> None:
+        """At a `level` above NONE, every PDU has a security trailer (whose signature nobody checks)."""
         self.interface, self.channel, self.ndr64, self.big_endian = interface, channel, ndr64, big_endian
         self.frame = first_frame - 1
         self.call_id = 0
+        self.level, self.auth_type = level, auth_type
 
     def stub(self) -> Ndr:
         """An empty stub in the representation of these calls."""
         return Ndr(ndr64=self.ndr64, order="big" if self.big_endian else "little")
 
     def message(
-        self, stub: Ndr | bytes | Missing | None, *, trailer: Literal["ok", "bad"] | None = None
+        self,
+        stub: Ndr | bytes | Missing | None,
+        *,
+        opnum: int | None = None,
+        fault: int | None = None,
+        trailer: Literal["ok", "bad"] | None = None,
     ) -> Message | None:
+        """A request where an opnum is given, else a response or fault."""
         if stub is None:
             return None
         self.frame += 1
         data = stub.data if isinstance(stub, Ndr) else stub if isinstance(stub, bytes) else b"\x55" * 32
-        pdu = TracedBytes.of_frame(bytes(24) + data, self.frame, 100, self.frame * MS)
-        plain = stub if isinstance(stub, Missing) else pdu[24:]
+        ptype = REQUEST if opnum is not None else FAULT if fault is not None else RESPONSE
+        head = pack(">IHH" if self.big_endian else "<IHH", len(data), 0, opnum or 0)
+        if fault is not None:
+            head += pack(">II" if self.big_endian else "<II", fault, 0)
+        start = 16 + len(head)
+        auth = None if self.level == AuthLevel.NONE else Auth(bytes(16), self.level, self.auth_type)
+        pad = -len(data) % 16 if auth is not None else 0
+        whole = pdu(ptype, head + data + bytes(pad), call_id=self.call_id, big=self.big_endian, auth=auth, pad=pad)
+        traced = TracedBytes.of_frame(whole, self.frame, 100, self.frame * MS)
+        plain = stub if isinstance(stub, Missing) else traced[start : start + len(data)]
         return Message(
-            fragments=(Fragment(pdu, 24, len(pdu), plain),),
+            fragments=(Fragment(traced, start, start + len(data), plain),),
             stub=plain,
             wire_length=len(data),
             trailer=trailer,
@@ -84,7 +103,8 @@ class Calls:
     ) -> Exchange:
         """One call. The state follows from what is there, unless it is told."""
         self.call_id += 1
-        asked, answered = self.message(request, trailer=trailer), self.message(response)
+        asked = self.message(request, opnum=opnum or 0, trailer=trailer)
+        answered = self.message(response, fault=fault)
         if state is None:
             state = "request-only" if answered is None else "response-only" if asked is None else "complete"
             if Missing.SEALED in (request, response):
@@ -92,7 +112,7 @@ class Calls:
         return Exchange(
             channel=self.channel,
             smb=SMB,
-            auth=NO_SECURITY,
+            auth=self.security,
             interface=self.interface,
             version=(1, 0),
             syntax="ndr64" if self.ndr64 else "ndr",
@@ -108,6 +128,17 @@ class Calls:
             cancelled=False,
             orphaned=False,
         )
+
+    @property
+    def security(self) -> AuthInfo:
+        if self.level == AuthLevel.NONE:
+            return NO_SECURITY
+        door = Door.OPEN if self.level == AuthLevel.PRIVACY else Door.NOT_SEALED
+        return AuthInfo(self.auth_type, self.level, "ntlm", None, door, True, True)
+
+    def faulted(self, opnum: int, request: Ndr | bytes, status: int) -> Exchange:
+        """A call that was answered by a fault."""
+        return self.exchange(opnum, request, b"", fault=status)
 
     # PerflibV2
 
