@@ -106,7 +106,7 @@ class Audit:
 
     def _judged(self, rule: Rule, judgements: Iterable[Judgement]) -> Iterator[Finding]:
         for judgement in judgements:
-            assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
+            assert set(judgement.requirements) <= set(rule.requirements), (rule.code, judgement.requirements)
             excused = judgement.deviation is not None and self.profile is Profile.WINDOWS
             if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
                 judgement = replace(judgement, outcome=Outcome.FAILED)
@@ -130,7 +130,10 @@ class Audit:
         return Finding(rule, judgement, severity, excused, place)
 
     def _note(self, judgement: Judgement, *, excused: bool = False) -> None:
-        coverage = self.coverage[judgement.requirement]
+        for requirement in judgement.requirements:
+            self._count(self.coverage[requirement], judgement, excused=excused)
+
+    def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool) -> None:
         if excused:
             coverage.counts[Outcome.PASSED] += 1
             coverage.excused += 1

@@ -67,6 +67,7 @@ class At:
 class Judgement:
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
+    `also` are further requirements that demand the same thing: it is told once and counted for each.
     `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense.
     """
 
@@ -81,6 +82,12 @@ class Judgement:
     confidence: Confidence = Confidence.HIGH
     deviation: Deviation | None = None
     frames: tuple[int, ...] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        """All requirements it is a verdict on."""
+        return self.requirement, *self.also
 
 
 def passed(requirement: str, count: int = 1) -> Judgement:
@@ -104,9 +111,12 @@ def failed(
     confidence: Confidence = Confidence.HIGH,
     deviation: Deviation | None = None,
     frames: tuple[int, ...] | None = None,
+    also: tuple[str, ...] = (),
 ) -> Judgement:
     """Against the letter."""
-    return Judgement(Outcome.FAILED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames)
+    return Judgement(
+        Outcome.FAILED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
+    )
 
 
 def warned(
@@ -120,6 +130,9 @@ def warned(
     confidence: Confidence = Confidence.HIGH,
     deviation: Deviation | None = None,
     frames: tuple[int, ...] | None = None,
+    also: tuple[str, ...] = (),
 ) -> Judgement:
     """Not as it should be, and yet not against the letter; a failure under the profile `strict`."""
-    return Judgement(Outcome.WARNED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames)
+    return Judgement(
+        Outcome.WARNED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
+    )
