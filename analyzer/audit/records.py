@@ -21,7 +21,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
         "rule": rule.code,
         "name": rule.name,
         "level": rule.level.value,
-        "requirement": [judgement.requirement],
+        "requirement": list(judgement.requirements),
         "severity": finding.severity.value,
         "verdict": judgement.outcome.value,
         "confidence": judgement.confidence.name.lower(),
