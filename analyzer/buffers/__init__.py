@@ -14,10 +14,10 @@ from analyzer.buffers.columns import (
     winperf_rows,
 )
 from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer
-from analyzer.buffers.fast import PerfColumns
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, decode_stub
+from analyzer.buffers.vector import PerfColumns
 
 __all__ = [
     "KINDS",

@@ -6,9 +6,11 @@ damage is `problem`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from analyzer.buffers._compiled import type_of
 from analyzer.buffers.adapt import (
@@ -21,8 +23,9 @@ from analyzer.buffers.adapt import (
     v1_value,
 )
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
-from analyzer.buffers.fast import PerfColumns, columns_of, read_regular, regular_columns, rows_of
+from analyzer.buffers.fast import RawRow, read_regular, rows_of
 from analyzer.buffers.text import code_page_text, utf16_text
+from analyzer.buffers.vector import PerfColumns, regular_columns
 from analyzer.core.errors import DecodeError
 
 
@@ -101,6 +104,34 @@ def perf_data_columns(data: bytes) -> PerfColumns:
             for row in rows
         ]
     )
+
+
+def columns_of(rows: Sequence[RawRow]) -> PerfColumns:
+    """Columns from rows, value by value."""
+    names: dict[str, int] = {}
+    texts: dict[int, str] = {}
+    entries = []
+    for at, (block, kind, status, counter, name, instance_id, raw) in enumerate(rows):
+        value = counter_value(raw) if raw is not None else None
+        if isinstance(value, str):
+            texts[at] = value
+        entries.append(
+            (
+                *(block, kind, status, -1 if counter is None else counter),
+                -1 if instance_id is None else instance_id,
+                -1 if raw is None else len(raw),
+                value if isinstance(value, int) else 0,
+                isinstance(value, int),
+                -1 if name is None else names.setdefault(name, len(names)),
+            )
+        )
+    columns = zip(*entries, strict=True) if entries else [()] * len(_DTYPES)
+    arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True)]
+    block, kind, status, counter, number, held, value, is_int, instance = arrays
+    return PerfColumns(block, kind, status, counter, number, held, value, is_int, texts, tuple(names), instance)
+
+
+_DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uint64, np.bool_, np.int64)
 
 
 def plain_perf_data_rows(data: bytes) -> PerfData:

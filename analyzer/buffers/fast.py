@@ -1,4 +1,4 @@
-"""The fast road for performance data (MS-PCQ 2.2.4.7): undamaged buffers in, the plain parser's trees, rows and columns out.
+"""The fast road for performance data (MS-PCQ 2.2.4.7): undamaged buffers in, the plain parser's trees and rows out.
 
 Every size has to be what the layout makes it, every byte has to belong to something, and nothing may call for a remark.
 Whatever is otherwise is None here, and the plain parser has the word; it is also the test of all that is said here. Within a
@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from struct import Struct
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 from analyzer.buffers.adapt import counter_value
 from analyzer.buffers.text import utf16_text
@@ -29,19 +27,22 @@ _KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
 _LONGEST_PLAN = 1024
 
 
-class _IrregularError(Exception):
+class IrregularError(Exception):
     """Something the plain parser has to look at."""
 
 
 class Shape:
     """The sizes of the values of one row (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
 
-    __slots__ = ("data_sizes", "ints", "length", "plain", "raw", "sizes", "texts")
+    __slots__ = ("data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         self.data_sizes = tuple(pair[0] for pair in pairs)
         self.sizes = tuple(pair[1] for pair in pairs)
         self.length = sum(self.sizes)
+        # In which 8-byte word of the row each value is, which is so only where all sizes are multiples of 8.
+        self.words = [place // 8 + 1 for place in accumulate((0, *self.sizes[:-1]))]
+        self.in_words = not any(size % 8 for size in self.sizes)
         self.texts = [at for at, size in enumerate(self.data_sizes) if size not in (4, 8)]
         pads = [size - 8 - held for held, size in pairs]
         kinds = {4: "I", 8: "Q"}
@@ -64,21 +65,21 @@ class Shape:
 _planned = lru_cache(maxsize=64)(Shape)
 
 
-def _shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
+def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
     """The shape of the row of `count` values that begins at `at`."""
     if count * 8 > stop - at:
-        raise _IrregularError
+        raise IrregularError
     pairs = []
     for _ in range(count):
         if at + 8 > stop:
-            raise _IrregularError
+            raise IrregularError
         held, size = _PAIR.unpack_from(data, at)
         if size < 8 + held:
-            raise _IrregularError
+            raise IrregularError
         pairs.append((held, size))
         at += size
     if at > stop:
-        raise _IrregularError
+        raise IrregularError
     return _planned(tuple(pairs)) if count <= _LONGEST_PLAN else Shape(pairs)
 
 
@@ -100,11 +101,8 @@ class RegularBlock:
     rows: list[Row]
 
 
-def read_regular(data: bytes, *, proven: bool = True) -> tuple[tuple[int, ...], list[RegularBlock]] | None:
-    """The header's fields and the blocks of a buffer in which everything is as it should be.
-
-    Where not `proven`, the instances of a block are taken to have the shape of its first one, which is left to be proved.
-    """
+def read_regular(data: bytes) -> tuple[tuple[int, ...], list[RegularBlock]] | None:
+    """The header's fields and the blocks of a buffer in which everything is as it should be."""
     if len(data) < _HEADER.size:
         return None
     header = _HEADER.unpack_from(data)
@@ -114,55 +112,55 @@ def read_regular(data: bytes, *, proven: bool = True) -> tuple[tuple[int, ...], 
     at = _HEADER.size
     try:
         for _ in range(header[1]):
-            block = _block(data, at, proven)
+            block = _block(data, at)
             blocks.append(block)
             at += block.size
-    except _IrregularError:
+    except IrregularError:
         return None
     return (header, blocks) if at == len(data) else None
 
 
-def _block(data: bytes, start: int, proven: bool) -> RegularBlock:
+def _block(data: bytes, start: int) -> RegularBlock:
     if start + _BLOCK.size > len(data):
-        raise _IrregularError
+        raise IrregularError
     status, kind, size, reserved = _BLOCK.unpack_from(data, start)
     stop = start + size
     if kind not in _KINDS or size < _BLOCK.size or stop > len(data):
-        raise _IrregularError
+        raise IrregularError
     at = start + _BLOCK.size
     ids: tuple[int, tuple[int, ...]] | None = None
     count = 1
     if kind in (COUNTERS, COUNTERSET):
         if at + 8 > stop:
-            raise _IrregularError
+            raise IrregularError
         ids_size, count = _PAIR.unpack_from(data, at)
         # Ids that leave what follows unaligned can be read in two ways.
         if ids_size < 8 or ids_size % 8 or at % 8 or count > (ids_size - 8) // 4 or at + ids_size > stop:
-            raise _IrregularError
+            raise IrregularError
         ids = ids_size, Struct(f"<{count}I").unpack_from(data, at + 8)
         at += ids_size
     total_size: int | None = None
     rows: list[Row] = []
     if kind in (SINGLE, COUNTERS):
-        shape = _shape_at(data, at, stop, count)
+        shape = shape_at(data, at, stop, count)
         rows.append((0, -1, at, at, shape))
         at += shape.length
     elif kind in (INSTANCES, COUNTERSET):
         if at + 8 > stop:
-            raise _IrregularError
+            raise IrregularError
         total_size, number = _PAIR.unpack_from(data, at)
         if total_size != stop - at:
-            raise _IrregularError
-        at = _instances(data, at + 8, stop, number, count, rows, proven)
+            raise IrregularError
+        at = _instances(data, at + 8, stop, number, count, rows)
     if at != stop:
-        raise _IrregularError
+        raise IrregularError
     return RegularBlock(status, kind, size, reserved, ids, total_size, rows)
 
 
-def _instances(data: bytes, at: int, stop: int, number: int, count: int, rows: list[Row], proven: bool) -> int:
+def _instances(data: bytes, at: int, stop: int, number: int, count: int, rows: list[Row]) -> int:
     """Adds the rows of `number` instances of `count` values each; where they end."""
     if number * 8 > stop - at:
-        raise _IrregularError
+        raise IrregularError
     if number == 0:
         return at
     read_pair = _PAIR.unpack_from
@@ -170,13 +168,13 @@ def _instances(data: bytes, at: int, stop: int, number: int, count: int, rows: l
     length = 0
     for _ in range(number):
         if at + 8 > stop:
-            raise _IrregularError
+            raise IrregularError
         size, instance_id = read_pair(data, at)
         begin = at + size
         if size < 8 or begin > stop:
-            raise _IrregularError
-        if shape is None or begin + length > stop or (proven and not shape.fits(shape.ints.unpack_from(data, begin))):
-            shape = _shape_at(data, begin, stop, count)
+            raise IrregularError
+        if shape is None or begin + length > stop or not shape.fits(shape.ints.unpack_from(data, begin)):
+            shape = shape_at(data, begin, stop, count)
             length = shape.length
         rows.append((size, instance_id, at + 8, begin, shape))
         at = begin + length
@@ -258,124 +256,3 @@ def rows_of(data: bytes, blocks: Sequence[RegularBlock]) -> Iterator[RawRow]:
             instance = number_of_instance if size else None
             for counter, value in zip(ids, shape.raw.unpack_from(data, begin)[2::3], strict=True):
                 yield number, kind, status, counter, name, instance, value
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PerfColumns:
-    """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
-
-    Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or
-    -1. Where `is_int` does not hold, `value` is 0, and `texts` has the text at that position (nothing: an error block).
-    """
-
-    block: npt.NDArray[np.uint32]
-    block_type: npt.NDArray[np.uint32]
-    status: npt.NDArray[np.uint32]
-    counter_id: npt.NDArray[np.int64]
-    name: npt.NDArray[np.int64]
-    instance_id: npt.NDArray[np.int64]
-    value: npt.NDArray[np.uint64]
-    is_int: npt.NDArray[np.bool_]
-    names: tuple[str, ...]
-    texts: dict[int, str]
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-
-_DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uint64, np.bool_)
-
-
-def _columns(arrays: list[Any], names: dict[str, int], texts: dict[int, str]) -> PerfColumns:
-    block, kind, status, counter, name, instance, value, is_int = arrays
-    return PerfColumns(block, kind, status, counter, name, instance, value, is_int, tuple(names), texts)
-
-
-def columns_of(rows: Sequence[RawRow]) -> PerfColumns:
-    """Columns from rows, value by value."""
-    names: dict[str, int] = {}
-    texts: dict[int, str] = {}
-    entries = []
-    for at, (block, kind, status, counter, name, instance_id, raw) in enumerate(rows):
-        value = counter_value(raw) if raw is not None else None
-        if isinstance(value, str):
-            texts[at] = value
-        entries.append(
-            (
-                *(block, kind, status, -1 if counter is None else counter),
-                -1 if name is None else names.setdefault(name, len(names)),
-                -1 if instance_id is None else instance_id,
-                value if isinstance(value, int) else 0,
-                isinstance(value, int),
-            )
-        )
-    columns = zip(*entries, strict=True) if entries else [()] * len(_DTYPES)
-    arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True)]
-    return _columns(arrays, names, texts)
-
-
-def regular_columns(data: bytes) -> PerfColumns | None:
-    """The columns of a regular buffer of numbers whose values are aligned; in no step is a value an object."""
-    read = read_regular(data, proven=False)
-    if read is None:
-        return None
-    words = np.frombuffer(data, "<u8", len(data) // 8)
-    names: dict[str, int] = {}
-    parts: list[tuple[npt.NDArray[Any], ...]] = []
-    for number, block in enumerate(read[1]):
-        if block.kind == ERROR:
-            parts.append((*_repeated(1, number, ERROR, block.status), *_filled(1, -1, -1, -1), *_filled(1, 0, False)))
-            continue
-        if block.rows:
-            part = _block_columns(words, data, block, names)
-            if part is None:
-                return None
-            parts.append((*_repeated(len(part[0]), number, block.kind, block.status), *part))
-    if len(parts) == 1:
-        arrays: list[Any] = [part.astype(dtype, copy=False) for part, dtype in zip(parts[0], _DTYPES, strict=True)]
-    else:
-        arrays = [
-            np.concatenate([np.empty(0, dtype), *(part[at].astype(dtype, copy=False) for part in parts)])
-            for at, dtype in enumerate(_DTYPES)
-        ]
-    return _columns(arrays, names, {})
-
-
-def _repeated(count: int, *values: int) -> tuple[npt.NDArray[Any], ...]:
-    return tuple(np.full(count, value, np.uint32) for value in values)
-
-
-def _filled(count: int, *values: int) -> tuple[npt.NDArray[Any], ...]:
-    return tuple(np.full(count, value) for value in values)
-
-
-def _block_columns(
-    words: npt.NDArray[np.uint64], data: bytes, block: RegularBlock, names: dict[str, int]
-) -> tuple[npt.NDArray[Any], ...] | None:
-    """Counter ids, names, instance ids, values, and that these are numbers; None where a row turns out to be of another shape."""
-    rows = block.rows
-    shape = rows[0][4]
-    starts = np.array([row[3] for row in rows], np.int64)
-    if shape.texts or not shape.sizes or (starts % 8).any() or any(size % 8 for size in shape.sizes):
-        return None
-    if int(starts[-1]) + shape.length > 8 * len(words):
-        return None
-    offsets = np.cumsum((0, *shape.sizes[:-1]), dtype=np.int64)
-    at = (starts // 8)[:, None] + (offsets // 8)[None, :]
-    held = np.array(shape.data_sizes, np.uint64)
-    if (words[at] != (np.array(shape.sizes, np.uint64) << np.uint64(32) | held)[None, :]).any():
-        return None
-    values = words[at + 1]
-    short = held == 4
-    if short.any():
-        values[:, short] &= np.uint64(0xFFFFFFFF)
-    count = len(shape.sizes)
-    total = len(rows) * count
-    ids = np.full(count, -1) if block.ids is None else np.array(block.ids[1], np.int64)
-    if block.total_size is None:
-        name = instance = np.full(total, -1)
-    else:
-        codes = [names.setdefault(utf16_text(data[row[2] : row[3]]), len(names)) for row in rows]
-        name = np.repeat(np.array(codes, np.int64), count)
-        instance = np.repeat(np.array([row[1] for row in rows], np.int64), count)
-    return np.tile(ids, len(rows)), name, instance, values.reshape(-1), np.full(total, True)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.buffers import PerfColumns, decode_buffer, perf_data_columns, perf_data_rows
-from analyzer.buffers.columns import plain_perf_data_rows
+from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
-from analyzer.buffers.fast import columns_of, read_regular, regular_columns
+from analyzer.buffers.fast import read_regular
 from analyzer.buffers.stubs import Side, StubDecode, compiled_stub, decode_stub
+from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
 from tests.buffers.strategies import perf_datas, u32
 from tests.build.buffers import Block, Ndr, perf_data
@@ -36,7 +37,7 @@ def assert_columns(columns: PerfColumns, data: bytes) -> None:
         for row in plain_perf_data_rows(data).rows
     ]
     plain = columns_of(raw)
-    for name in ("block", "block_type", "status", "counter_id", "name", "instance_id", "value", "is_int"):
+    for name in ("block", "block_type", "status", "counter_id", "name", "instance_id", "data_size", "value", "is_int"):
         mine, theirs = getattr(columns, name), getattr(plain, name)
         assert mine.dtype == theirs.dtype
         assert np.array_equal(mine, theirs), name
