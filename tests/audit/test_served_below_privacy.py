@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from analyzer.audit.rules.served_below_privacy import CODE_OF_METHOD, SERVED
+from analyzer.auth.context import AuthLevel
+from tests.audit.judging import judged
+from tests.build.calls import Calls
+
+
+def one_call(opnum, calls, **answer):
+    handle = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
+    named = calls.stub().string("\\\\SRV1")
+    request = {
+        0: named.uint(256),
+        1: calls.stub().string("\\\\SRV1").uuid(handle).uint(1).uint(0).uint(4096),
+        2: calls.stub().string("\\\\SRV1").uuid(handle).uint(4096),
+        3: calls.stub().string("\\\\SRV1"),
+        4: calls.stub().handle(handle),
+        5: calls.stub().handle(handle).uint(4096),
+        6: calls.stub().handle(handle).uint(4096),
+        7: calls.stub().handle(handle).uint(0).conformant(b"").uint(1),
+    }[opnum]
+    if "fault" in answer:
+        return calls.faulted(opnum, request, answer["fault"])
+    status = answer["status"]
+    response = {
+        3: calls.stub().handle(handle).uint(status),
+        4: calls.stub().handle(handle).uint(status),
+        7: calls.stub().conformant(b"").uint(status),
+    }.get(opnum) or calls.sized(b"", status)
+    return calls.exchange(opnum, request, response)
+
+
+@pytest.mark.parametrize(("opnum", "code"), CODE_OF_METHOD.items())
+def test_a_method_that_served_an_unsealed_request_is_flagged(opnum, code):
+    verdict = judged("PCQ102", one_call(opnum, Calls(level=AuthLevel.INTEGRITY), status=0))
+    (finding,) = verdict.findings
+    assert finding.judgement.requirements == (SERVED, code)
+    assert (finding.place.part, finding.place.stop - finding.place.start) == ("response stub", 4)
+    assert verdict.verdict(code) == "fail"
+
+
+@pytest.mark.parametrize("answer", [{"status": 5}, {"fault": 5}])
+@pytest.mark.parametrize(("opnum", "code"), CODE_OF_METHOD.items())
+def test_a_refusal_is_what_the_server_owes(opnum, code, answer):
+    verdict = judged("PCQ102", one_call(opnum, Calls(level=AuthLevel.INTEGRITY), **answer))
+    assert not verdict.findings
+    assert verdict.verdict(SERVED) == verdict.verdict(code) == "pass"
+
+
+def test_another_error_says_that_the_request_was_looked_at():
+    (finding,) = judged("PCQ102", one_call(0, Calls(), status=8)).findings
+    assert finding.judgement.seen == "ERROR_NOT_ENOUGH_MEMORY (0x8)"
+
+
+def test_a_fault_for_another_reason_is_a_refusal_that_says_nothing_of_the_code():
+    verdict = judged("PCQ102", one_call(6, Calls(), fault=0x1C00001A))
+    assert not verdict.findings
+    assert (verdict.verdict(SERVED), verdict.verdict(CODE_OF_METHOD[6])) == ("pass", "not-applicable")
+
+
+def test_a_sealed_request_may_be_answered_and_shows_nothing_of_the_code():
+    verdict = judged("PCQ102", one_call(3, Calls(level=AuthLevel.PRIVACY), status=0))
+    assert not verdict.findings
+    assert (verdict.verdict(SERVED), verdict.verdict(CODE_OF_METHOD[3])) == ("pass", "not-applicable")
+
+
+def test_a_lost_answer_proves_nothing():
+    verdict = judged("PCQ102", replace(one_call(3, Calls(), status=0), response=None, state="request-only"))
+    assert not verdict.findings
+    assert verdict.verdict(SERVED) == verdict.verdict(CODE_OF_METHOD[3]) == "inconclusive"
