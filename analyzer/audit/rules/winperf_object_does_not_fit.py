@@ -1,0 +1,123 @@
+"""An object of a block of performance data does not fit its own lengths and counts.
+
+Looks for: a TotalByteLength that leads out of the block; a HeaderLength other than 64; a DefinitionLength too small for the
+header and its definitions; fewer definitions than NumCounters, or fewer instances than NumInstances; a NumInstances below
+-1; a code page in which the names do not decode; a DetailLevel that is none (a warning).
+
+Why it matters: the next object, the instances and the values are found by these numbers.
+
+Specification: winperf.h reference, PERF_OBJECT_TYPE. On the wire the title fields have 32 bits, whatever the word size of
+the server, so that the header has 64 bytes; NumInstances is -1 for an object that never has instances.
+
+Flagged: HeaderLength 80, which is what a 64-bit program with pointers for titles would have.
+
+Accepted: NumInstances 0, and a DefinitionLength with padding behind the definitions.
+
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
+from analyzer.audit.winperf_blocks import READS, Structure, block_of, cut_off
+
+TOTAL, DEFINITION, HEADER, INSTANCES = "WP-OT-R01", "WP-OT-R02", "WP-OT-R03", "WP-OT-R04"
+CODE_PAGE, COUNTERS, DETAIL = "WP-OT-R05", "WP-OT-R06", "WP-OT-R07"
+REQUIREMENTS = (TOTAL, DEFINITION, HEADER, INSTANCES, CODE_PAGE, COUNTERS, DETAIL)
+_HEADER_LENGTH = 64
+# PERF_DETAIL_NOVICE, ADVANCED, EXPERT and WIZARD (winperf.h).
+_DETAIL_LEVELS = (100, 200, 300, 400)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    block = block_of(call)
+    if block is None:
+        return
+    if "objects" not in block.fields:
+        yield from cut_off(REQUIREMENTS, call)
+        return
+    for item in block.objects:
+        if "perf_freq" not in item.fields:
+            yield from cut_off(REQUIREMENTS, call)
+            return
+        yield from _lengths(call, item, block.size)
+        yield from _counts(call, item)
+        yield from _names(call, item)
+
+
+def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgement]:
+    fields = item.fields
+    total, definition, header = fields["total_byte_length"], fields["definition_length"], fields["header_length"]
+    if total >= definition and item.start + total <= size:
+        yield passed(TOTAL)
+    else:
+        at = At("response", f"{item.path}.total_byte_length")
+        said = "the object does not end in the block, or ends before its definitions do"
+        yield failed(TOTAL, call, at, said, expected=f"{definition} to {size - item.start}", seen=str(total))
+    if header == _HEADER_LENGTH:
+        yield passed(HEADER)
+    else:
+        at = At("response", f"{item.path}.header_length")
+        said = "the header of an object has another size than on the wire"
+        yield failed(HEADER, call, at, said, expected=str(_HEADER_LENGTH), seen=str(header))
+    needed = header + sum(counter.get("byte_length", 0) for counter in fields.get("counters", ()))
+    if definition >= needed:
+        yield passed(DEFINITION)
+    else:
+        at = At("response", f"{item.path}.definition_length")
+        said = "DefinitionLength ends before the definitions do"
+        yield failed(DEFINITION, call, at, said, expected=f"at least {needed}", seen=str(definition))
+
+
+def _counts(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+    fields = item.fields
+    found = len(fields.get("counters", ()))
+    if found == fields["num_counters"]:
+        yield passed(COUNTERS)
+    else:
+        at = At("response", f"{item.path}.num_counters")
+        said = "there are not as many definitions as NumCounters says"
+        yield failed(COUNTERS, call, at, said, expected=str(fields["num_counters"]), seen=str(found))
+    number, instances = fields["num_instances"], len(fields.get("instances") or ())
+    at = At("response", f"{item.path}.num_instances")
+    if number < -1:
+        yield failed(
+            INSTANCES, call, at, "NumInstances is negative and not -1", expected="-1 or a count", seen=str(number)
+        )
+    elif number != -1 and number != instances:
+        said = "there are not as many instances as NumInstances says"
+        yield failed(INSTANCES, call, at, said, expected=str(number), seen=str(instances))
+    else:
+        yield passed(INSTANCES)
+
+
+def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+    fields = item.fields
+    names = [(instance.get("definition") or {}).get("name") for instance in fields.get("instances") or ()]
+    if any("\ufffd" in name for name in names if name):
+        at = At("response", f"{item.path}.code_page")
+        said = "names of instances do not decode in the object's code page"
+        yield failed(CODE_PAGE, call, at, said, expected="names in this code page", seen=str(fields["code_page"]))
+    else:
+        yield passed(CODE_PAGE)
+    if fields["detail_level"] in _DETAIL_LEVELS:
+        yield passed(DETAIL)
+    else:
+        at = At("response", f"{item.path}.detail_level")
+        said = "the object has a detail level that does not exist"
+        yield warned(DETAIL, call, at, said, expected="100, 200, 300 or 400", seen=str(fields["detail_level"]))
+
+
+RULE = Rule(
+    code="PCQ820",
+    name="winperf-object-does-not-fit",
+    level=Level.WINPERF,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=READS,
+    check=check,
+)

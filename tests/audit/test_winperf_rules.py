@@ -1,0 +1,142 @@
+"""The rules about PERF_DATA_BLOCK: each field broken in a block that is well-formed otherwise."""
+
+from __future__ import annotations
+
+from struct import pack
+
+import pytest
+
+from analyzer.audit.verdicts import Outcome
+from analyzer.core.events import Event
+from tests.audit.judging import Verdict, judged
+from tests.build.buffers import Counter, Instance, PerfObject, winperf
+from tests.build.calls import sealed, winreg
+
+RULES = ("PCQ801", "PCQ805", "PCQ810", "PCQ820", "PCQ830", "PCQ840", "PCQ850")
+# The system name takes 16 bytes, so the first object begins at 104; its header has 64 bytes, each definition 40.
+OBJECT, DEFINITION, FRACTION = 104, 168, 208
+# Behind the definitions (counters at 8, 12, 16 of a counter block of 24 bytes): the instance `a`, its name of 4 bytes padded.
+FIRST = 288
+INSTANCE_LENGTH, BLOCK_LENGTH = 32, 24
+SECOND = FIRST + INSTANCE_LENGTH + BLOCK_LENGTH
+
+RAWCOUNT, RAW_FRACTION, RAW_BASE = 0x00010000, 0x20020400, 0x40030403
+
+
+def block() -> bytearray:
+    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
+    instances = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
+    return bytearray(winperf([PerfObject(230, counters, instances)]))
+
+
+def patched(at: int, data: bytes) -> bytes:
+    out = block()
+    out[at : at + len(data)] = data
+    return bytes(out)
+
+
+def reads(*blocks: bytes) -> list[Event]:
+    calls = winreg()
+    return [calls.open_key(), *(calls.query_value("230", bytes(data)) for data in blocks)]
+
+
+def verdict(code: str, *blocks: bytes) -> Verdict:
+    return judged(code, *reads(*blocks))
+
+
+def u4(value: int) -> bytes:
+    return pack("<I", value & 0xFFFFFFFF)
+
+
+BROKEN = [
+    ("PCQ801", "WP-DB-R01", 0, b"Q", Outcome.FAILED),
+    ("PCQ801", "WP-DB-R02", 8, u4(2), Outcome.FAILED),
+    ("PCQ801", "WP-DB-R03", 12, u4(2), Outcome.WARNED),
+    ("PCQ801", "WP-DB-R03", 16, u4(7), Outcome.WARNED),
+    ("PCQ805", "WP-DB-R04", 20, u4(1 << 20), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R04", 20, u4(OBJECT), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R05", 24, u4(80), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R06", 28, u4(3), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R11", 84, u4(200), Outcome.FAILED),
+    ("PCQ805", "WP-DB-R11", 80, u4(9), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 38, pack("<H", 13), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 42, pack("<H", 32), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 46, pack("<H", 61), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R08", 48, pack("<H", 12), Outcome.WARNED),
+    ("PCQ810", "WP-DB-R09", 64, bytes(8), Outcome.FAILED),
+    ("PCQ810", "WP-DB-R10", 72, bytes(8), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R01", OBJECT, u4(1 << 20), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R02", OBJECT + 4, u4(100), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R03", OBJECT + 8, u4(80), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-3), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(9), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R06", OBJECT + 32, u4(1000), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R07", OBJECT + 28, u4(150), Outcome.WARNED),
+    ("PCQ830", "WP-CD-R01", DEFINITION, u4(39), Outcome.WARNED),
+    ("PCQ830", "WP-CD-R02", DEFINITION + 32, u4(8), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R03", DEFINITION + 36, u4(24), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R03", DEFINITION + 36, u4(0), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R04", FRACTION + 40 + 28, u4(RAWCOUNT), Outcome.FAILED),
+    ("PCQ830", "WP-CD-R05", DEFINITION + 20, u4(11), Outcome.WARNED),
+    ("PCQ840", "WP-ID-R01", FIRST, u4(20), Outcome.FAILED),
+    ("PCQ840", "WP-ID-R02", FIRST + 20, u4(2), Outcome.WARNED),
+    ("PCQ840", "WP-ID-R03", SECOND + 12, u4(1), Outcome.FAILED),
+    ("PCQ840", "WP-ID-R04", FIRST + 4, u4(999), Outcome.WARNED),
+    ("PCQ850", "WP-CB-R01", FIRST + INSTANCE_LENGTH, u4(1 << 16), Outcome.FAILED),
+    ("PCQ850", "WP-CB-R01", SECOND + INSTANCE_LENGTH, u4(23), Outcome.WARNED),
+]
+
+
+@pytest.mark.parametrize(("code", "requirement", "at", "data", "outcome"), BROKEN)
+def test_a_broken_field_is_flagged(code: str, requirement: str, at: int, data: bytes, outcome: Outcome) -> None:
+    found = verdict(code, patched(at, data))
+    outcomes = {finding.judgement.outcome for finding in found.findings if finding.judgement.requirement == requirement}
+    assert outcomes == {outcome}, [finding.judgement for finding in found.findings]
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_well_formed_block_is_accepted(code: str) -> None:
+    found = verdict(code, bytes(block()))
+    assert not found.findings
+    assert {coverage.verdict for coverage in found.coverage.values()} == {"pass"}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_sealed_answer_proves_nothing(code: str) -> None:
+    opening, read = reads(bytes(block()))
+    found = judged(code, opening, sealed(read))  # type: ignore[arg-type]
+    assert not found.findings
+    assert {coverage.verdict for coverage in found.coverage.values()} <= {"inconclusive"}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_value_that_is_no_block_is_none_of_ours(code: str) -> None:
+    calls = winreg()
+    found = judged(code, calls.open_key(), calls.query_value("Counter 009", b"1\0\0\0"))
+    assert {coverage.verdict for coverage in found.coverage.values()} == {"not-applicable"}
+
+
+def test_what_lies_behind_the_damage_is_inconclusive() -> None:
+    cut = bytes(block())[:60]
+    for code, requirement in (("PCQ805", "WP-DB-R04"), ("PCQ810", "WP-DB-R10"), ("PCQ820", "WP-OT-R03")):
+        assert verdict(code, cut).verdict(requirement) == "inconclusive", code
+
+
+def test_the_counter_of_a_server_does_not_run_back() -> None:
+    later, earlier = patched(56, pack("<q", 2000)), patched(56, pack("<q", 1000))
+    assert verdict("PCQ810", later, earlier).requirements == {"WP-DB-R09"}
+    assert not verdict("PCQ810", earlier, later).findings
+
+
+def test_the_last_counter_block_of_windows_xp_is_known() -> None:
+    short = patched(SECOND + INSTANCE_LENGTH, u4(16))
+    (finding,) = verdict("PCQ850", short).findings
+    assert finding.is_excused
+    first = verdict("PCQ850", patched(FIRST + INSTANCE_LENGTH, u4(16))).findings[0]
+    assert not first.is_excused
+
+
+def test_a_finding_names_the_bytes_of_its_field() -> None:
+    (finding,) = verdict("PCQ830", patched(DEFINITION + 20, u4(11))).findings
+    assert finding.place is not None
+    assert finding.place.source.data[finding.place.start : finding.place.stop] == u4(11)
