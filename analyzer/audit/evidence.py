@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from analyzer.audit.answers import DataAnswer, read_answer
+from analyzer.audit.identifiers import IdentifierList, read_identifiers
 from analyzer.audit.verdicts import At, SideName
 from analyzer.buffers import (
     BufferDecode,
@@ -108,10 +110,22 @@ class SideEvidence:
         """The decoded `lpData` by the ids of `ksy/`; empty where there is none."""
         return self.buffer.tree if self.buffer is not None else {}
 
-    def place(self, path: str) -> Place | None:
+    @cached_property
+    def answer(self) -> DataAnswer:
+        """`lpData` as an answer of QueryCounterData, damaged or not."""
+        return read_answer(self.data)
+
+    @cached_property
+    def identifiers(self) -> IdentifierList:
+        """`lpData` as a list of identifiers, damaged or not."""
+        return read_identifiers(self.data)
+
+    def place(self, path: str, span: tuple[int, int] | None = None) -> Place | None:
         """Where the field at `path` stands (see `At`); the nearest field around it where it has no bytes of its own."""
-        if (span := _RANGE.fullmatch(path)) is not None:
-            return self._place_of_range(*span.groups())
+        if span is not None and self.side.buffer is not None:
+            return self._place_of_range("lpData", str(span[0]), str(span[1]))
+        if (named := _RANGE.fullmatch(path)) is not None:
+            return self._place_of_range(*named.groups())
         if path.startswith("pdu"):
             return self._place_in_pdu(path)
         stub = self.side.stub
@@ -237,7 +251,7 @@ class CallEvidence:
 
     def place(self, at: At) -> Place | None:
         side = self.side(at.side)
-        return side.place(at.path) if side is not None else None
+        return side.place(at.path, at.span) if side is not None else None
 
 
 class Evidence:

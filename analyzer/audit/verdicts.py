@@ -56,11 +56,13 @@ class At:
     """Where in a call something stands.
 
     `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
-    PDU itself (authentication trailer) begins with `pdu`.
+    PDU itself (authentication trailer) begins with `pdu`. `span` are the bytes of `lpData` themselves, for who knows them better
+    than the path does: in a buffer that is damaged, a path may lead nowhere.
     """
 
     side: SideName
     path: str = ""
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

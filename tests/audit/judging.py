@@ -23,7 +23,7 @@ class Verdict:
     @property
     def requirements(self) -> set[str]:
         """The requirements that failed or were warned of."""
-        return {finding.judgement.requirement for finding in self.findings}
+        return {requirement for finding in self.findings for requirement in finding.judgement.requirements}
 
     def verdict(self, requirement: str) -> str:
         return self.coverage[requirement].verdict

@@ -1,0 +1,118 @@
+"""What rules about buffers have in common: which calls carry them, and how many things alike are told as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+from analyzer.audit.answers import DataAnswer
+from analyzer.audit.evidence import CallEvidence, SideEvidence
+from analyzer.audit.identifiers import IdentifierList
+from analyzer.audit.rule import Check, Reads
+from analyzer.audit.verdicts import (
+    At,
+    Confidence,
+    Deviation,
+    Judgement,
+    SideName,
+    failed,
+    inconclusive,
+    passed,
+    warned,
+)
+from analyzer.pcq.identity import Opnum
+
+# Data answers, also those whose buffer does not decode; and those whose every block can be read.
+DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, damaged=True)
+SOUND_DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True)
+# Identifiers of the answer of QueryCounterInfo, and of both sides of ValidateCounters.
+INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True)
+SOUND_INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True)
+ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True)
+SOUND_ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
+VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
+
+
+class Oddity(Protocol):
+    """Something that is not as it should be, and where."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def span(self) -> tuple[int, int]: ...
+    @property
+    def expected(self) -> str: ...
+    @property
+    def seen(self) -> str: ...
+
+
+class Odd(NamedTuple):
+    """The plain one."""
+
+    path: str
+    span: tuple[int, int]
+    expected: str
+    seen: str
+
+
+def told(
+    call: CallEvidence,
+    side: SideName,
+    requirements: tuple[str, ...],
+    looked_at: int,
+    odd: Sequence[Oddity],
+    message: str,
+    *,
+    warn: bool = False,
+    confidence: Confidence = Confidence.HIGH,
+    deviation: Deviation | None = None,
+) -> Iterator[Judgement]:
+    """The verdict on `looked_at` things of which some are `odd`: the first is shown, the others are counted."""
+    if looked_at > len(odd):
+        for requirement in requirements:
+            yield passed(requirement, looked_at - len(odd))
+    if not odd:
+        return
+    first = odd[0]
+    if len(odd) > 1:
+        message = f"{message}, the first of several"
+    say = warned if warn else failed
+    yield say(
+        requirements[0],
+        call,
+        At(side, first.path, first.span),
+        message,
+        expected=first.expected,
+        seen=first.seen,
+        confidence=confidence,
+        deviation=deviation,
+        also=requirements[1:],
+    )
+
+
+def answer_check(
+    requirements: tuple[str, ...], check: Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
+) -> Check:
+    """A check of data answers that are to be read whether damaged or not; where the stub itself is, nothing can be said."""
+
+    def look(call: CallEvidence) -> Iterator[Judgement]:
+        assert call.response is not None
+        if not call.response.is_readable:
+            yield from cannot_say(requirements, "the response stub does not decode", call)
+            return
+        yield from check(call, call.response.answer)
+
+    return look
+
+
+def cannot_say(requirements: Iterable[str], reason: str, call: CallEvidence) -> Iterator[Judgement]:
+    for requirement in requirements:
+        yield inconclusive(requirement, reason, call)
+
+
+def lists_of(call: CallEvidence) -> Iterator[tuple[SideName, IdentifierList]]:
+    """The lists of identifiers a call carries, of sides that can be read."""
+    sides: tuple[SideEvidence | None, ...] = (call.request, call.response)
+    for side in sides:
+        if side is not None and side.is_readable and side.side.buffer_kind == "identifiers":
+            yield side.name, side.identifiers

@@ -1,0 +1,54 @@
+"""The counter ids of a block are not as many, or not as large, as their header says.
+
+Looks for: blocks of dwType 2 and 6 whose dwCounters is not the number of ids, or of values (of each instance, in type 6), or
+whose dwSize is neither 8 + 4 x dwCounters nor that rounded up to 8.
+
+Why it matters: values carry no ids. They belong to the id in the same place, so a count that is off by one gives every value
+another name.
+
+Specification: [MS-PCQ] section 2.2.4.11: dwSize covers this header and the array of ids, dwCounters is the number of ids;
+section 3.1.4.1.6 demands as many values, for types 2 and 6. Whether padding to a multiple of 8 is counted is not said.
+
+Flagged: dwCounters 4 with three values; dwSize 32 with three ids.
+
+Accepted: dwSize 20 or 24 with three ids.
+
+Silent: where the answer is sealed or was not captured; in blocks that cannot be read at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import COUNTERS, COUNTERSET, DataAnswer, FlawKind
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import DATA, answer_check, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+
+SIZE, NUMBER = "PCQ-2.2.4.11-R01", "PCQ-2.2.4.11-R02"
+BY_TYPE = {COUNTERS: "PCQ-3.1.4.1.6-R18", COUNTERSET: "PCQ-3.1.4.1.6-R26"}
+REQUIREMENTS = (SIZE, NUMBER, *BY_TYPE.values())
+
+
+def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    for kind, number in BY_TYPE.items():
+        blocks = [block for block in answer.of_type(kind) if block.ids is not None]
+        odd = answer.of(FlawKind.IDS_SIZE, block_types=(kind,))
+        yield from told(
+            call, "response", (SIZE,), len(blocks), odd, "the size of the counter ids is not that of so many"
+        )
+        odd = answer.of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=(kind,))
+        message = "another number of counters follows than was told"
+        yield from told(call, "response", (NUMBER, number), len(blocks), odd, message)
+
+
+RULE = Rule(
+    code="PCQ513",
+    name="counter-ids-miscounted",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=DATA,
+    check=answer_check(REQUIREMENTS, _check),
+)

@@ -1,0 +1,115 @@
+"""A structure in a buffer does not begin at a multiple of 8 bytes.
+
+Looks for: headers, blocks, values, counter ids and instances of data answers, identifiers, and instances of enumerations, that
+begin at an offset of `lpData` that is not a multiple of 8; data answers whose total size is no multiple of 8.
+
+Why it matters: readers that go by the rule look for the next structure at the next multiple of 8 and find something else.
+
+Specification: [MS-PCQ] section 2.2.4 demands it of all structures, counted from the start of the buffer, and leaves it open for
+what is in them: ids, names and values may stand anywhere. perflib.h says the same of counter header blocks.
+
+Flagged: a second value after one with dwSize 12. A warning: what follows an odd number of counter ids without padding, because
+section 2.2.4.11 gives those ids a size that leaves none.
+
+Accepted: a name of 6 bytes followed by 2 bytes of padding.
+
+Silent: where the buffer is sealed or was not captured, and behind a size that leads nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, SideEvidence
+from analyzer.audit.looks import Odd, cannot_say, lists_of, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity, SideName, passed
+from analyzer.pcq.identity import Opnum
+
+START, CONTENT, BLOCKS = "PCQ-2.2.4-R02", "PCQ-2.2.4-R03", "PL-QCD-R07"
+REQUIREMENTS = (START, CONTENT, BLOCKS)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    if call.opnum in (Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS):
+        for side, found in lists_of(call):
+            starts = [(block.path, block.at) for block in found.blocks]
+            yield from _judged(call, side, starts)
+        return
+    response = call.response
+    assert response is not None
+    if not response.is_readable:
+        yield from cannot_say((START, CONTENT), "the response stub does not decode", call)
+    elif response.side.buffer_kind == "perf-data":
+        yield from _data(call, response)
+    elif response.side.buffer_kind == "instances":
+        yield from _judged(call, "response", list(_instances(response.data)))
+
+
+def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -> Iterator[Judgement]:
+    if starts:
+        yield passed(CONTENT)
+    yield from told(call, side, (START,), len(starts), _odd(starts), _MESSAGE)
+
+
+_MESSAGE = "a structure begins off a multiple of 8 bytes"
+
+
+def _odd(starts: list[tuple[str, int]]) -> list[Odd]:
+    return [Odd(path, (at, at + 8), "a multiple of 8", f"offset {at}") for path, at in starts if at % 8]
+
+
+def _instances(data: bytes) -> Iterator[tuple[str, int]]:
+    at = number = 0
+    while at + 8 <= len(data):
+        yield f"lpData.instances[{number}]", at
+        size = int.from_bytes(data[at : at + 4], "little")
+        if size < 8:
+            return
+        at += size
+        number += 1
+
+
+def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
+    answer = side.answer
+    if answer.header is None:
+        return
+    yield passed(CONTENT)
+    structures = 1 + sum(1 + block.num_values + len(block.rows) for block in answer.blocks)
+    moved = [start for block in answer.blocks if block.moved_by_ids for start in block.misplaced]
+    others = [start for block in answer.blocks if not block.moved_by_ids for start in block.misplaced]
+    yield from told(call, "response", (START,), structures - len(moved), _odd(others), _MESSAGE)
+    message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
+    yield from told(call, "response", (START,), 0, _odd(moved), message, warn=True)
+    odd = _odd([(block.path, block.at) for block in answer.blocks])
+    if answer.header[0] % 8:
+        odd.insert(0, Odd("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
+    message = "the blocks do not begin and end at multiples of 8 bytes"
+    yield from told(call, "response", (BLOCKS,), len(answer.blocks) + 1, odd, message)
+
+
+RULE = Rule(
+    code="PCQ530",
+    name="structure-off-eight-bytes",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=Reads(
+        (
+            Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+            Opnum.QUERY_COUNTER_INFO,
+            Opnum.QUERY_COUNTER_DATA,
+            Opnum.VALIDATE_COUNTERS,
+        ),
+        ("response.lpData",),
+        success=True,
+        damaged=True,
+    ),
+    check=check,
+    by_method={
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (START, CONTENT),
+        Opnum.QUERY_COUNTER_INFO: (START, CONTENT),
+        Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
+        Opnum.VALIDATE_COUNTERS: (START, CONTENT),
+    },
+)
