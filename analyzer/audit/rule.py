@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -60,6 +60,24 @@ class Watch(Protocol):
     def feed(self, call: CallEvidence) -> Iterable[Judgement]: ...
 
     def finish(self) -> Iterable[Judgement]: ...
+
+
+class _Afterwards:
+    """A rule that looks at the whole capture at once."""
+
+    def __init__(self, look: Callable[[Evidence], Iterable[Judgement]], evidence: Evidence) -> None:
+        self._look, self._evidence = look, evidence
+
+    def feed(self, call: CallEvidence) -> Iterable[Judgement]:
+        return ()
+
+    def finish(self) -> Iterable[Judgement]:
+        return self._look(self._evidence)
+
+
+def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evidence], Watch]:
+    """`watch` for a rule that judges the whole capture by one function, such as binds, which are no calls."""
+    return partial(_Afterwards, look)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,12 @@ def recognised(calls: Iterable[Call], perflib: PerflibLayer, winperf: WinregLaye
         )
 
 
+def interface_carried(exchanges: list[Exchange]) -> Interface | None:
+    """Which of the two interfaces the calls of one presentation context carry, by the same certainty; None where neither."""
+    guess = _guess(exchanges)
+    return guess.interface if guess is not None else None
+
+
 def _guess(exchanges: list[Exchange]) -> _Guess | None:
     """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
     readings: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (

@@ -1,0 +1,75 @@
+"""A client asked the endpoint mapper where PerflibV2 is.
+
+Looks for: ept_map calls whose tower names the interface, and where the same client then used it.
+
+Why it matters: the endpoint is fixed. A client that asks for it depends on a service that need not be reachable, and follows whatever
+answers it.
+
+Specification: [MS-PCQ] section 2.1: a well-known endpoint, the pipe \\PIPE\\winreg. The endpoint mapper and its towers: C706 appendix
+I and O, [MS-RPCE] section 2.2.1.2.
+
+Flagged: an ept_map call for da5a86c5-12c2-4943-ab30-7f74a813d853 (a warning), followed by a bind over TCP (a failure).
+
+Accepted: a bind on the pipe with no such question before it.
+
+Silent: where no use of the interface was captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.verdicts import Judgement, Severity, failed, passed, warned
+from analyzer.core.absence import Missing
+from analyzer.pcq.identity import INTERFACE
+from analyzer.rpc.call import Call
+
+REQUIREMENT = "PCQ-2.1-R02"
+_MAPPER = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
+_MAP = 3
+_UUIDS = (UUID(INTERFACE).bytes_le, UUID(INTERFACE).bytes)
+
+
+def look(evidence: Evidence) -> Iterator[Judgement]:
+    elsewhere: dict[str, int] = {}
+    roads = 0
+    for bound in evidence.analysis.bounds:
+        if bound.interface == INTERFACE:
+            roads += 1
+            if bound.channel.transport != "ncacn_np":
+                elsewhere[bound.channel.client.ip] = min(bound.frames)
+    asked: set[str] = set()
+    for number, call in enumerate(evidence.analysis.calls, 1):
+        if not _asks(call):
+            continue
+        client = call.exchange.channel.client.ip
+        asked.add(client)
+        evident = CallEvidence(number, call)
+        message = "the client asked the endpoint mapper for an interface whose endpoint is well known"
+        if elsewhere.get(client, -1) > min(call.frames):
+            yield failed(REQUIREMENT, evident, None, f"{message}, and used it elsewhere", expected="\\PIPE\\winreg")
+        else:
+            yield warned(REQUIREMENT, evident, None, message, expected="\\PIPE\\winreg")
+    if not asked and roads:
+        yield passed(REQUIREMENT, roads)
+
+
+def _asks(call: Call) -> bool:
+    exchange = call.exchange
+    if exchange.interface != _MAPPER or exchange.opnum != _MAP or exchange.request is None:
+        return False
+    stub = exchange.request.stub
+    return not isinstance(stub, Missing) and any(uuid in stub.data for uuid in _UUIDS)
+
+
+RULE = Rule(
+    code="PCQ111",
+    name="endpoint-was-asked-for",
+    level=Level.TRANSPORT,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    watch=afterwards(look),
+)

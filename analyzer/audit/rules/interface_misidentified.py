@@ -1,0 +1,69 @@
+"""The interface was bound by another version, or what it does goes by another UUID.
+
+Looks for: binds of PerflibV2 with another version than 1.0; presentation contexts of interfaces that this program does not know, whose
+every call reads as one of PerflibV2, and some of which carry what nothing else does.
+
+Why it matters: a server matches UUID and version when the client binds. What calls itself otherwise is another interface, and no
+client or server of this one finds it.
+
+Specification: [MS-PCQ] section 1.9 assigns the UUID da5a86c5-12c2-4943-ab30-7f74a813d853; the IDL in section 6 gives version 1.0.
+
+Flagged: a bind of version 2.0; answers of performance data under a UUID that differs in its last digit.
+
+Accepted: the UUID with version 1.0.
+
+Silent: where the bind was not captured, and where calls of another interface are sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.rule import Level, Rule, afterwards
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed
+from analyzer.pcq.identity import INTERFACE
+from analyzer.rpc.call import Call
+from analyzer.timeline.recognise import interface_carried
+
+UUID, VERSION = "PCQ-1.9-R01", "PCQ-6-R01"
+
+
+def look(evidence: Evidence) -> Iterator[Judgement]:
+    for bound in evidence.analysis.bounds:
+        if bound.interface != INTERFACE:
+            continue
+        yield passed(UUID)
+        version = ".".join(map(str, bound.version))
+        if bound.version == (1, 0):
+            yield passed(VERSION)
+        else:
+            message = "the interface was bound by another version"
+            yield failed(VERSION, None, None, message, expected="1.0", seen=version, frames=bound.frames)
+    strangers: dict[tuple[int, int], list[tuple[int, Call]]] = {}
+    for number, call in enumerate(evidence.analysis.calls, 1):
+        exchange = call.exchange
+        if call.interface_name is None and exchange.interface is not None:
+            strangers.setdefault((exchange.channel.number, exchange.context_id), []).append((number, call))
+    for group in strangers.values():
+        if interface_carried([call.exchange for _, call in group]) == "perflib-v2":
+            number, first = group[0]
+            yield failed(
+                UUID,
+                CallEvidence(number, first),
+                At("request", "pdu"),
+                "calls of another interface carry what PerflibV2 does",
+                expected=INTERFACE,
+                seen=first.exchange.interface,
+                confidence=Confidence.MEDIUM,
+            )
+
+
+RULE = Rule(
+    code="PCQ112",
+    name="interface-misidentified",
+    level=Level.RPC,
+    severity=Severity.ERROR,
+    requirements=(UUID, VERSION),
+    watch=afterwards(look),
+)
