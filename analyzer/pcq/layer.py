@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
@@ -19,8 +19,8 @@ from analyzer.pcq.identity import (
     Opnum,
     RequestCode,
 )
-from analyzer.pcq.queries import BlockTypes, Identifier, QueryBook, QueryView, block_types
-from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
+from analyzer.pcq.queries import Identifier, QueryView
+from analyzer.rpc.call import Call, CallSide, decoded_call, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import method_name
 from analyzer.smb.events import ChannelGap
@@ -47,19 +47,47 @@ class PerflibCall(Call):
 _OPNUMS = frozenset(Opnum)
 
 
+# A time, then a frame: what has the same time is in the order of its frames.
+Moment = tuple[int, int]
+_BEFORE_ALL: Moment = (-1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Requests may have been lost on a channel, after the end of the call that `after` tells of."""
+
+    after: Moment
+    channel: int
+
+
+def end_of(exchange: Exchange) -> Moment | None:
+    """When the answer of a call began to come; None where it is not there."""
+    message = exchange.response
+    return (message.first_time_ns, min(message.frames, default=0)) if message is not None else None
+
+
 class PerflibLayer:
-    """Decodes PerflibV2 exchanges and follows what they say of query handles and countersets."""
+    """Decodes PerflibV2 exchanges and notes what they say of countersets, and where requests were lost.
+
+    What the calls say of query handles can only be told when all are there, in their order: that is `pcq.follow`.
+    """
 
     def __init__(self) -> None:
-        self._queries = QueryBook()
         self.catalogs = Catalogs()
+        self.losses: list[Loss] = []
+        self._ends: dict[int, Moment] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:
-        if isinstance(event, Exchange) and event.interface == INTERFACE:
-            yield self._call(event)
-            return
-        if isinstance(event, ChannelGap) and event.from_client:
-            self._queries.lost(event.channel.number)
+        if isinstance(event, Exchange):
+            end, channel = end_of(event), event.channel.number
+            if end is not None:
+                self._ends[channel] = max(end, self._ends.get(channel, end))
+            if event.interface == INTERFACE:
+                yield self._call(event)
+                return
+        elif isinstance(event, ChannelGap) and event.from_client:
+            channel = event.channel.number
+            self.losses.append(Loss(self._ends.get(channel, _BEFORE_ALL), channel))
         yield event
 
     def finish(self) -> Iterator[Event]:
@@ -75,49 +103,10 @@ class PerflibLayer:
         else:
             response = plain_side(exchange.response)
         method = method_name(INTERFACE, opnum) if opnum is not None else None
-        return self._followed(decoded_call(PerflibCall, exchange, (NAME, method), request, response))
-
-    def _followed(self, call: PerflibCall) -> PerflibCall:
-        """The call with the view of its handle; what it changes is noted for the calls that come after it."""
-        server, channel = call.exchange.channel.server, call.exchange.channel.number
-        opnum = call.exchange.opnum
-        asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
-        succeeded = call.state == "complete" and call.status == 0
-        answer = _shape(call) if opnum == Opnum.QUERY_COUNTER_DATA else None
-        view = self._queries.view(server, channel, asked, answer) if asked is not None else None
-        if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
-            given = handle_of(call.response, "phQuery")
-            view = self._queries.opened(server, channel, given) if given is not None else None
-        elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded and asked is not None:
-            self._queries.closed(server, asked)
-        elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded and asked is not None:
-            identifiers = identifiers_of(call.response)
-            if identifiers is None:
-                self._queries.doubt(channel, asked)
-            else:
-                self._queries.told(server, asked, identifiers)
-        elif opnum == Opnum.VALIDATE_COUNTERS:
-            if asked is None or call.state != "complete" or call.exchange.fault is not None:
-                self._queries.doubt(channel, asked)
-            elif succeeded and call.request is not None:
-                add = call.request.params.get("dwAdd") != 0
-                identifiers = identifiers_of(call.response)
-                if identifiers is None:
-                    self._queries.doubt(channel, asked)
-                else:
-                    self._queries.validated(server, asked, identifiers, add=add)
-        elif opnum is None:
-            if _may_answer_validate_counters(call.exchange):
-                self._queries.doubt(channel, None)
-            else:
-                self._queries.found(channel)
-        elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and succeeded:
+        call = decoded_call(PerflibCall, exchange, (NAME, method), request, response)
+        if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and call.state == "complete" and call.status == 0:
             self._learn(call)
-        if call.state == "partial" and opnum is not None and opnum != Opnum.VALIDATE_COUNTERS:
-            self._queries.found(channel)
-        if view is None:
-            return call
-        return replace(call, query=view)
+        return call
 
     def _learn(self, call: PerflibCall) -> None:
         guid, code, response = call.counterset, call.request_code, call.response
@@ -161,7 +150,7 @@ def _side(
     return CallSide(message, stub, params, buffer, kind)
 
 
-def _may_answer_validate_counters(exchange: Exchange) -> bool:
+def may_answer_validate_counters(exchange: Exchange) -> bool:
     """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
     if exchange.fault is not None:
         return False
@@ -184,14 +173,6 @@ def _may_answer_validate_counters(exchange: Exchange) -> bool:
     if len(stub) - decoded.consumed >= 8:
         return False
     return decode_buffer("identifiers", decoded.data or b"").problem is None
-
-
-def _shape(call: PerflibCall) -> BlockTypes | None:
-    """The shape of the data a call was answered with, None where there is none."""
-    side = call.response
-    if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
-        return None
-    return block_types(side.buffer.data)
 
 
 def identifiers_of(side: CallSide | None) -> list[Identifier] | None:

@@ -1,16 +1,15 @@
-"""The lives of query handles: which counters each holds, and what each block of its data answers means.
+"""What each query handle holds: which counters, and what each block of its data answers means.
 
-In: the calls of one interface in the order they completed. Out: for a call on a handle, a `QueryView`. [MS-PCQ] section
-3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs to which of
-them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand in that
-order, as all servers we have recordings of keep them.
+[MS-PCQ] section 3.1.1.1 keeps a list of counters with each handle; section 3.1.4.1.5 says which block of a data answer belongs
+to which of them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand
+in that order, as all servers we have recordings of keep them.
 
     unknown --OpenQueryHandle--> followed --QueryCounterInfo--> told --ValidateCounters--> followed
                                      |                            |
                                      +------ CloseQueryHandle ----+--> gone
 
 `told`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
-(a list may be renumbered by it). While only `followed`, a replay is believed if
+(a list may be renumbered by it), and for what was polled since the last one. While only `followed`, a replay is believed if
 
 * the handle was opened in the capture, or QueryCounterInfo gave its whole list with the positions 0, 1, 2, ... since,
 * every ValidateCounters after that was read, and each added counters; what was removed leaves a place that a server may fill
@@ -20,6 +19,7 @@ order, as all servers we have recordings of keep them.
 
 A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
 the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo tells anew.
+`pcq.follow` puts the calls in order and tells them to the `QueryBook` here.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ IdSource = Literal["index", "replay"]
 _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
 
 _NOT_OPENED = "the opening of the handle is not in the capture, and no QueryCounterInfo told what it holds"
-_UNREAD = "a ValidateCounters that may have changed the handle could not be read"
+UNREAD = "a ValidateCounters that may have changed the handle could not be read"
 _LOST = "a request was lost that may have changed the handle"
+TOGETHER = "the handle was changed by another call that was under way at the same time"
 _REMOVED = "counters were removed, and no QueryCounterInfo told the positions of the others since"
-_CLOSED = "the handle was closed"
+CLOSED = "the handle was closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,9 @@ class BlockTypes:
 
 
 @dataclass(slots=True)
-class _Query:
+class Query:
+    """One handle as far as it was followed."""
+
     handle: str
     number: int
     server: Endpoint
@@ -110,18 +113,27 @@ class _Query:
     ordered: bool = False
     # Why not, and what contradicted it.
     unknown: str = _NOT_OPENED
-    # Requests lost on its channels that may have changed what it holds.
-    lost_requests: int = 0
+    # Whether a data answer contradicted the replay.
+    refuted: bool = False
+    # Channels on which a request was lost that may have changed what it holds; it is not known yet which it was.
+    suspended: set[int] = field(default_factory=set)
+    # Counts what may have changed the handle, begun and done.
+    epoch: int = 0
     # The view as it was last given out, until something changes.
     shown: QueryView | None = None
 
+    def changed(self) -> None:
+        self.epoch += 1
+        self.shown = None
+
     def forget(self, why: str) -> None:
         """What the handle holds is not known any more."""
-        self.followed = self.ordered = False
+        self.followed = self.ordered = self.refuted = False
         self.unknown = why
         self.told = None
+        self.suspended.clear()
         self.live.clear()
-        self.shown = None
+        self.changed()
 
     def view(self) -> QueryView:
         if self.shown is None:
@@ -129,7 +141,7 @@ class _Query:
         return self.shown
 
     def _made(self) -> QueryView:
-        if self.lost_requests:
+        if self.suspended:
             return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=_LOST)
         if not self.followed:
             return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=self.unknown)
@@ -138,18 +150,65 @@ class _Query:
         counterset = sets.pop() if len(sets) == 1 else None
         if self.told is not None:
             return QueryView(self.handle, self.number, self.told, counterset, "index", held)
-        if not self.ordered:
+        if not self.is_replayed:
             return QueryView(self.handle, self.number, _NO_BLOCKS, counterset, held=held, unknown=self.unknown)
         return QueryView(self.handle, self.number, MappingProxyType(dict(enumerate(held))), counterset, "replay", held)
 
-    def answered(self, answer: BlockTypes) -> None:
-        """A data answer was seen. What it contradicts is not replayed again."""
-        if self.told is not None or not self.ordered or self.lost_requests:
-            return
-        if (why := _contradiction(tuple(self.live.values()), answer)) is not None:
-            self.ordered = False
-            self.unknown = why
-            self.shown = None
+    @property
+    def is_replayed(self) -> bool:
+        """Whether the order of adding tells the blocks. One counter alone has only one place to be."""
+        return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
+
+    def closed(self) -> None:
+        """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
+        self.forget(CLOSED)
+
+    def validated(self, identifiers: list[Identifier], *, add: bool) -> None:
+        """Counters were added or removed; each identifier's own status says whether it was."""
+        self.told = None
+        done = [identifier for identifier in identifiers if identifier.status == 0]
+        for identifier in done:
+            if add:
+                self.live[identifier.key] = identifier
+            else:
+                self.live.pop(identifier.key, None)
+        if done and not add and self.followed:
+            self.unorder(_REMOVED)
+        self.changed()
+
+    def unorder(self, why: str) -> None:
+        """The counters are known, but not in which order they stand."""
+        self.ordered = not self.live
+        self.unknown = why
+        self.shown = None
+
+    def informed(self, identifiers: list[Identifier]) -> None:
+        """QueryCounterInfo answered: the whole list, with the position of each counter's block."""
+        by_index: dict[int, list[Identifier]] = {}
+        for identifier in identifiers:
+            by_index.setdefault(identifier.index, []).append(identifier)
+        self.told = MappingProxyType(
+            {index: same[0] for index, same in by_index.items() if len(same) == 1 and same[0].status == 0}
+        )
+        in_order = sorted(identifiers, key=lambda identifier: identifier.index)
+        self.live = {identifier.key: identifier for identifier in in_order if identifier.status == 0}
+        self.followed = True
+        self.ordered = sorted(self.told) == list(range(len(identifiers)))
+        self.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
+        self.refuted = False
+        self.suspended.clear()
+        self.shown = None
+
+    def contradicted(self, answer: BlockTypes) -> bool:
+        """Whether a data answer contradicts the replay, which is then not believed again."""
+        if self.told is not None or not self.is_replayed or self.suspended:
+            return False
+        if (why := _contradiction(tuple(self.live.values()), answer)) is None:
+            return False
+        self.refuted = True
+        self.unknown = why
+        self.shown = None
+        return True
 
 
 class QueryBook:
@@ -160,89 +219,51 @@ class QueryBook:
     MAX_QUERIES = 65_536
 
     def __init__(self) -> None:
-        self._queries: dict[tuple[str, str], _Query] = {}
+        self._queries: dict[tuple[str, str], Query] = {}
         self._count = 0
 
-    def _query(self, server: Endpoint, handle: str) -> _Query:
+    def _query(self, server: Endpoint, handle: str) -> Query:
         key = (server.ip, handle)
         query = self._queries.get(key)
         if query is None:
             if len(self._queries) >= self.MAX_QUERIES:
                 del self._queries[next(iter(self._queries))]
             self._count += 1
-            query = self._queries[key] = _Query(handle, self._count, server)
+            query = self._queries[key] = Query(handle, self._count, server)
         return query
 
-    def view(self, server: Endpoint, channel: int, handle: str, answer: BlockTypes | None = None) -> QueryView:
-        """The handle as it stands; `answer` is the shape of the data answer the view is for."""
+    def of(self, server: Endpoint, channel: int, handle: str) -> Query:
+        """The handle, used on a channel."""
         query = self._query(server, handle)
         query.channels.add(channel)
-        if answer is not None:
-            query.answered(answer)
-        return query.view()
+        return query
 
-    def opened(self, server: Endpoint, channel: int, handle: str) -> QueryView:
+    def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
         """A handle was given out: it holds nothing yet."""
         self._queries.pop((server.ip, handle), None)
-        query = self._query(server, handle)
-        query.channels.add(channel)
+        query = self.of(server, channel, handle)
         query.followed = query.ordered = True
-        return query.view()
+        return query
 
-    def closed(self, server: Endpoint, handle: str) -> None:
-        """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
-        self._query(server, handle).forget(_CLOSED)
-
-    def validated(self, server: Endpoint, handle: str, identifiers: list[Identifier], *, add: bool) -> None:
-        """Counters were added to or removed from the handle; each identifier's own status says whether it was."""
-        query = self._query(server, handle)
-        query.told = query.shown = None
-        done = [identifier for identifier in identifiers if identifier.status == 0]
-        for identifier in done:
-            if add:
-                query.live[identifier.key] = identifier
-            else:
-                query.live.pop(identifier.key, None)
-        if done and not add and query.followed:
-            query.ordered = len(query.live) <= 1
-            query.unknown = _REMOVED
-
-    def told(self, server: Endpoint, handle: str, identifiers: list[Identifier]) -> None:
-        """QueryCounterInfo answered: the whole list, with the position of each counter's block."""
-        query = self._query(server, handle)
-        by_index: dict[int, list[Identifier]] = {}
-        for identifier in identifiers:
-            by_index.setdefault(identifier.index, []).append(identifier)
-        query.told = MappingProxyType(
-            {index: same[0] for index, same in by_index.items() if len(same) == 1 and same[0].status == 0}
-        )
-        in_order = sorted(identifiers, key=lambda identifier: identifier.index)
-        query.live = {identifier.key: identifier for identifier in in_order if identifier.status == 0}
-        query.followed = True
-        query.ordered = sorted(query.told) == list(range(len(identifiers)))
-        query.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
-        query.lost_requests = 0
-        query.shown = None
-
-    def doubt(self, channel: int, handle: str | None) -> None:
-        """A call that may have changed a handle's counters was not read: of the handles of this channel, or of one."""
-        for query in self._queries.values():
-            if channel in query.channels and (handle is None or query.handle == handle):
-                query.forget(_UNREAD)
+    def doubt(self, channel: int) -> None:
+        """A call on this channel that may have changed one of its handles was not read."""
+        for query in self._on(channel):
+            query.forget(UNREAD)
 
     def lost(self, channel: int) -> None:
         """A request on this channel was lost, nobody knows which."""
-        for query in self._queries.values():
-            if channel in query.channels:
-                query.lost_requests += 1
-                query.shown = None
+        for query in self._on(channel):
+            query.suspended.add(channel)
+            query.changed()
 
     def found(self, channel: int) -> None:
-        """What came after shows that a lost request was of a method that changes no handle."""
-        for query in self._queries.values():
-            if channel in query.channels:
-                query.lost_requests = max(0, query.lost_requests - 1)
-                query.shown = None
+        """All that was lost on this channel turned out to be of methods that change no handle."""
+        for query in self._on(channel):
+            query.suspended.discard(channel)
+            query.changed()
+
+    def _on(self, channel: int) -> list[Query]:
+        return [query for query in self._queries.values() if channel in query.channels]
 
 
 # _PERF_DATA_HEADER is 48 bytes with dwNumCounter at 4; a _PERF_COUNTER_HEADER has dwType at 4, dwSize at 8 ([MS-PCQ]

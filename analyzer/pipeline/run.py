@@ -14,6 +14,7 @@ from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
+from analyzer.pcq.follow import with_queries
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
@@ -104,7 +105,7 @@ def analyze(
         collected.take(higher)
     return Analysis(
         capture=facts(),
-        calls=sort_calls(collected.calls),
+        calls=with_queries(sort_calls(collected.calls), pcq.losses),
         problems=tuple(collected.problems),
         sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
         bounds=tuple(collected.bounds),

@@ -14,6 +14,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.pcq.follow import with_queries
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.rpc.events import AuthInfo, Exchange, ExchangeState, Fragment, Message
@@ -246,7 +247,7 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
                 collected.take(highest)
     return Analysis(
         capture=CaptureFacts(files, 100, 6400, 0, 1000 * MS),
-        calls=sort_calls(collected.calls),
+        calls=with_queries(sort_calls(collected.calls), pcq.losses),
         problems=tuple(collected.problems),
         sessions=tuple(collected.sessions),
         bounds=tuple(collected.bounds),

@@ -13,9 +13,8 @@ from analyzer.core.events import Problem
 from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Exchange
-from analyzer.smb.events import ChannelGap
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, OTHER_HANDLE, Calls, sealed
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, sealed
 from tests.build.rpc import CHANNEL, WINREG
 
 ANY = 0xFFFFFFFF
@@ -244,110 +243,6 @@ def test_names_of_one_server_say_nothing_of_another() -> None:
     elsewhere = replace(CHANNEL.server, ip="10.9.9.9")
     assert layer.catalogs.of(elsewhere).label(COUNTERSET) is None
     assert layer.catalogs.of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
-
-
-# ------------------------------------------------------------------------------------------------ lives of handles
-
-
-def blocks_after(*exchanges: Exchange | ChannelGap) -> dict[int, int]:
-    """The counter of each block, as the next data call sees it."""
-    layer = PerflibLayer()
-    for event in exchanges:
-        list(layer.feed(event))
-    call = one(Calls().counter_data(DATA), layer)
-    assert call.query is not None
-    return {block: known.counter_id for block, known in call.query.blocks.items()}
-
-
-TWO = identifier(COUNTERSET, counter=5, index=1, name="a") + identifier(COUNTERSET, counter=7, index=0, name="b")
-MORE = identifier(COUNTERSET, counter=9, index=2, name="c")
-
-
-def test_handles_are_counted_and_keep_their_number() -> None:
-    make, layer = Calls(), PerflibLayer()
-    numbers = [
-        call.query.number if call.query is not None else None
-        for call in (
-            one(make.open_query(), layer),
-            one(make.open_query(OTHER_HANDLE), layer),
-            one(make.close_query(), layer),
-            one(make.counter_data(b"", status=6), layer),
-            one(make.open_query(HANDLE), layer),
-            one(make.open_query(HANDLE, status=5), layer),
-        )
-    ]
-    assert numbers == [1, 2, 1, 1, 3, None]
-
-
-def test_query_counter_info_names_the_blocks() -> None:
-    make = Calls()
-    assert blocks_after(make.open_query(), make.counter_info(TWO)) == {0: 7, 1: 5}
-
-
-def test_adding_and_removing_ends_what_was_told() -> None:
-    make = Calls()
-    assert blocks_after(make.open_query(), make.counter_info(TWO), make.validate(MORE)) == {}
-    assert blocks_after(make.open_query(), make.validate(MORE)) == {0: 9}
-    assert blocks_after(make.open_query(), make.validate(MORE), make.validate(MORE, add=0)) == {}
-
-
-def test_an_answer_with_an_error_changes_nothing() -> None:
-    make = Calls()
-    assert blocks_after(make.open_query(), make.counter_info(TWO), make.validate(MORE, status=87)) == {0: 7, 1: 5}
-
-
-@pytest.mark.parametrize(
-    "lost",
-    [
-        sealed(Calls().validate(MORE)),
-        Calls().exchange(7, Calls().stub().handle(HANDLE).uint(0).conformant(b"").uint(1), None),
-        Calls().exchange(7, b"\1", b"\2"),
-        replace(Calls().validate(MORE), opnum=None, request=None, state="response-only", reason="lost"),
-        Calls().validate(MORE, MORE[:-3]),
-        Calls().counter_info(TWO[:-9]),
-        ChannelGap(CHANNEL, True, 100, (3, 4), "lost"),
-    ],
-    ids=["sealed", "unanswered", "malformed", "without request", "damaged list", "damaged info", "gap"],
-)
-def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: Exchange | ChannelGap) -> None:
-    make = Calls()
-    assert blocks_after(make.open_query(), make.counter_info(TWO), lost) == {}
-
-
-GAP = ChannelGap(CHANNEL, True, 100, (3, 4), "lost")
-
-
-def without_request(exchange: Exchange) -> Exchange:
-    return replace(exchange, opnum=None, request=None, state="response-only", reason="the request was not captured")
-
-
-def test_the_answer_to_a_lost_request_may_show_that_it_changed_nothing() -> None:
-    make = Calls()
-    told = make.open_query(), make.counter_info(TWO)
-    harmless = without_request(make.counter_data(DATA))
-    assert blocks_after(*told, GAP, harmless) == {0: 7, 1: 5}
-    assert blocks_after(*told, GAP, GAP, harmless) == {}
-    assert blocks_after(*told, GAP, without_request(make.validate(MORE))) == {}
-    assert blocks_after(*told, GAP, without_request(Calls(big_endian=True).validate(MORE))) == {}
-    padded = make.exchange(7, None, make.stub().conformant(MORE).uint(0).data + b"\x55" * 4)
-    assert blocks_after(*told, GAP, without_request(padded)) == {}
-    assert blocks_after(*told, GAP, without_request(replace(make.validate(MORE), response=None, fault=5))) == {
-        0: 7,
-        1: 5,
-    }
-    assert blocks_after(*told, GAP, replace(make.open_query(), state="partial", reason="cut")) == {0: 7, 1: 5}
-    assert blocks_after(*told, GAP, make.counter_info(TWO)) == {0: 7, 1: 5}
-
-
-def test_a_gap_in_answers_takes_nothing_away() -> None:
-    make = Calls()
-    gap = ChannelGap(CHANNEL, False, 100, (3, 4), "lost")
-    assert blocks_after(make.open_query(), make.counter_info(TWO), gap) == {0: 7, 1: 5}
-
-
-def test_a_closed_handle_means_nothing() -> None:
-    make = Calls()
-    assert blocks_after(make.open_query(), make.counter_info(TWO), make.close_query()) == {}
 
 
 def test_calls_know_their_frames() -> None:

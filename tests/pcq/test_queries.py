@@ -3,7 +3,7 @@
 import struct
 
 from analyzer.packet.segment import Endpoint
-from analyzer.pcq.queries import BlockTypes, Identifier, QueryBook, QueryView, block_types
+from analyzer.pcq.queries import BlockTypes, Identifier, Query, QueryBook, QueryView, block_types
 
 SERVER, OTHER = Endpoint("10.0.0.1", 445), Endpoint("10.0.0.2", 445)
 PROCESSOR, THERMAL = "b4fc721a-0378-476f-89ba-a5a79f810b36", "52bc5412-dac2-449c-8bc2-96443888fe6b"
@@ -15,18 +15,26 @@ def identifier(counter: int, index: int = 0, *, status: int = 0, counterset: str
 
 
 def test_the_answer_of_query_counter_info_names_the_blocks() -> None:
-    book = QueryBook()
-    book.opened(SERVER, 1, "h")
-    book.told(SERVER, "h", [identifier(5, 1), identifier(7, 0)])
-    view = book.view(SERVER, 1, "h")
+    query = opened()
+    query.informed([identifier(5, 1), identifier(7, 0)])
+    view = query.view()
     assert {block: known.counter_id for block, known in view.blocks.items()} == {0: 7, 1: 5}
     assert view.counterset == PROCESSOR
 
 
 def test_an_index_given_twice_names_nothing() -> None:
-    book = QueryBook()
-    book.told(SERVER, "h", [identifier(5, 0), identifier(7, 0), identifier(9, 1)])
-    assert list(book.view(SERVER, 1, "h").blocks) == [1]
+    query = Query("h", 1, SERVER)
+    query.informed([identifier(5, 0), identifier(7, 0), identifier(9, 1)])
+    assert list(query.view().blocks) == [1]
+
+
+def opened() -> Query:
+    return QueryBook().opened(SERVER, 1, "h")
+
+
+def polled(query: Query, answer: BlockTypes) -> QueryView:
+    query.contradicted(answer)
+    return query.view()
 
 
 def ids(view: QueryView) -> dict[int, int]:
@@ -34,61 +42,69 @@ def ids(view: QueryView) -> dict[int, int]:
 
 
 def test_validate_counters_ends_what_was_told() -> None:
-    book = QueryBook()
-    book.opened(SERVER, 1, "h")
-    book.told(SERVER, "h", [identifier(5, 0), identifier(7, 2)])
-    assert book.view(SERVER, 1, "h").id_source == "index"
-    book.validated(SERVER, "h", [identifier(9)], add=True)
-    view = book.view(SERVER, 1, "h")
+    query = opened()
+    query.informed([identifier(5, 0), identifier(7, 2)])
+    assert query.view().id_source == "index"
+    query.validated([identifier(9)], add=True)
+    view = query.view()
     assert (view.blocks, view.id_source, view.counterset) == ({}, None, PROCESSOR)
     assert view.unknown is not None
     assert [known.counter_id for known in view.held or ()] == [5, 7, 9]
 
 
 def test_counters_added_after_a_whole_list_was_told_stand_behind_it() -> None:
-    book = QueryBook()
-    book.told(SERVER, "h", [identifier(5, 1), identifier(7, 0)])
-    book.validated(SERVER, "h", [identifier(9)], add=True)
-    view = book.view(SERVER, 1, "h")
+    query = Query("h", 1, SERVER)
+    query.informed([identifier(5, 1), identifier(7, 0)])
+    query.validated([identifier(9)], add=True)
+    view = query.view()
     assert (ids(view), view.id_source) == ({0: 7, 1: 5, 2: 9}, "replay")
 
 
 def test_counters_stand_in_the_order_in_which_they_were_added() -> None:
-    book = QueryBook()
-    book.opened(SERVER, 1, "h")
-    book.validated(SERVER, "h", [identifier(5), identifier(6, status=0x106A)], add=True)
-    assert ids(book.view(SERVER, 1, "h")) == {0: 5}
-    book.validated(SERVER, "h", [identifier(8, counterset=THERMAL), identifier(5, status=0xB7)], add=True)
-    view = book.view(SERVER, 1, "h")
+    query = opened()
+    query.validated([identifier(5), identifier(6, status=0x106A)], add=True)
+    assert ids(query.view()) == {0: 5}
+    query.validated([identifier(8, counterset=THERMAL), identifier(5, status=0xB7)], add=True)
+    view = query.view()
     assert (ids(view), view.id_source, view.counterset) == ({0: 5, 1: 8}, "replay", None)
 
 
+def test_a_place_left_empty_may_be_filled_by_what_comes_next() -> None:
+    query = opened()
+    query.validated([identifier(5), identifier(6)], add=True)
+    query.validated([identifier(6)], add=False)
+    assert ids(query.view()) == {0: 5}
+    query.validated([identifier(7)], add=True)
+    assert query.view().blocks == {}
+    query.validated([identifier(5), identifier(7)], add=False)
+    query.validated([identifier(8), identifier(9)], add=True)
+    assert ids(query.view()) == {0: 8, 1: 9}
+
+
 def test_what_was_removed_leaves_a_place_nobody_knows() -> None:
-    book = QueryBook()
-    book.opened(SERVER, 1, "h")
-    book.validated(SERVER, "h", [identifier(5), identifier(6), identifier(7)], add=True)
-    book.validated(SERVER, "h", [identifier(9, status=0x106A)], add=False)
-    assert ids(book.view(SERVER, 1, "h")) == {0: 5, 1: 6, 2: 7}
-    book.validated(SERVER, "h", [identifier(6)], add=False)
-    view = book.view(SERVER, 1, "h")
+    query = opened()
+    query.validated([identifier(5), identifier(6), identifier(7)], add=True)
+    query.validated([identifier(9, status=0x106A)], add=False)
+    assert ids(query.view()) == {0: 5, 1: 6, 2: 7}
+    query.validated([identifier(6)], add=False)
+    view = query.view()
     assert (view.blocks, view.id_source) == ({}, None)
     assert [known.counter_id for known in view.held or ()] == [5, 7]
-    book.validated(SERVER, "h", [identifier(5)], add=False)
-    assert ids(book.view(SERVER, 1, "h")) == {0: 7}
+    query.validated([identifier(5)], add=False)
+    assert ids(query.view()) == {0: 7}
 
 
 def test_an_answer_that_contradicts_the_replay_ends_it() -> None:
     for answer in (BlockTypes(3, (4, 4, 4)), BlockTypes(2, (4, 6)), BlockTypes(2, (2,)), BlockTypes(0, ())):
-        book = QueryBook()
-        book.opened(SERVER, 1, "h")
-        book.validated(SERVER, "h", [identifier(5), identifier(6)], add=True)
-        assert ids(book.view(SERVER, 1, "h", BlockTypes(2, (4, 0)))) == {0: 5, 1: 6}
-        view = book.view(SERVER, 1, "h", answer)
+        query = opened()
+        query.validated([identifier(5), identifier(6)], add=True)
+        assert ids(polled(query, BlockTypes(2, (4, 0)))) == {0: 5, 1: 6}
+        view = polled(query, answer)
         assert (view.blocks, view.id_source) == ({}, None)
         assert view.unknown is not None
-        assert book.view(SERVER, 1, "h", BlockTypes(2, (4, 4))).id_source is None
-        book.told(SERVER, "h", [identifier(6, 0), identifier(5, 1)])
-        assert ids(book.view(SERVER, 1, "h", answer)) == {0: 6, 1: 5}
+        assert polled(query, BlockTypes(2, (4, 4))).id_source is None
+        query.informed([identifier(6, 0), identifier(5, 1)])
+        assert ids(polled(query, answer)) == {0: 6, 1: 5}
 
 
 def test_block_types_are_read_from_their_headers_alone() -> None:
@@ -106,37 +122,52 @@ def test_block_types_are_read_from_their_headers_alone() -> None:
 
 
 def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_told() -> None:
-    book = QueryBook()
-    book.validated(SERVER, "h", [identifier(5)], add=True)
-    assert book.view(SERVER, 1, "h").blocks == {}
-    assert book.view(SERVER, 1, "h").counterset is None
+    query = Query("h", 1, SERVER)
+    query.validated([identifier(5)], add=True)
+    assert query.view().blocks == {}
+    assert query.view().counterset is None
 
 
 def test_a_call_that_could_not_be_read_takes_the_knowledge_away() -> None:
     book = QueryBook()
     for handle in ("h", "i"):
-        book.opened(SERVER, 1, handle)
-        book.told(SERVER, handle, [identifier(5, 0), identifier(7, 1)])
-    book.doubt(1, "h")
-    assert book.view(SERVER, 1, "h").blocks == {}
-    assert len(book.view(SERVER, 1, "i").blocks) == 2
-    book.doubt(1, None)
-    assert book.view(SERVER, 1, "i").blocks == {}
+        book.opened(SERVER, 1, handle).informed([identifier(5, 0), identifier(7, 1)])
+    book.of(SERVER, 1, "h").forget("a reason")
+    assert book.of(SERVER, 1, "h").view().unknown == "a reason"
+    assert len(book.of(SERVER, 1, "i").view().blocks) == 2
+    book.doubt(2)
+    assert len(book.of(SERVER, 1, "i").view().blocks) == 2
+    book.doubt(1)
+    assert book.of(SERVER, 1, "i").view().blocks == {}
+
+
+def test_a_lost_request_suspends_the_knowledge() -> None:
+    book = QueryBook()
+    book.opened(SERVER, 1, "h").informed([identifier(5, 0)])
+    query = book.of(SERVER, 2, "h")
+    for channel in (1, 2):
+        book.lost(channel)
+    book.found(1)
+    assert query.view().blocks == {}
+    book.found(2)
+    assert ids(query.view()) == {0: 5}
+    book.lost(1)
+    query.informed([identifier(7, 0)])
+    assert ids(query.view()) == {0: 7}
 
 
 def test_equal_handles_of_two_servers_are_two_queries() -> None:
     book = QueryBook()
     assert book.opened(SERVER, 1, "h").number == 1
     assert book.opened(OTHER, 2, "h").number == 2
-    book.told(SERVER, "h", [identifier(5, 0)])
-    assert book.view(OTHER, 2, "h").blocks == {}
+    book.of(SERVER, 1, "h").informed([identifier(5, 0)])
+    assert book.of(OTHER, 2, "h").view().blocks == {}
 
 
 def test_the_oldest_query_is_forgotten_first() -> None:
     book = QueryBook()
     book.MAX_QUERIES = 2
     for handle in ("a", "b", "c"):
-        book.opened(SERVER, 1, handle)
-        book.told(SERVER, handle, [identifier(5, 0)])
-    assert book.view(SERVER, 1, "c").blocks
-    assert book.view(SERVER, 1, "a").blocks == {}
+        book.opened(SERVER, 1, handle).informed([identifier(5, 0)])
+    assert book.of(SERVER, 1, "c").view().blocks
+    assert book.of(SERVER, 1, "a").view().blocks == {}

@@ -33,14 +33,15 @@ def test_a_life_from_opening_to_closing() -> None:
         make.open_query(),
         make.validate(A + B + BAD),
         make.counter_data(perf_data([ONE, ONE])),
+        make.validate(BAD),
         make.counter_info(identifier(COUNTERSET, counter=7, index=0) + identifier(COUNTERSET, counter=5, index=1)),
         make.counter_data(b"", status=8),
         make.validate(A, add=0),
         make.close_query(),
     )
-    assert [event.kind for event in life.events] == ["open", "add", "poll", "info", "poll", "remove", "close"]
-    assert [event.call for event in life.events] == [1, 2, 3, 4, 5, 6, 7]
-    assert (life.origin, life.opened, life.end, life.closed, life.reason) == ("opened", 1, "closed", 7, None)
+    assert [event.kind for event in life.events] == ["open", "add", "poll", "add", "info", "poll", "remove", "close"]
+    assert [event.call for event in life.events] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert (life.origin, life.opened, life.end, life.closed, life.reason) == ("opened", 1, "closed", 8, None)
     added = life.events[1]
     assert [(known.counter_id, known.status) for known in added.identifiers or ()] == [(5, 0), (7, 0), (99, 0x106A)]
     first, second = life.polls

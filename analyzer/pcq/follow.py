@@ -1,0 +1,249 @@
+"""The calls of a capture with what each query handle held when they were made: calls in order in, the same calls out.
+
+A call takes its time, and others may be under way: a data answer tells of a handle as it was somewhere between its request
+and its response. So the begin and the end of each call are put in order by time, and
+
+* ValidateCounters takes effect when its answer comes. A poll, an info or another ValidateCounters on the handle whose time
+  overlaps with it may have seen the handle before or after: nothing is concluded from it, and its blocks have no names.
+* ValidateCounters without a readable answer, from its request on, may have done anything to its handle; one that is sealed, to
+  all handles of its channel.
+* A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
+  so the next request on the channel tells which numbers are missing. If the answers to all of these are there and none can
+  be one of ValidateCounters, nothing was changed.
+* QueryCounterInfo tells of the polls that came before it too, as far back as nothing changed the handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from analyzer.pcq.identity import INTERFACE, Opnum
+from analyzer.pcq.layer import Loss, PerflibCall, end_of, identifiers_of, may_answer_validate_counters
+from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, QueryView, block_types
+from analyzer.rpc.call import Call, handle_of
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A call under way: its handle, and what it was like when the call began."""
+
+    query: Query
+    epoch: int
+
+
+def with_queries(calls: Sequence[Call], losses: Iterable[Loss] = ()) -> list[Call]:
+    """The calls in the same order; those on query handles with a `QueryView`."""
+    return _Following(calls).through(losses)
+
+
+# What happens at the same time is looked at in this order.
+_END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
+
+
+class _Following:
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._book = QueryBook()
+        self._views: dict[int, QueryView] = {}
+        self._watches: dict[int, _Watch] = {}
+        # ValidateCounters under way, by the number of their handle.
+        self._changing: dict[int, int] = {}
+        # The polls of a handle since it last changed, by its number: the epoch they belong to, and their positions.
+        self._polled: dict[int, tuple[int, list[int]]] = {}
+        self._counts = _Counts(calls)
+
+    def through(self, losses: Iterable[Loss]) -> list[Call]:
+        steps = [(loss.after, _LOSS, loss.channel) for loss in losses]
+        for at, call in enumerate(self._calls):
+            if call.request is None and not isinstance(call, PerflibCall):
+                continue
+            side = call.request or call.response
+            assert side is not None
+            begin = side.message.last_time_ns, max(side.message.frames, default=0)
+            steps.append((begin, _BEGIN, at))
+            end = end_of(call.exchange)
+            if isinstance(call, PerflibCall) and end is not None:
+                steps.append((end, _END, at) if end > begin else (begin, _END_AT_ONCE, at))
+        steps.sort()
+        for _, kind, at in steps:
+            if kind == _LOSS:
+                self._book.lost(at)
+                self._counts.lost(at)
+            elif kind == _BEGIN:
+                self._begins(at)
+            else:
+                self._ends(at)
+        return [
+            replace(call, query=self._views[at]) if at in self._views and isinstance(call, PerflibCall) else call
+            for at, call in enumerate(self._calls)
+        ]
+
+    # A call begins
+
+    def _begins(self, at: int) -> None:
+        call = self._calls[at]
+        channel = call.exchange.channel
+        if call.request is not None:
+            verdict = self._counts.seen(channel.number, call.exchange.call_id)
+            if verdict == "harmless":
+                self._book.found(channel.number)
+            elif verdict == "unknown":
+                self._book.doubt(channel.number)
+        if not isinstance(call, PerflibCall):
+            return
+        opnum = call.exchange.opnum
+        asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
+        if asked is None:
+            self._begins_unnamed(call)
+            return
+        query = self._book.of(channel.server, channel.number, asked)
+        if opnum == Opnum.VALIDATE_COUNTERS:
+            self._views[at] = query.view()
+            if call.response is None or call.state != "complete" or call.exchange.fault is not None:
+                # What was refused with a fault changed nothing by the letter, but [MS-PCQ] does not say at which point.
+                query.forget(UNREAD)
+                return
+            query.changed()
+            self._changing[query.number] = self._changing.get(query.number, 0) + 1
+        elif opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
+            self._views[at] = query.view()
+        self._watches[at] = _Watch(query, query.epoch)
+
+    def _begins_unnamed(self, call: PerflibCall) -> None:
+        """A call that names no handle, or whose request was not read: it may have changed a handle of its channel."""
+        channel, opnum = call.exchange.channel.number, call.exchange.opnum
+        is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call.exchange))
+        if is_unknown or opnum == Opnum.VALIDATE_COUNTERS:
+            self._book.doubt(channel)
+
+    # A call ends
+
+    def _ends(self, at: int) -> None:
+        call = self._calls[at]
+        assert isinstance(call, PerflibCall)
+        opnum = call.exchange.opnum
+        succeeded = call.state == "complete" and call.status == 0
+        if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
+            if (given := handle_of(call.response, "phQuery")) is not None:
+                channel = call.exchange.channel
+                self._views[at] = self._book.opened(channel.server, channel.number, given).view()
+            return
+        if (watch := self._watches.pop(at, None)) is None:
+            return
+        query = watch.query
+        if opnum == Opnum.VALIDATE_COUNTERS:
+            self._validated(call, watch, succeeded=succeeded)
+        elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded:
+            query.closed()
+        elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded:
+            self._informed(call, watch)
+        elif opnum == Opnum.QUERY_COUNTER_DATA:
+            self._polled_once(at, call, watch)
+
+    def _is_alone(self, watch: _Watch) -> bool:
+        """Whether nothing else changed the handle while the call was under way."""
+        return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
+
+    def _validated(self, call: PerflibCall, watch: _Watch, *, succeeded: bool) -> None:
+        query = watch.query
+        self._changing[query.number] -= 1
+        is_alone = self._is_alone(watch)
+        identifiers = identifiers_of(call.response) if succeeded else []
+        if identifiers is None:
+            query.forget(UNREAD)
+            return
+        assert call.request is not None
+        if succeeded:
+            query.validated(identifiers, add=call.request.params.get("dwAdd") != 0)
+            if not is_alone:
+                query.unorder(TOGETHER)
+
+    def _informed(self, call: PerflibCall, watch: _Watch) -> None:
+        query = watch.query
+        identifiers = identifiers_of(call.response)
+        if identifiers is None:
+            query.forget(UNREAD)
+        elif self._is_alone(watch):
+            query.informed(identifiers)
+            for earlier in self._since(query):
+                if self._views[earlier].id_source != "index":
+                    self._views[earlier] = query.view()
+
+    def _polled_once(self, at: int, call: PerflibCall, watch: _Watch) -> None:
+        query = watch.query
+        view = query.view()
+        if not self._is_alone(watch):
+            self._views[at] = QueryView(view.handle, view.number, {}, None, unknown=TOGETHER)
+            return
+        answer = _shape(call)
+        polls = self._since(query)
+        polls.append(at)
+        if answer is not None and query.contradicted(answer):
+            # The same list was polled before, and is no more certain for that.
+            for earlier in polls:
+                self._views[earlier] = query.view()
+        else:
+            self._views[at] = query.view()
+
+    def _since(self, query: Query) -> list[int]:
+        """The positions of the polls since the handle last changed."""
+        known = self._polled.get(query.number)
+        if known is None or known[0] != query.epoch:
+            known = self._polled[query.number] = (query.epoch, [])
+        return known[1]
+
+
+class _Counts:
+    """Which calls of a channel are not there, by the numbers that clients give them."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._last: dict[int, int] = {}
+        # Channels that lost something; those whose next request is still to come.
+        self._lossy: set[int] = set()
+        self._waiting: set[int] = set()
+        # Channels whose numbers do not grow call by call tell nothing.
+        self._useless: set[int] = set()
+        # Answers whose request was lost, and whether they can be those of ValidateCounters.
+        self._answers: dict[tuple[int, int], bool] = {}
+        for call in calls:
+            if call.request is None:
+                place = call.exchange.channel.number, call.exchange.call_id
+                self._answers[place] = _may_have_changed(call) or place in self._answers
+
+    def lost(self, channel: int) -> None:
+        self._lossy.add(channel)
+        self._waiting.add(channel)
+
+    def seen(self, channel: int, call_id: int) -> Literal["harmless", "unknown"] | None:
+        """A request is there: what is known of those that were lost before it; None where none was."""
+        last = self._last.get(channel)
+        self._last[channel] = call_id
+        grows = last is not None and last < call_id
+        if not grows and last is not None:
+            self._useless.add(channel)
+        is_first = channel in self._waiting
+        self._waiting.discard(channel)
+        if channel not in self._lossy:
+            return None
+        if last is None or channel in self._useless:
+            return "unknown" if is_first else None
+        missing = range(last + 1, call_id)
+        # Whoever skips more numbers than there are answers does not count by one.
+        if len(missing) > len(self._answers) or any(self._answers.get((channel, one), True) for one in missing):
+            return "unknown"
+        return "harmless" if is_first else None
+
+
+def _may_have_changed(call: Call) -> bool:
+    """Whether an answer whose request was lost may be one of ValidateCounters."""
+    return call.exchange.interface in (None, INTERFACE) and may_answer_validate_counters(call.exchange)
+
+
+def _shape(call: PerflibCall) -> BlockTypes | None:
+    """The shape of the data a call was answered with, None where there is none."""
+    side = call.response
+    if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
+        return None
+    return block_types(side.buffer.data)

@@ -1,0 +1,216 @@
+"""What a handle held when a call was made, however the calls lie in time and whatever was lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from struct import pack
+
+import pytest
+
+from analyzer.core.events import Event
+from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.queries import QueryView
+from analyzer.rpc.events import Exchange, Message
+from analyzer.smb.events import ChannelGap
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.rpc import CHANNEL
+
+ONE = Block(1, values=((pack("<I", 7),),))
+DATA = {count: perf_data([ONE] * count) for count in range(4)}
+TWO = identifier(COUNTERSET, counter=5, index=1, name="a") + identifier(COUNTERSET, counter=7, index=0, name="b")
+MORE = identifier(COUNTERSET, counter=9, index=2, name="c")
+GAP = ChannelGap(CHANNEL, True, 100, (3, 4), "lost")
+
+
+def views(*events: Event) -> list[QueryView | None]:
+    calls = analysis_of(*events).calls
+    return [call.query if isinstance(call, PerflibCall) else None for call in calls]
+
+
+def ids(view: QueryView | None) -> dict[int, int]:
+    assert view is not None
+    return {block: known.counter_id for block, known in view.blocks.items()}
+
+
+def moved(exchange: Exchange, request_ms: int | None = None, response_ms: int | None = None) -> Exchange:
+    """The same call at another time."""
+
+    def at(message: Message | None, ms: int | None) -> Message | None:
+        if message is None or ms is None:
+            return message
+        return replace(message, first_time_ns=ms * MS, last_time_ns=ms * MS, frames=(ms,))
+
+    return replace(exchange, request=at(exchange.request, request_ms), response=at(exchange.response, response_ms))
+
+
+def without_request(exchange: Exchange) -> Exchange:
+    return replace(exchange, opnum=None, request=None, state="response-only", reason="the request was not captured")
+
+
+def without_answer(exchange: Exchange) -> Exchange:
+    return replace(exchange, response=None, state="request-only", reason="the answer was not captured")
+
+
+def test_handles_are_counted_and_keep_their_number() -> None:
+    make = Calls()
+    seen = views(
+        make.open_query(),
+        make.open_query(OTHER_HANDLE),
+        make.close_query(),
+        make.counter_data(b"", status=6),
+        make.open_query(HANDLE),
+        make.open_query(HANDLE, status=5),
+    )
+    assert [view.number if view is not None else None for view in seen] == [1, 2, 1, 1, 3, None]
+
+
+def test_query_counter_info_names_the_blocks() -> None:
+    make = Calls()
+    view = views(make.open_query(), make.counter_info(TWO), make.counter_data(DATA[2]))[-1]
+    assert view is not None
+    assert (ids(view), view.id_source) == ({0: 7, 1: 5}, "index")
+
+
+def test_query_counter_info_names_what_was_polled_before_it() -> None:
+    make = Calls()
+    polls = views(
+        make.counter_data(DATA[2]),
+        make.validate(MORE),
+        make.counter_data(DATA[3]),
+        make.counter_data(b"", status=8),
+        make.counter_info(TWO + MORE),
+        make.counter_data(DATA[3]),
+    )
+    assert [ids(view) for view in polls if view] == [{}, {}, *[{0: 7, 1: 5, 2: 9}] * 2, {}, {0: 7, 1: 5, 2: 9}]
+
+
+def test_query_counter_info_corrects_a_replay() -> None:
+    make = Calls()
+    polls = views(
+        make.open_query(),
+        make.validate(TWO),
+        make.counter_data(DATA[2]),
+        make.counter_info(TWO),
+        make.counter_info(MORE),
+    )
+    assert (ids(polls[2]), polls[2] and polls[2].id_source) == ({0: 7, 1: 5}, "index")
+
+
+def test_an_answer_that_does_not_fit_takes_back_what_the_ones_before_it_were_taken_for() -> None:
+    make = Calls()
+    polls = views(
+        make.open_query(),
+        make.validate(TWO),
+        *[make.counter_data(DATA[count]) for count in (2, 3, 2)],
+        make.close_query(),
+    )
+    assert [ids(view) for view in polls[2:5]] == [{}, {}, {}]
+
+
+def test_adding_ends_what_was_told_and_an_error_changes_nothing() -> None:
+    make = Calls()
+    told = make.open_query(), make.counter_info(TWO)
+    added = views(*told, make.validate(MORE), make.counter_data(DATA[3]))[-1]
+    assert (ids(added), added and added.id_source) == ({0: 7, 1: 5, 2: 9}, "replay")
+    failed = views(*told, make.validate(MORE, status=87), make.counter_data(DATA[2]))[-1]
+    assert (ids(failed), failed and failed.id_source) == ({0: 7, 1: 5}, "index")
+    removed = views(*told, make.validate(TWO[: len(TWO) // 2], add=0), make.validate(MORE), make.counter_data(DATA[2]))[
+        -1
+    ]
+    assert removed is not None
+    assert (ids(removed), len(removed.held or ())) == ({}, 2)
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        lambda make: sealed(make.validate(MORE)),
+        lambda make: without_answer(make.validate(MORE)),
+        lambda make: make.exchange(7, b"\1", b"\2"),
+        lambda make: without_request(make.validate(MORE)),
+        lambda make: make.validate(MORE, MORE[:-3]),
+        lambda make: make.counter_info(TWO[:-9]),
+        lambda make: replace(make.validate(MORE), opnum=None, state="partial", reason="no first fragment"),
+    ],
+    ids=["sealed", "unanswered", "malformed", "without request", "damaged list", "damaged info", "unknown method"],
+)
+def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: object) -> None:
+    make = Calls()
+    events = make.open_query(), make.counter_info(TWO), lost(make), make.counter_data(DATA[2])  # type: ignore[operator]
+    # What has no answer is told when its channel ends.
+    for order in (events, (*events[:2], events[3], events[2])):
+        view = max((view for view in views(*order) if view), key=lambda view: view.unknown is not None)
+        assert (ids(view), view.held) == ({}, None)
+        assert ids(views(*order, make.counter_info(TWO), make.counter_data(DATA[2]))[-1]) == {0: 7, 1: 5}
+
+
+def test_the_answers_to_lost_requests_may_show_that_they_changed_nothing() -> None:
+    def after(*kinds: str, gap: Event = GAP) -> dict[int, int]:
+        """The blocks as the poll after a gap sees them, in which the requests of these calls were lost."""
+        make = Calls()
+        made = {
+            "poll": lambda: without_request(make.counter_data(DATA[2])),
+            "validate": lambda: without_request(make.validate(MORE)),
+            "big-endian": lambda: without_request(
+                replace(
+                    Calls(big_endian=True, first_frame=make.frame + 1).validate(MORE),
+                    call_id=make.exchange(6, b"", b"").call_id,
+                )
+            ),
+            "padded": lambda: without_request(
+                make.exchange(7, None, make.stub().conformant(MORE).uint(0).data + b"\x55" * 4)
+            ),
+            "fault": lambda: without_request(replace(make.validate(MORE), response=None, fault=5)),
+            "gone": lambda: (make.counter_data(DATA[2]), None)[1],
+            "partial": lambda: replace(make.open_query(), state="partial", reason="cut"),
+            "registry": lambda: replace(
+                winreg().query_value("Global", b""), call_id=make.exchange(6, b"", b"").call_id
+            ),
+        }
+        events = [make.open_query(), make.counter_info(TWO), gap]
+        events += [event for kind in kinds if (event := made[kind]()) is not None]
+        return ids(views(*events, make.counter_data(DATA[2]))[-1])
+
+    known = {0: 7, 1: 5}
+    assert after() == after("poll") == after("poll", "poll") == after("partial") == known
+    assert after("gone") == after("poll", "gone") == after("gone", "poll") == {}
+    assert after("validate") == after("poll", "validate") == after("padded") == after("big-endian") == {}
+    assert after("gone", gap=ChannelGap(CHANNEL, False, 100, (3, 4), "lost")) == known
+    assert after("validate", gap=ChannelGap(replace(CHANNEL, number=9), True, 100, (3, 4), "lost")) == {}
+
+
+def test_numbers_that_do_not_grow_tell_nothing_of_what_was_lost() -> None:
+    make = Calls()
+    events = make.open_query(), make.counter_info(TWO), make.counter_data(DATA[2]), GAP, make.counter_data(DATA[2])
+    assert ids(views(*events)[-1]) == {0: 7, 1: 5}
+    assert (
+        ids(views(*(replace(event, call_id=1) if isinstance(event, Exchange) else event for event in events))[-1]) == {}
+    )
+
+
+def test_calls_that_overlap_with_a_change_have_no_names() -> None:
+    make = Calls()
+    opened, told = make.open_query(), make.counter_info(TWO)
+    change, poll = moved(make.validate(MORE), 20, 30), make.counter_data(DATA[2])
+    for begin, end in ((15, 25), (15, 35), (21, 29), (25, 35)):
+        view = views(opened, told, change, moved(poll, begin, end))[-1 if begin > 20 else 2]
+        assert view is not None
+        assert (view.blocks, view.held) == ({}, None)
+    assert ids(views(opened, told, change, moved(poll, 15, 19))[2]) == {0: 7, 1: 5}
+    late = moved(make.counter_data(DATA[3]), 31, 39)
+    assert ids(views(opened, told, change, late)[-1]) == {0: 7, 1: 5, 2: 9}
+    # Two changes at once stand in an order that nobody knows; an info among them tells nothing.
+    other = moved(make.validate(identifier(COUNTERSET, counter=3, name="d")), 25, 28)
+    both = views(opened, told, change, other, moved(make.counter_data(perf_data([ONE] * 4)), 31, 39))[-1]
+    assert both is not None
+    assert (both.blocks, len(both.held or ())) == ({}, 4)
+    assert ids(
+        views(opened, change, moved(make.counter_info(TWO), 25, 35), moved(make.counter_data(DATA[1]), 41, 42))[-1]
+    ) == {0: 9}
+
+
+def test_a_closed_handle_means_nothing() -> None:
+    make = Calls()
+    view = views(make.open_query(), make.counter_info(TWO), make.close_query(), make.counter_data(DATA[2]))[-1]
+    assert (ids(view), view and view.held) == ({}, None)
