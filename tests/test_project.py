@@ -22,7 +22,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 VERSION = PYPROJECT["project"]["version"]
 # Loading any of these takes longer than answering --help.
-HEAVY = {"altair", "cryptography", "kaitaistruct", "numpy", "polars", "pyshark", "scapy"}
+HEAVY = {"altair", "cryptography", "kaitaistruct", "lark", "numpy", "polars", "pyshark", "scapy"}
 
 
 def _requirements() -> set[str]:

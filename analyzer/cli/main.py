@@ -12,6 +12,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.cli.audit import audit, explain
+from analyzer.cli.filters import (
+    CallFilterOption,
+    FollowHandle,
+    FollowSession,
+    ListCallFields,
+    ListSampleFields,
+    SampleFilterOption,
+    Tail,
+    Time,
+    TimeColumn,
+)
 from analyzer.cli.keys import app as keys_app
 from analyzer.cli.options import (
     CaptureReading,
@@ -86,7 +97,13 @@ def _exit_of(analysis: Analysis, *, strict: bool) -> int:
 def timeline(
     reading: CaptureReading,
     files: Files,
+    call_filter: CallFilterOption = None,
+    list_fields: ListCallFields = False,
     interface: Interface = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    tail: Tail = None,
+    time: Time = TimeColumn.relative,
     all_attempts: Annotated[
         bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
     ] = False,
@@ -96,9 +113,11 @@ def timeline(
 ) -> None:
     """Every call: who asked what, when, and what came back."""
     from analyzer.report.output import Timeline, write
+    from analyzer.timeline.selection import Selection
 
+    selection = Selection(interface, follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
-    write(Timeline(analysis, interface=interface, all_attempts=all_attempts), output_format.value, output)
+    write(Timeline(analysis, selection, all_attempts, time.value), output_format.value, output)
     raise typer.Exit(_exit_of(analysis, strict=strict))
 
 
@@ -107,6 +126,8 @@ def timeline(
 def samples(
     reading: CaptureReading,
     files: Files,
+    sample_filter: SampleFilterOption = None,
+    list_fields: ListSampleFields = False,
     output_format: OutputFormat = Format.text,
     output: Output = None,
     strict: Strict = False,
@@ -115,7 +136,7 @@ def samples(
     from analyzer.report.output import Samples, write
 
     analysis = reading.analysis(files)
-    write(Samples(analysis), output_format.value, output)
+    write(Samples(analysis, sample_filter), output_format.value, output)
     raise typer.Exit(_exit_of(analysis, strict=strict))
 
 

@@ -164,3 +164,8 @@ _NAMES = {
 def win32_name(code: int) -> str | None:
     """`ERROR_MORE_DATA` for 234; None for a code without a name here."""
     return _NAMES.get(code)
+
+
+def win32_numbers() -> dict[str, int]:
+    """The code of each name."""
+    return {name: code for code, name in _NAMES.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, cast
 
@@ -14,10 +14,12 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import iso_time
+from analyzer.core.traced import TracedBytes
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import SCHEMA, Analysis, CaptureFacts
 from analyzer.packet.segment import Endpoint
-from analyzer.rpc.call import Call, CallSide
+from analyzer.pcq.layer import PerflibCall
+from analyzer.rpc.call import Call, CallSide, handle_of
 from analyzer.rpc.events import AuthInfo
 from analyzer.rpc.interfaces import interface_name
 from analyzer.rpc.status import fault_name
@@ -109,18 +111,23 @@ def buffer_order(side: CallSide) -> bool | None:
     return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
-# What is wrong with the buffers of sides that were decoded already, by identity of the side.
-_Damages = dict[int, DecodeError]
+# What is wrong with the buffers of sides that were decoded already (None: nothing), by identity of the side.
+_Damages = dict[int, DecodeError | None]
+
+
+def known_stub(side: CallSide, opnum: int | None) -> TracedBytes | Missing:
+    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be said
+    of what it means."""
+    return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
 def side_json(
     side: CallSide | None, opnum: int | None, facts: CaptureFacts, damages: _Damages | None = None
 ) -> Record | None:
-    """One side of a call. A stub of an unknown method (its request was not captured) counts as undecodable: nothing can be
-    said of what it means. What is wrong with its buffer is noted in `damages`."""
+    """One side of a call. What is wrong with its buffer is noted in `damages`."""
     if side is None:
         return None
-    stub = side.stub if opnum is not None else Missing.UNDECODABLE
+    stub = known_stub(side, opnum)
     out: Record = frames_json(side.message.frames, facts)
     out["stub_length"] = None if isinstance(stub, Missing) else len(stub)
     out["stub_sha256"] = None if isinstance(stub, Missing) else sha256(stub.data).hexdigest()
@@ -129,8 +136,8 @@ def side_json(
     out["verification_trailer"] = side.message.trailer
     out["params"] = side.params
     decoded = decoded_buffer(side)
-    if damages is not None and decoded is not None and decoded.problem is not None:
-        damages[id(side)] = decoded.problem
+    if damages is not None:
+        damages[id(side)] = decoded.problem if decoded is not None else None
     out["buffer_kind"] = side.buffer_kind
     out["buffer"] = decoded.tree if decoded is not None else None
     if decoded is not None and decoded.notes:
@@ -142,6 +149,18 @@ def side_json(
 
 def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages | None = None) -> Record:
     """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`."""
+    opnum, facts = call.exchange.opnum, analysis.capture
+    out = call_head(number, call, analysis)
+    # Put in their place among the other keys, where readers of earlier releases know them.
+    read = out.pop("read")
+    out["request"] = side_json(call.request, opnum, facts, damages)
+    out["response"] = side_json(call.response, opnum, facts, damages)
+    out["read"] = read
+    return out
+
+
+def call_head(number: int, call: Call, analysis: Analysis) -> Record:
+    """The record of a call without its two sides, which cost hashes and the trees of buffers."""
     facts = analysis.capture
     exchange = call.exchange
     channel = exchange.channel
@@ -152,6 +171,7 @@ def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages |
         "number": number,
         "time_ns": time_ns,
         "time": iso_time(time_ns),
+        "time_relative_ns": time_ns - facts.first_time_ns if facts.first_time_ns is not None else None,
         "client": endpoint_json(channel.client),
         "server": endpoint_json(channel.server),
         "transport": channel.transport,
@@ -177,8 +197,7 @@ def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages |
         "fault": exchange.fault,
         "fault_name": fault_name(exchange.fault) if exchange.fault is not None else None,
         "latency_ns": latency_ns(call),
-        "request": side_json(call.request, exchange.opnum, facts, damages),
-        "response": side_json(call.response, exchange.opnum, facts, damages),
+        "handle": handle_json(call),
     }
     read = call.read if isinstance(call, WinregCall) else None
     out["read"] = None
@@ -186,6 +205,24 @@ def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages |
         words = value_in_words(read.value_name, analysis.name_tables.of(channel.server), read.key)
         out["read"] = {"number": read.number, "attempt": read.attempt, "key": read.key, "value": words}
     return out
+
+
+def handle_label(call: Call) -> str | None:
+    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    if isinstance(call, PerflibCall) and call.query is not None:
+        return f"q{call.query.number}"
+    if isinstance(call, WinregCall) and call.key_number is not None:
+        return f"k{call.key_number}"
+    return None
+
+
+def handle_json(call: Call) -> Record | None:
+    label = handle_label(call)
+    if label is None:
+        return None
+    if isinstance(call, PerflibCall):
+        return {"label": label, "uuid": call.query.handle if call.query is not None else None}
+    return {"label": label, "uuid": handle_of(call.request, "hKey") or handle_of(call.response, "phKey")}
 
 
 def latency_ns(call: Call) -> int | None:
@@ -205,12 +242,10 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> Record:
     }
 
 
-def all_problems(
-    analysis: Analysis, damages: _Damages | None = None, interface: str | None = None
-) -> Iterator[Problem]:
+def all_problems(analysis: Analysis, damages: _Damages | None = None) -> Iterator[Problem]:
     """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
 
-    Where `damages` are given, the buffers of the calls of `interface` (None: of all) were decoded, and need not be again.
+    `damages` tells of the buffers that were decoded before, which need not be decoded again.
     """
     yield from analysis.problems
     for number, call in enumerate(analysis.calls, 1):
@@ -225,8 +260,8 @@ def all_problems(
                     side.message.frames,
                     f"call #{number}: {name} stub does not decode: {side.trouble}",
                 )
-            if damages is not None and (interface is None or is_of(call, interface)):
-                damage = damages.get(id(side))
+            if damages is not None and id(side) in damages:
+                damage = damages[id(side)]
             else:
                 decoded = decoded_buffer(side)
                 damage = decoded.problem if decoded is not None else None
@@ -297,21 +332,23 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
     }
 
 
-def timeline_records(analysis: Analysis, *, interface: str | None = None) -> Iterator[Record]:
-    """Everything `timeline` says, in the order it says it. `interface` keeps the calls of one (by name or UUID)."""
+def timeline_records(
+    analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None = None, selected_by: str | None = None
+) -> Iterator[Record]:
+    """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says."""
     facts = analysis.capture
     damages: _Damages = {}
     yield capture_record(facts)
-    for number, call in enumerate(analysis.calls, 1):
-        if interface is None or is_of(call, interface):
-            yield call_record(number, call, analysis, damages)
+    calls = shown if shown is not None else list(enumerate(analysis.calls, 1))
+    before: int | None = None
+    for number, call in calls:
+        time_ns = call.exchange.first_time_ns
+        record = call_record(number, call, analysis, damages)
+        record["time_delta_ns"] = time_ns - before if before is not None else None
+        before = time_ns
+        yield record
     kinds: Counter[str] = Counter()
-    for problem in all_problems(analysis, damages, interface):
+    for problem in all_problems(analysis, damages):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
-    yield summary_record(analysis, kinds)
-
-
-def is_of(call: Call, interface: str) -> bool:
-    names = {call.exchange.interface, call.interface_name}
-    return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
+    yield summary_record(analysis, kinds) | {"calls_shown": len(calls), "selected_by": selected_by}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 import orjson
 
@@ -18,9 +18,15 @@ from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, session_record, timeline_records
 from analyzer.model.samples import sample_records
+from analyzer.timeline.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from analyzer.timeline.filters.filter import SampleFilter
+
+# What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
+Clock = Literal["absolute", "relative", "delta"]
 
 
 class View(Protocol):
@@ -56,39 +62,45 @@ class OfCapture:
 @dataclass(frozen=True, slots=True)
 class Timeline(OfCapture):
     analysis: Analysis
-    interface: str | None = None
+    selection: Selection = EVERYTHING
     all_attempts: bool = False
+    clock: Clock = "relative"
 
     def records(self) -> Iterator[Record]:
-        return timeline_records(self.analysis, interface=self.interface)
+        shown = self.selection.shown(self.analysis)
+        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.report.text import timeline_lines
 
-        return timeline_lines(self.analysis, width, interface=self.interface, all_attempts=self.all_attempts)
+        return timeline_lines(
+            self.analysis, width, selection=self.selection, all_attempts=self.all_attempts, clock=self.clock
+        )
 
     def table(self) -> pl.DataFrame:
         from analyzer.report.tables import calls_table
 
-        return calls_table(self.analysis, interface=self.interface)
+        return calls_table(self.analysis, shown=self.selection.shown(self.analysis))
 
 
 @dataclass(frozen=True, slots=True)
 class Samples(OfCapture):
     analysis: Analysis
+    filter: SampleFilter | None = None
 
     def records(self) -> Iterator[Record]:
-        return sample_records(self.analysis)
+        records = sample_records(self.analysis)
+        return records if self.filter is None else self.filter.passing(records, self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.report.text import sample_lines
 
-        return sample_lines(self.analysis, width)
+        return sample_lines(self.analysis, width, self.records())
 
     def table(self) -> pl.DataFrame:
-        from analyzer.report.tables import samples_table
+        from analyzer.report.tables import samples_frame
 
-        return samples_table(self.analysis)
+        return samples_frame(self.records())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, all_problems, call_record, is_of, problem_record
+from analyzer.model.records import Record, all_problems, call_record, problem_record
 from analyzer.model.samples import sample_records
 from analyzer.report.output import json_ready
+from analyzer.rpc.call import Call
 
 _CALL_SCHEMA: dict[str, Any] = {
     "number": pl.Int64,
@@ -85,13 +86,13 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
 }
 
 
-def calls_table(analysis: Analysis, *, interface: str | None = None) -> pl.DataFrame:
-    """One row a call. Times are UTC, `*_params` and `*_buffer` JSON text, sizes those of the stubs in bytes."""
-    rows = (
-        _call_row(call_record(number, call, analysis))
-        for number, call in enumerate(analysis.calls, 1)
-        if interface is None or is_of(call, interface)
-    )
+def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None = None) -> pl.DataFrame:
+    """One row a call, of all calls or of those `shown`.
+
+    Times are UTC, `*_params` and `*_buffer` JSON text, sizes those of the stubs in bytes.
+    """
+    calls = enumerate(analysis.calls, 1) if shown is None else shown
+    rows = (_call_row(call_record(number, call, analysis)) for number, call in calls)
     return _frame(rows, _CALL_SCHEMA)
 
 

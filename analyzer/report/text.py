@@ -18,14 +18,16 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.records import Record, all_problems, is_of, latency_ns, level_name
+from analyzer.model.records import Record, all_problems, handle_label, latency_ns, level_name
 from analyzer.model.samples import sample_records
 from analyzer.pcq.layer import PerflibCall
+from analyzer.report.output import Clock
 from analyzer.report.words import answered, asked, status_words
 from analyzer.rpc.call import Call
 from analyzer.smb.events import SmbSession
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import openings
+from analyzer.timeline.selection import EVERYTHING, Selection
 from analyzer.winperf.layer import WinregCall
 
 _STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
@@ -70,25 +72,55 @@ def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
 
 
 def timeline_lines(
-    analysis: Analysis, width: int | None, *, interface: str | None = None, all_attempts: bool = False
+    analysis: Analysis,
+    width: int | None,
+    *,
+    selection: Selection = EVERYTHING,
+    all_attempts: bool = False,
+    clock: Clock = "relative",
 ) -> Iterator[str]:
     yield from header_lines(analysis, width)
-    shown = [
-        (number, call) for number, call in enumerate(analysis.calls, 1) if interface is None or is_of(call, interface)
-    ]
-    if shown:
+    selected = selection.calls(analysis)
+    lines = selection.last(selected if all_attempts else _without_early_tries(selected))
+    if lines:
         yield ""
-    last_of_read = {call.read.number: number for number, call in shown if isinstance(call, WinregCall) and call.read}
-    for number, call in shown:
-        if isinstance(call, WinregCall) and call.read and not all_attempts and last_of_read[call.read.number] != number:
-            continue
-        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts)
-    if interface is not None and not shown:
+    before: int | None = None
+    for number, call in lines:
+        time = _time_words(call.exchange.first_time_ns, analysis.capture, clock, before)
+        before = call.exchange.first_time_ns
+        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts, time=time)
+    if selection.words is not None and not selected:
         yield ""
-        yield safe(f"no call of interface {interface}; without --interface all calls are shown")
+        yield safe(f"no call passes: {selection.words}; without that all calls are shown")
     yield from problem_lines(analysis, width)
     yield ""
-    yield _totals([call for _, call in shown], len(analysis.calls))
+    # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
+    counted = selected if selection.tail is None else lines
+    total = _totals([call for _, call in counted], len(analysis.calls))
+    by = f" ({selection.words})" if selection.words is not None else ""
+    yield from (safe(line) for line in folded(total + by, 4, width))
+
+
+def _without_early_tries(calls: Sequence[tuple[int, Call]]) -> list[tuple[int, Call]]:
+    """Of each registry read only the last try there is."""
+    last = {call.read.number: number for number, call in calls if isinstance(call, WinregCall) and call.read}
+    return [
+        (number, call)
+        for number, call in calls
+        if not (isinstance(call, WinregCall) and call.read and last[call.read.number] != number)
+    ]
+
+
+def _time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
+    """The time of a call: in UTC, or seconds since the first frame of the capture or the call shown before."""
+    if clock == "absolute":
+        # Microseconds, which is what captures have.
+        return iso_time(time_ns).removesuffix("Z")[:-3] + "Z"
+    if clock == "delta":
+        since = before_ns if before_ns is not None else time_ns
+    else:
+        since = facts.first_time_ns if facts.first_time_ns is not None else time_ns
+    return f"{(time_ns - since) / NS_PER_S:12.6f}"
 
 
 def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
@@ -160,13 +192,19 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
 
 
 def call_lines(
-    number: int, call: Call, analysis: Analysis, width: int | None, *, all_attempts: bool = False
+    number: int,
+    call: Call,
+    analysis: Analysis,
+    width: int | None,
+    *,
+    all_attempts: bool = False,
+    time: str | None = None,
 ) -> Iterator[str]:
     """One call: time, number, who, handle, method, what was asked, what came back, how long it took."""
-    facts, channel = analysis.capture, call.exchange.channel
-    start = facts.first_time_ns if facts.first_time_ns is not None else call.exchange.first_time_ns
-    relative = (call.exchange.first_time_ns - start) / NS_PER_S
-    prefix = f"{relative:12.6f}  #{number:<5} {channel.client} → {channel.server}  "
+    channel = call.exchange.channel
+    if time is None:
+        time = _time_words(call.exchange.first_time_ns, analysis.capture, "relative", None)
+    prefix = f"{time}  #{number:<5} {channel.client} → {channel.server}  "
     words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
     if isinstance(call, WinregCall) and call.read is not None and call.read.attempt > 1:
         before = call.read.attempt - 1
@@ -185,7 +223,7 @@ def call_lines(
     if call.state == "complete" and (call.exchange.fault is not None or call.status):
         style = "yellow"
     is_outcome = False
-    for line in folded(prefix + words + outcome, 22, width):
+    for line in folded(prefix + words + outcome, len(time) + 10, width):
         if line.endswith(f"{_UNBROKEN}ms"):
             line = line.removesuffix(f"{_UNBROKEN}ms") + " ms"
         if is_outcome:
@@ -200,11 +238,8 @@ def call_lines(
 
 def handle_words(call: Call) -> str:
     """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
-    if isinstance(call, PerflibCall) and call.query is not None:
-        return f"q{call.query.number} "
-    if isinstance(call, WinregCall) and call.key_number is not None:
-        return f"k{call.key_number} "
-    return ""
+    label = handle_label(call)
+    return f"{label} " if label is not None else ""
 
 
 def method_words(call: Call) -> str:
@@ -268,19 +303,19 @@ def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
 
 
 def _totals(calls: Sequence[Call], count: int) -> str:
-    """How many calls ended how. A read's tries count one by one, also where only the last is shown."""
+    """How many calls ended how."""
     states = Counter(call.state for call in calls)
     detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
     total = f"{len(calls)} of {count} call" if len(calls) != count else f"{count} call"
     return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
 
 
-def sample_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """One value a line: time, call, counter path, raw value."""
+def sample_lines(analysis: Analysis, width: int | None, records: Iterable[Record] | None = None) -> Iterator[str]:
+    """One value a line: time, call, counter path, raw value; of all values, or of those in `records`."""
     facts = analysis.capture
     start = facts.first_time_ns or 0
     count = 0
-    for record in sample_records(analysis):
+    for record in sample_records(analysis) if records is None else records:
         count += 1
         relative = (record["time_ns"] - start) / NS_PER_S
         where = f"#{record['call']:<5} {record['server']['ip']}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analyzer.core.win32 import win32_name
+from analyzer.core.win32 import win32_name, win32_numbers
 
 _FAULTS = {
     0x1C000001: "nca_s_fault_int_div_by_zero",
@@ -80,6 +80,11 @@ _PROVIDER_REASONS = {
 def fault_name(status: int) -> str | None:
     """The name of a fault status; Windows servers also send Win32 codes ([MS-RPCE] 2.2.2.8), None for what has no name."""
     return _FAULTS.get(status) or win32_name(status)
+
+
+def fault_numbers() -> dict[str, int]:
+    """The status of each name, in capitals."""
+    return win32_numbers() | {name.upper(): status for status, name in _FAULTS.items()}
 
 
 def bind_nak_reason(reason: int) -> str:

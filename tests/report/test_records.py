@@ -15,9 +15,10 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, session_record, timeline_records
 from analyzer.model.samples import sample_records
 from analyzer.pipeline.run import analyze
-from analyzer.report.output import dumps
+from analyzer.report.output import Timeline, dumps
 from analyzer.report.verdict import nothing_found, unread
 from analyzer.timeline.hosts import host_records
+from analyzer.timeline.selection import Selection
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg
@@ -58,6 +59,8 @@ CALL = {
     "number": int,
     "time_ns": int,
     "time": str,
+    "time_relative_ns": NUMBER,
+    "time_delta_ns": NUMBER,
     "client": ENDPOINT,
     "server": ENDPOINT,
     "transport": str,
@@ -77,6 +80,7 @@ CALL = {
     "fault": NUMBER,
     "fault_name": TEXT,
     "latency_ns": NUMBER,
+    "handle": (dict, type(None)),
     "request": (dict, type(None)),
     "response": (dict, type(None)),
     "read": (dict, type(None)),
@@ -100,6 +104,8 @@ SUMMARY = {
     "problems": int,
     "problems_by_kind": dict,
     "sessions": int,
+    "calls_shown": int,
+    "selected_by": TEXT,
 }
 SAMPLE = {"record": str, "call": int, "time_ns": int, "source": str, "server": ENDPOINT}
 VALUE = {
@@ -271,7 +277,7 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
         ("perflibv2", 1),
         ("{DA5A86C5-12C2-4943-AB30-7F74A813D853}", 1),
     ):
-        calls = [one for one in timeline_records(analysis, interface=wanted) if one["record"] == "call"]
+        calls = [one for one in Timeline(analysis, Selection(interface=wanted)).records() if one["record"] == "call"]
         assert [one["number"] for one in calls] == [number]
 
 

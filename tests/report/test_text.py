@@ -26,6 +26,7 @@ from analyzer.report.text import (
     styled,
     timeline_lines,
 )
+from analyzer.timeline.selection import Selection
 from tests import truth
 from tests.build.buffers import (
     Block,
@@ -207,9 +208,9 @@ def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
 
 
 def test_a_filter_that_fits_nothing_says_so() -> None:
-    lines = timeline(analysis_of(Calls().open_query()), interface="spoolss")
-    assert "no call of interface spoolss; without --interface all calls are shown" in lines
-    assert lines[-1] == "0 of 1 call"
+    lines = timeline(analysis_of(Calls().open_query()), selection=Selection(interface="spoolss"))
+    assert "no call passes: interface spoolss; without that all calls are shown" in lines
+    assert lines[-1] == "0 of 1 call (interface spoolss)"
 
 
 # ------------------------------------------------------------------------------------------------ other reports

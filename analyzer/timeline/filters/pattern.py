@@ -1,0 +1,49 @@
+"""Regular expressions for `matches`, by an engine whose time is linear in the text: no pattern can make it hang.
+
+It is that of the Rust crate `regex`, which polars, our library for tables, has built in. As in Wireshark, letters match
+without regard to case, unless the pattern says `(?-i)`.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+# Values repeat: a capture has few users, methods and names.
+_REMEMBERED = 4096
+
+
+class PatternError(ValueError):
+    """A text that is no pattern; `str()` says why."""
+
+
+class Pattern:
+    def __init__(self, pattern: str) -> None:
+        self._pattern = "(?i)" + _storable(pattern)
+        self._known: dict[str, bool] = {}
+        try:
+            self.found_in("")
+        except pl.exceptions.ComputeError as error:
+            raise PatternError(_reason(str(error))) from None
+
+    def found_in(self, text: str) -> bool:
+        """Whether the pattern occurs anywhere in the text."""
+        known = self._known.get(text)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            known = bool(pl.Series([_storable(text)]).str.contains(self._pattern)[0])
+            self._known[text] = known
+        return known
+
+
+def _storable(text: str) -> str:
+    """A lone surrogate has no UTF-8 form; it is looked at as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _reason(message: str) -> str:
+    """The engine's reason, without the drawing around it."""
+    for line in message.splitlines():
+        if line.startswith("error: "):
+            return line.removeprefix("error: ")
+    return message.partition("\n")[0].removeprefix("regex error: ")

@@ -1,0 +1,126 @@
+"""Which calls of a capture are shown: of one interface, on one handle, in one session, that pass a filter, the last of them.
+
+In: what the user asked for. Out: calls with their numbers, which stay those of the whole capture.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.model.records import handle_json
+from analyzer.rpc.call import Call
+
+if TYPE_CHECKING:
+    from analyzer.timeline.filters.filter import CallFilter
+
+Numbered = tuple[int, Call]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is to be shown; each part that is given must hold. `handle` and `session` are as the user wrote them."""
+
+    interface: str | None = None
+    handle: str | None = None
+    session: str | None = None
+    filter: CallFilter | None = None
+    tail: int | None = None
+
+    def calls(self, analysis: Analysis) -> list[Numbered]:
+        """The calls selected, in their order, before `tail`."""
+        numbered: Iterator[Numbered] = enumerate(analysis.calls, 1)
+        if self.interface is not None:
+            wanted = self.interface
+            numbered = (item for item in numbered if is_of(item[1], wanted))
+        if self.handle is not None:
+            numbered = _on_handle(numbered, self.handle)
+        if self.session is not None:
+            numbered = _in_session(numbered, self.session, analysis)
+        if self.filter is not None:
+            passes = self.filter
+            numbered = (item for item in numbered if passes(*item, analysis))
+        return list(numbered)
+
+    def last(self, calls: Sequence[Numbered]) -> Sequence[Numbered]:
+        """The last of the calls, where only those are asked for."""
+        return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
+
+    def shown(self, analysis: Analysis) -> Sequence[Numbered]:
+        return self.last(self.calls(analysis))
+
+    @property
+    def words(self) -> str | None:
+        """What selects, in words; None where everything is shown."""
+        parts = []
+        if self.interface is not None:
+            parts.append(f"interface {self.interface}")
+        if self.handle is not None:
+            parts.append(f"handle {self.handle}")
+        if self.session is not None:
+            parts.append(f"session {self.session}")
+        if self.filter is not None:
+            parts.append(f"filter {self.filter}")
+        if self.tail is not None:
+            parts.append(f"the last {self.tail}")
+        return ", ".join(parts) or None
+
+
+EVERYTHING = Selection()
+_UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}?")
+
+
+def is_of(call: Call, interface: str) -> bool:
+    """Whether a call is one of the interface of this name or UUID."""
+    names = {call.exchange.interface, call.interface_name}
+    return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
+
+
+def handle_name(text: str) -> str:
+    """`q2`, `k1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
+    if match := _UUID.fullmatch(text):
+        return match[1].lower()
+    if match := re.fullmatch(r"([qkQK]?)(\d{1,9})", text):
+        return f"{match[1].lower() or 'q'}{int(match[2])}"
+    raise ValueError(f"{text} is no handle: write q2 or 2 for a query handle, k1 for a registry key, or a UUID")
+
+
+def session_name(text: str) -> str:
+    """`0x1d`, the id of an SMB session, or `#12`, a call in it, of what a user wrote; a number alone is a call's."""
+    if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
+        return f"{int(text, 16):#x}"
+    if match := re.fullmatch(r"#?(\d{1,9})", text):
+        return f"#{int(match[1])}"
+    raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
+
+
+def _on_handle(calls: Iterable[Numbered], handle: str) -> Iterator[Numbered]:
+    for number, call in calls:
+        works_on = handle_json(call)
+        if works_on is not None and handle in works_on.values():
+            yield number, call
+
+
+def _in_session(calls: Iterable[Numbered], session: str, analysis: Analysis) -> Iterator[Numbered]:
+    """The calls of an SMB session, or of the TCP connection of a call that came without SMB."""
+    if not session.startswith("#"):
+        session_id = int(session, 16)
+        for number, call in calls:
+            if call.exchange.smb is not None and call.exchange.smb.session_id == session_id:
+                yield number, call
+        return
+    number = int(session[1:])
+    if not 1 <= number <= len(analysis.calls):
+        count = len(analysis.calls)
+        raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
+    place = _place(analysis.calls[number - 1])
+    yield from (item for item in calls if _place(item[1]) == place)
+
+
+def _place(call: Call) -> tuple[str, int]:
+    channel = call.exchange.channel
+    return ("session", channel.session) if channel.session is not None else ("channel", channel.number)
