@@ -50,7 +50,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
     "something could not be read, 5 crosscheck found a difference, 10 audit found warnings only, 11 audit found failures.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
