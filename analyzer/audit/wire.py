@@ -95,14 +95,9 @@ def has_referent(side: SideEvidence) -> bool:
 
 
 def machine_name(side: SideEvidence) -> tuple[ArrayCounts, bytes] | None:
-    """The counts of szMachine and its characters; None where the stub does not hold them, or the pointer is null."""
+    """The counts of szMachine and its characters; None where the stub does not hold them."""
     stub = _Stub(side)
-    if has_referent(side):
-        if not stub.number(0, stub.width).value:
-            return None
-        counts = stub.counts(stub.width)
-    else:
-        counts = stub.counts(0)
+    counts = stub.counts(stub.width if has_referent(side) else 0)
     if counts is None:
         return None
     stop = counts.start + 2 * counts.actual_count.value

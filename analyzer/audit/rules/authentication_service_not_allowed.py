@@ -7,8 +7,8 @@ Why it matters: both sides have to know the service. A server that registered on
 a client that insists on another; one that authenticates nobody gives its data to anybody who reaches the pipe.
 
 Specification: [MS-PCQ] section 2.1: the client specifies SPNEGO or NTLM as authentication service; numbers in [MS-RPCE] section
-2.2.1.1.7. Kerberos chosen by SPNEGO is within it, Kerberos named directly (16) is not; it does protect the data as well, so
-the text's purpose is met.
+2.2.1.1.7. Kerberos chosen by SPNEGO is within it, Kerberos named directly (16) is not; it does protect the data as well, so the
+text's purpose is met.
 
 Flagged: a request without trailer; `auth_type` 16 (Kerberos), which is lenient profiles' to pass.
 

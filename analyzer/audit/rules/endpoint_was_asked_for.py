@@ -2,11 +2,11 @@
 
 Looks for: ept_map calls whose tower names the interface, and where the same client then used it.
 
-Why it matters: the endpoint is fixed. A client that asks for it depends on a service that need not be reachable, and follows whatever
-answers it.
+Why it matters: the endpoint is fixed. A client that asks for it depends on a service that need not be reachable, and follows
+whatever answers it.
 
-Specification: [MS-PCQ] section 2.1: a well-known endpoint, the pipe \\PIPE\\winreg. The endpoint mapper and its towers: C706 appendix
-I and O, [MS-RPCE] section 2.2.1.2.
+Specification: [MS-PCQ] section 2.1: a well-known endpoint, the pipe \\PIPE\\winreg. The endpoint mapper and its towers: C706
+appendix I and O, [MS-RPCE] section 2.2.1.2.
 
 Flagged: an ept_map call for da5a86c5-12c2-4943-ab30-7f74a813d853 (a warning), followed by a bind over TCP (a failure).
 

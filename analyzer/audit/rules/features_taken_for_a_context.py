@@ -1,9 +1,10 @@
 """Bind-time feature negotiation was taken for a presentation context.
 
-Looks for: binds that offer 6cb71c2c-9812-4540-... as a transfer syntax, what the server answered, and calls under that context id.
+Looks for: binds that offer 6cb71c2c-9812-4540-... as a transfer syntax, what the server answered, and calls under that context
+id.
 
-Why it matters: the offer is a list of features in the clothes of a context. A server that accepts it as one promises to decode calls
-in a syntax that does not exist.
+Why it matters: the offer is a list of features in the clothes of a context. A server that accepts it as one promises to decode
+calls in a syntax that does not exist.
 
 Specification: [MS-PCQ] says nothing of it and leaves RPC to [MS-RPCE], whose section 3.3.1.5.3 lets a server acknowledge the
 features (result 3), or refuse the syntax if it does not know them.

@@ -1,7 +1,7 @@
 """The interface was bound by another version, or what it does goes by another UUID.
 
-Looks for: binds of PerflibV2 with another version than 1.0; presentation contexts of interfaces that this program does not know, whose
-every call reads as one of PerflibV2, and some of which carry what nothing else does.
+Looks for: binds of PerflibV2 with another version than 1.0; presentation contexts of interfaces that this program does not know,
+whose every call reads as one of PerflibV2, and some of which carry what nothing else does.
 
 Why it matters: a server matches UUID and version when the client binds. What calls itself otherwise is another interface, and no
 client or server of this one finds it.

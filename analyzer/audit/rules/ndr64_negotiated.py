@@ -2,11 +2,12 @@
 
 Looks for: binds of the interface that a server accepted with NDR64 or another syntax, and offers of such.
 
-Why it matters: under NDR64 counts have 8 bytes and other alignments. Implementations by the letter know NDR only, and whoever decodes
-their traffic as NDR reads noise.
+Why it matters: under NDR64 counts have 8 bytes and other alignments. Implementations by the letter know NDR only, and whoever
+decodes their traffic as NDR reads noise.
 
-Specification: [MS-PCQ] section 2.2: the protocol tells the RPC runtime that it supports the NDR transfer syntax only (C706 part IV).
-What a generic runtime offers on its own account is no more than an offer; a server that accepts it has told its runtime otherwise.
+Specification: [MS-PCQ] section 2.2: the protocol tells the RPC runtime that it supports the NDR transfer syntax only (C706 part
+IV). What a generic runtime offers on its own account is no more than an offer; a server that accepts it has told its runtime
+otherwise.
 
 Flagged: a bind_ack that accepts 71710533-beba-4937-8319-b5dbef9ccc36; an offer of it (a warning).
 
@@ -26,7 +27,7 @@ from analyzer.pcq.identity import INTERFACE
 
 REQUIREMENT = "PCQ-2.2-R01"
 _OFFERS = Deviation(
-    "[MS-RPCE] section 3.3.1.5.6",
+    "[MS-RPCE] section 2.2.5",
     "64-bit Windows runtimes offer NDR64 beside NDR for every interface, and let the server choose",
 )
 

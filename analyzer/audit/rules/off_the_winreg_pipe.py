@@ -2,11 +2,11 @@
 
 Looks for: every channel on which the interface was bound or called: whether it is a named pipe (ncacn_np), and its name.
 
-Why it matters: the endpoint is well known. A client finds no server elsewhere unless both were made for each other, and what guards
-the pipe (SMB signing and encryption, rules of firewalls) does not guard another road.
+Why it matters: the endpoint is well known. A client finds no server elsewhere unless both were made for each other, and what
+guards the pipe (SMB signing and encryption, rules of firewalls) does not guard another road.
 
-Specification: [MS-PCQ] section 2.1: the protocol sequence is ncacn_np, the endpoint the pipe name \\PIPE\\winreg; section 1.9 lists
-it. Section 1.5 takes it for granted that the client knows the server's name or address, which every connection shows.
+Specification: [MS-PCQ] section 2.1: the protocol sequence is ncacn_np, the endpoint the pipe name \\PIPE\\winreg; section 1.9
+lists it. Section 1.5 takes it for granted that the client knows the server's name or address, which every connection shows.
 
 Flagged: a bind on the pipe `perflib`; a bind over TCP port 49664.
 

@@ -3,12 +3,12 @@
 Looks for: requests of PerflibV2 whose security trailer names a level below RPC_C_AUTHN_LEVEL_PKT_PRIVACY (6), or that have no
 security trailer. Every fragment counts.
 
-Why it matters: performance data tells what runs on a machine and how busy it is, and a request that is not sealed can be read and,
-below level 5, changed on its way. A server that keeps to the letter refuses it. Encryption by SMB3 does not make up for it: the
-text speaks of the authentication service of RPC.
+Why it matters: performance data tells what runs on a machine and how busy it is, and a request that is not sealed can be read
+and, below level 5, changed on its way. A server that keeps to the letter refuses it. Encryption by SMB3 does not make up for it:
+the text speaks of the authentication service of RPC.
 
-Specification: [MS-PCQ] section 2.1 demands a service that encrypts all data and proves its origin and integrity; section 5.1 names
-the level PKT_PRIVACY. Numbers of the levels: [MS-RPCE] section 2.2.1.1.8.
+Specification: [MS-PCQ] section 2.1 demands a service that encrypts all data and proves its origin and integrity; section 5.1
+names the level PKT_PRIVACY. Numbers of the levels: [MS-RPCE] section 2.2.1.1.8.
 
 Flagged: a request whose trailer has `auth_level` 5; a request without trailer.
 
