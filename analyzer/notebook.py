@@ -4,6 +4,7 @@ import analyzer as pcq
 cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
 cap.calls          # polars DataFrame, one row a call
 cap.call(12)       # the decoded tree of one call
+cap.counters("\\Processor Information(_Total)\\% Processor Time", interval="5s")
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.records import call_record, session_record
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
+from analyzer.report.counters import Counters
 from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
+from analyzer.timeline.counters import interval_of
 from analyzer.timeline.hosts import host_records
 
 if TYPE_CHECKING:
@@ -60,6 +63,21 @@ class Capture:
     def hosts(self) -> pl.DataFrame:
         """One row an address, with its names as JSON text."""
         return records_table(host_records(self.analysis))
+
+    def counters(self, *paths: str, interval: str | None = None) -> pl.DataFrame:
+        """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them.
+
+        `paths` are counter paths as for `--counter` (`\\Process(*)\\% Processor Time`; none: all), `interval` puts readings
+        together (`5s`, `500ms`). Raises `InputError` for a path that means nothing here.
+        """
+        interval_ns = interval_of(interval) if interval is not None else None
+        view = Counters(self.analysis, paths, interval_ns)
+        table = view.table()
+        for path, near in view.selection.unmatched():
+            raise InputError(
+                f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None
+            )
+        return table
 
     def call(self, number: int) -> dict[str, Any]:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.cli.audit import audit, explain
+from analyzer.cli.counters import counters
 from analyzer.cli.filters import (
     CallFilterOption,
     FollowHandle,
@@ -57,6 +58,7 @@ app = typer.Typer(
 app.add_typer(keys_app, name="keys")
 app.command()(audit)
 app.command()(explain)
+app.command()(counters)
 
 
 class CrosscheckFormat(StrEnum):

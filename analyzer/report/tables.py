@@ -48,7 +48,7 @@ _CALL_SCHEMA: dict[str, Any] = {
     "response_buffer": pl.String,
 }
 
-_SAMPLE_SCHEMA: dict[str, Any] = {
+SAMPLE_SCHEMA: dict[str, Any] = {
     "call": pl.Int64,
     "time": pl.Datetime("ns", "UTC"),
     "source": pl.String,
@@ -93,7 +93,7 @@ def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None 
     """
     calls = enumerate(analysis.calls, 1) if shown is None else shown
     rows = (_call_row(call_record(number, call, analysis)) for number, call in calls)
-    return _frame(rows, _CALL_SCHEMA)
+    return frame_of(rows, _CALL_SCHEMA)
 
 
 def _call_row(record: Record) -> Record:
@@ -130,14 +130,14 @@ def samples_table(analysis: Analysis) -> pl.DataFrame:
 
 def samples_frame(records: Iterable[Record]) -> pl.DataFrame:
     """Sample records as columns."""
-    return _frame((_sample_row(record) for record in records), _SAMPLE_SCHEMA)
+    return frame_of((sample_row(record) for record in records), SAMPLE_SCHEMA)
 
 
-def _sample_row(record: Record) -> Record:
+def sample_row(record: Record) -> Record:
     raw = record["raw"]
     is_text = isinstance(raw, str)
     return {
-        **{key: record[key] for key in _SAMPLE_SCHEMA if key in record},
+        **{key: record[key] for key in SAMPLE_SCHEMA if key in record},
         "time": record["time_ns"],
         "server_ip": record["server"]["ip"] if record["server"] is not None else None,
         "raw": None if is_text else raw,
@@ -148,7 +148,7 @@ def _sample_row(record: Record) -> Record:
 def problems_table(analysis: Analysis) -> pl.DataFrame:
     """One row for each thing that could not be read."""
     rows = (problem_record(problem, analysis.capture) for problem in all_problems(analysis))
-    return _frame(rows, _PROBLEM_SCHEMA)
+    return frame_of(rows, _PROBLEM_SCHEMA)
 
 
 def records_table(records: Iterable[Record]) -> pl.DataFrame:
@@ -163,7 +163,7 @@ def records_table(records: Iterable[Record]) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _frame(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
+def frame_of(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for row in rows:
         for name, values in columns.items():

@@ -92,6 +92,12 @@ class Why(StrEnum):
     NO_FORMULA = "no-formula"
     NOT_DISPLAYED = "not-displayed"
     TEXT = "text"
+    # What only a series knows (`series.py`).
+    ERROR_BLOCK = "error-block"
+    INTERRUPTED = "interrupted"
+    INSTANCE_CHANGED = "instance-changed"
+    AMBIGUOUS_INSTANCE = "ambiguous-instance"
+    NO_INSTANCES = "no-instances"
 
 
 # A value computed modulo 2^32; a data size that is not the type's.
@@ -307,8 +313,19 @@ def _ratio(formula: Formula, numerator: int, denominator: int | None, newer: Rea
     elif formula.multi:
         denominator *= multi
     if denominator == 0:
-        return Cooked(None, Why.ZERO_DENOMINATOR, flags=flags)
+        return Cooked(None, Why.ZERO_DENOMINATOR, _standing_still(formula, newer), flags)
     return Cooked(Fraction(100 * numerator if formula.percent else numerator, denominator), flags=flags)
+
+
+def _standing_still(formula: Formula, newer: Reading) -> str:
+    """What a denominator of zero comes from."""
+    if formula.multi and newer.multi == 0:
+        return "its multiplier is 0"
+    if formula.clock is not None and not (formula.base and newer.object_ticks is None):
+        return {"T": "the performance clock", "N": "the system time", "O": "the object's clock"}[formula.clock] + (
+            " did not move between the two answers"
+        )
+    return "its base did not change" if formula.delta else "its base is 0"
 
 
 def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Cooked:
@@ -376,7 +393,7 @@ def _size_flags(counter_type: int, reading: Reading) -> tuple[str, ...]:
 
 def _size_words(counter_type: int, size: int | None) -> str:
     wanted = {_SIZE_DWORD: 4, _SIZE_LARGE: 8}.get(counter_type & _SIZE, 0)
-    return f"{size} bytes are no number of {wanted}"
+    return f"{size} bytes are no number of {wanted}" if size is not None else "there is no value"
 
 
 # AggregateFunc ([MS-PCQ] section 2.2.4.2).

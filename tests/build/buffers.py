@@ -190,8 +190,13 @@ def encoded_value(counter: Counter, value: int | str, order: Order) -> bytes:
     return raw.ljust(counter.size, b"\0")
 
 
-def winperf(objects: list[PerfObject], order: Order = "little", system: str = "SRV1") -> bytes:
-    """PERF_DATA_BLOCK."""
+def winperf(
+    objects: list[PerfObject],
+    order: Order = "little",
+    system: str = "SRV1",
+    clocks: tuple[int, int, int] = (987_654_321, 10_000_000, 133_541_156_967_890_000),
+) -> bytes:
+    """PERF_DATA_BLOCK. `clocks` are PerfTime, PerfFreq and PerfTime100nSec."""
     mark = "<" if order == "little" else ">"
     name = wide(system, order)
     room = pad8(name)
@@ -200,7 +205,7 @@ def winperf(objects: list[PerfObject], order: Order = "little", system: str = "S
         f"{mark}6Ii8H4x3q2I",
         *(order == "little", 1, 1, 88 + len(room) + len(body), 88 + len(room), len(objects), -1),
         *(2024, 3, 2, 5, 12, 34, 56, 789),
-        *(987_654_321, 10_000_000, 133_541_156_967_890_000, len(name), 88),
+        *(*clocks, len(name), 88),
     )
     return wide("PERF", order)[:8] + head + room + body
 

@@ -1,0 +1,54 @@
+"""`pcq counters`: what a performance monitor would have shown, series by series."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+
+EXIT_DONE, EXIT_NOTHING, EXIT_UNREAD = 0, 3, 4
+
+CounterPaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--counter",
+        metavar="PATH",
+        help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
+    ),
+]
+Interval = Annotated[
+    str | None, typer.Option("--interval", metavar="TIME", help="One value for each 500ms, 5s, 2m or 1h that has any.")
+]
+
+
+@reads_captures
+def counters(
+    reading: CaptureReading,
+    files: Files,
+    counter: CounterPaths = None,
+    interval: Interval = None,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+    strict: Strict = False,
+) -> None:
+    """What a performance monitor would have shown: rates, percentages, times, series by series."""
+    from analyzer.report.counters import Counters
+    from analyzer.report.output import write
+    from analyzer.report.verdict import nothing_found, unread
+    from analyzer.timeline.counters import interval_of
+
+    interval_ns = interval_of(interval) if interval is not None else None
+    analysis = reading.analysis(files)
+    view = Counters(analysis, tuple(counter or ()), interval_ns)
+    write(view, output_format.value, output)
+    if (sentence := nothing_found(analysis)) is not None:
+        typer.echo(sentence, err=True)
+        raise typer.Exit(EXIT_NOTHING)
+    unmatched = list(view.selection.unmatched())
+    for path, near in unmatched:
+        typer.echo(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}", err=True)
+    if unmatched and len(unmatched) == len(view.patterns):
+        raise typer.Exit(EXIT_NOTHING)
+    raise typer.Exit(EXIT_UNREAD if strict and unread(analysis) else EXIT_DONE)

@@ -1,0 +1,136 @@
+"""Counter paths: wildcards, case, every name a series goes by, machines by name, and near misses."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.timeline.counters import buckets, counter_records, interval_of, selection_of
+from analyzer.timeline.series import points
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide
+from tests.build.calls import COUNTERSET
+from tests.build.counters import NONE, Info, Reader, Watch, large
+
+BULK = 0x10410500
+
+
+def named() -> Watch:
+    """A set with English and German names, and instances of which one has parentheses in its name."""
+    watch = Watch((Info(5, BULK),))
+    watch.events += [
+        watch.make.registration(9, wide("Processor (kernel)")),
+        watch.make.registration(3, wide("Prozessor"), lcid=0x407),
+        watch.make.registration(10, string_table([(5, "% Time")], from_start=True)),
+        watch.make.registration(5, string_table([(5, "% Zeit")], from_start=True), lcid=0x407),
+    ]
+    watch.open(identifier(COUNTERSET, counter=5, instance=NONE, index=0, name="*"))
+    for value in (0, 10):
+        watch.poll(Block(4, instances=(("_Total", 1), ("disk (0)", 2)), values=(large(value), large(value))))
+    return watch
+
+
+def matching(analysis: Analysis, *patterns: str) -> list[str]:
+    selection = selection_of(analysis, patterns)
+    return list(dict.fromkeys(record["path"] for record in counter_records(analysis, selection)))
+
+
+TOTAL = "\\\\10.0.0.1\\Processor (kernel)(_Total)\\% Time"
+DISK = "\\\\10.0.0.1\\Processor (kernel)(disk (0))\\% Time"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"\Processor (kernel)(_Total)\% Time", [TOTAL]),
+        (r"\processor (KERNEL)(_total)\% time", [TOTAL]),
+        (r"Processor (kernel)(_Total)\% Time", [TOTAL]),
+        (r"\Processor*(*)\*", [TOTAL, DISK]),
+        (r"\Processor (kernel)(disk (?))\% Time", [DISK]),
+        (r"\Prozessor(_Total)\% Zeit", [TOTAL]),
+        (r"\Prozessor(_Total)\% Time", [TOTAL]),
+        (rf"\{COUNTERSET}(_Total)\5", [TOTAL]),
+        (rf"\{{{COUNTERSET.upper()}}}(_Total)\counter 5", [TOTAL]),
+        (r"\\10.0.0.1\Processor (kernel)(_Total)\% Time", [TOTAL]),
+        (r"\\SRV1\Processor (kernel)(_Total)\% Time", [TOTAL]),
+        (r"\\*\Processor (kernel)(_Total)\% Time", [TOTAL]),
+        (r"\\10.0.0.9\Processor (kernel)(_Total)\% Time", []),
+        (r"\Processor (kernel)\% Time", []),
+        (r"\Processor .kernel.(_Total)\% Time", []),
+        (r"\*", [TOTAL, DISK]),
+    ],
+)
+def test_a_path_means_the_series_it_names(pattern: str, expected: list[str]) -> None:
+    assert matching(named().analysis, pattern) == expected
+
+
+def test_several_paths_add_up() -> None:
+    assert matching(named().analysis, r"\*(_Total)\*", r"\*(disk*)\*") == [TOTAL, DISK]
+
+
+def test_a_path_that_means_nothing_is_told_with_what_is_near() -> None:
+    analysis = named().analysis
+    selection = selection_of(analysis, [r"\\srv1\Processr (kernel)(_Total)\% Time", r"\Processor*(_Total)\*"])
+    assert len(list(counter_records(analysis, selection))) == 2
+    assert list(selection.unmatched()) == [
+        (r"\\srv1\Processr (kernel)(_Total)\% Time", [TOTAL.removeprefix("\\\\10.0.0.1"), DISK.removeprefix("\\\\10.0.0.1")])
+    ]  # fmt: skip
+
+
+def test_winperf_goes_by_indices_and_by_any_language() -> None:
+    reader = Reader().read(PerfObject(230, (Counter(6, 0x00010000, 4),), (Instance("a", -1, (0, 0), (1,)),)))
+    reader.events.append(
+        reader.make.query_value("Counter 009", name_table([("230", "Process"), ("6", "% Processor Time")]))
+    )
+    reader.events.append(
+        reader.make.query_value("Counter 007", name_table([("230", "Prozess"), ("6", "Prozessorzeit (%)")]))
+    )
+    for pattern in (
+        r"\Process(a)\% Processor Time",
+        r"\Prozess(a)\Prozessorzeit (%)",
+        r"\230(a)\6",
+        r"\object 230(*)\*",
+    ):
+        assert matching(reader.analysis, pattern) == ["\\\\10.0.0.1\\Process(a)\\% Processor Time"], pattern
+
+
+# ------------------------------------------------------------------------------------------------ intervals
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("5s", 5_000_000_000),
+        ("500ms", 500_000_000),
+        ("1.5m", 90_000_000_000),
+        ("2h", 7_200_000_000_000),
+        ("1 D", 86_400_000_000_000),
+        ("3", 3_000_000_000),
+    ],
+)
+def test_intervals_as_people_write_them(text: str, expected: int) -> None:
+    assert interval_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0s", "-1s", "5 parsecs", "1e9s", "999999999d", "0.0000000001s"])
+def test_what_is_no_interval_is_refused(text: str) -> None:
+    with pytest.raises(InputError):
+        interval_of(text)
+
+
+def test_buckets_hold_what_was_read_and_no_more() -> None:
+    watch = Watch((Info(5, BULK),)).open(identifier(COUNTERSET, counter=5, instance=NONE, index=0, name="*"))
+    for value in (0, 10, 30):
+        watch.poll(Block(4, instances=(("a", 1),), values=(large(value),)))
+    watch.make.frame += 1000  # a second without any traffic
+    watch.poll(Block(4, instances=(("a", 1),), values=(large(70),)))
+    found = list(buckets(points(watch.analysis), 100_000_000))
+    assert [(bucket.readings, bucket.values, bucket.last, bucket.mean) for bucket in found] == [
+        (3, 2, 20, 15),
+        (1, 1, 40, 40),
+    ]
+    assert (found[1].start_ns - found[0].start_ns) % 100_000_000 == 0
+    assert found[1].start_ns - found[0].start_ns > 900_000_000
+    records = list(counter_records(watch.analysis, selection_of(watch.analysis), 100_000_000))
+    assert [record["value"] for record in records] == [15.0, 40.0]
+    assert [(record["minimum"], record["maximum"]) for record in records] == [(10, 20), (40, 40)]
