@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from analyzer.audit.answers import DataAnswer
 from analyzer.audit.evidence import CallEvidence, SideEvidence
@@ -20,16 +20,14 @@ from analyzer.audit.verdicts import (
     passed,
     warned,
 )
+from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 
-# Data answers, also those whose buffer does not decode; and those whose every block can be read.
+# Data answers, damaged or not: each block says by itself whether it can be read.
 DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, damaged=True)
-SOUND_DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True)
-# Identifiers of the answer of QueryCounterInfo, and of both sides of ValidateCounters.
-INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True)
-SOUND_INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True)
-ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True)
-SOUND_ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
+# Identifiers: of the answer of QueryCounterInfo, of the request of ValidateCounters, and of both sides of it.
+INFO = Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True)
+ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
 VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
 
 
@@ -108,6 +106,14 @@ def answer_check(
 def cannot_say(requirements: Iterable[str], reason: str, call: CallEvidence) -> Iterator[Judgement]:
     for requirement in requirements:
         yield inconclusive(requirement, reason, call)
+
+
+def status_oddity(code: int) -> Literal["warn", "fail"] | None:
+    """Whether a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and [MS-ERREF]
+    section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass through."""
+    if code & 0x80000000:
+        return "fail"
+    return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
 def lists_of(call: CallEvidence) -> Iterator[tuple[SideName, IdentifierList]]:

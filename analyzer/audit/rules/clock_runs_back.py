@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.looks import DATA, cannot_say
+from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.pcq.identity import Opnum
 
 CLOCK, FREQUENCY = "PCQ-2.2.4.7-R04", "PCQ-2.2.4.7-R06"
 
@@ -34,17 +34,18 @@ class _Clocks:
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
-        tree = call.response.tree
-        if "perf_freq" not in tree:
+        header = call.response.answer.header if call.response.is_readable else None
+        if header is None:
+            yield from cannot_say((CLOCK, FREQUENCY), "the answer has no header that can be read", call)
             return
-        ticks, frequency = tree["perf_time_stamp"], tree["perf_freq"]
+        ticks, frequency = header[2], header[4]
         before = self._last.get(call.server)
         self._last[call.server] = ticks, frequency
         if frequency == 0 or (before is not None and before[1] != frequency):
             yield failed(
                 FREQUENCY,
                 call,
-                At("response", "lpData.perf_freq"),
+                At("response", "lpData.perf_freq", (24, 32)),
                 "the frequency of the performance clock changed or is zero",
                 expected=str(before[1]) if before is not None else "above 0",
                 seen=str(frequency),
@@ -55,7 +56,7 @@ class _Clocks:
             yield failed(
                 CLOCK,
                 call,
-                At("response", "lpData.perf_time_stamp"),
+                At("response", "lpData.perf_time_stamp", (8, 16)),
                 "the performance clock went back",
                 expected=f"at least {before[0]}",
                 seen=str(ticks),
@@ -73,6 +74,6 @@ RULE = Rule(
     level=Level.VALUES,
     severity=Severity.ERROR,
     requirements=(CLOCK, FREQUENCY),
-    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True),
+    reads=DATA,
     watch=_Clocks,
 )

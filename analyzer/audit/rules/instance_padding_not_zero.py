@@ -1,0 +1,59 @@
+"""The padding after an instance name in a data answer is not zero.
+
+Looks for: blocks of dwType 4 in which other bytes than zeros stand between the NUL of an instance name and the value that
+follows.
+
+Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
+
+Specification: [MS-PCQ] section 3.1.4.1.6, figure 8, demands 0. (Figure 3 demands the contrary of EnumerateCounterSetInstances,
+and figure 9 says nothing of dwType 6.)
+
+Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
+
+Accepted: the same with 00 00; anything in the padding of dwType 6.
+
+Silent: where the answer is sealed or was not captured; in blocks that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import INSTANCES, DataAnswer
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import DATA, Odd, answer_check, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.text import utf16_length
+
+REQUIREMENTS = ("PCQ-3.1.4.1.6-R22",)
+
+
+def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    odd: list[Odd] = []
+    looked_at = 0
+    for block in answer.of_type(INSTANCES):
+        if not block.is_whole:
+            continue
+        for number, row in enumerate(block.rows):
+            room = answer.data[row.name_at : row.begin]
+            padding = room[utf16_length(room) + 2 :]
+            looked_at += bool(padding)
+            if any(padding):
+                path = f"{block.path}.body.instances.instances[{number}].header"
+                odd.append(
+                    Odd(path, (row.begin - len(padding), row.begin), bytes(len(padding)).hex(" "), padding.hex(" "))
+                )
+    message = "the padding after an instance name is not zero"
+    yield from told(call, "response", REQUIREMENTS, looked_at, odd, message)
+
+
+RULE = Rule(
+    code="PCQ516",
+    name="instance-padding-not-zero",
+    level=Level.BUFFERS,
+    severity=Severity.WARNING,
+    requirements=REQUIREMENTS,
+    reads=DATA,
+    check=answer_check(REQUIREMENTS, _check),
+)

@@ -1,0 +1,48 @@
+"""The reserved field of a block of data is not zero.
+
+Looks for: counter header blocks of data answers whose Reserved is not 0.
+
+Why it matters: a field kept free for a later version that already holds something cannot be used by it. What it holds is mostly
+old memory of the server.
+
+Specification: [MS-PCQ] section 2.2.4.8 demands 0. That clients ignore it does not show in traffic.
+
+Flagged: Reserved 1.
+
+Accepted: Reserved 0.
+
+Silent: where the answer is sealed or was not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import DataAnswer
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import DATA, Odd, answer_check, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+
+REQUIREMENTS = ("PCQ-2.2.4.8-R09",)
+
+
+def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    odd = [
+        Odd(f"{block.path}.reserved", (block.at + 12, block.at + 16), "0", f"{block.reserved:#x}")
+        for block in answer.blocks
+        if block.reserved
+    ]
+    message = "the reserved field of a block is not zero"
+    yield from told(call, "response", REQUIREMENTS, len(answer.blocks), odd, message)
+
+
+RULE = Rule(
+    code="PCQ515",
+    name="reserved-of-block-used",
+    level=Level.BUFFERS,
+    severity=Severity.WARNING,
+    requirements=REQUIREMENTS,
+    reads=DATA,
+    check=answer_check(REQUIREMENTS, _check),
+)

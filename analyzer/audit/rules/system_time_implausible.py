@@ -1,0 +1,83 @@
+"""The time in the header of a data answer cannot be right.
+
+Looks for: a PerfTime100NSec before the year 2000 or after 2100; a SystemTime whose month, day, weekday or time of day does not
+exist; the two naming moments more than a second apart.
+
+Why it matters: values are put on a time line by these fields, and rates of system-time counters are divided by them.
+
+Specification: [MS-PCQ] section 2.2.4.7: PerfTime100NSec counts intervals of 100 ns since 1601 in UTC; SystemTime is the time at
+which the provider collected the data, in the form of [MS-DTYP] section 2.3.13 (year, month from 1, weekday from Sunday 0, day,
+hour, minute, second, milliseconds).
+
+Flagged: month 13; a Saturday that is called Tuesday; a PerfTime100NSec of 0. A warning: the two 3 seconds apart.
+
+Accepted: both within a second of each other and within a day of the capture's own clock.
+
+Silent: where the answer is sealed or was not captured. A time in this century that is more than a day from the capture's clock
+is inconclusive: either clock may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from analyzer.audit.answers import DataAnswer
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import DATA, Odd, answer_check, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+
+EPOCH, DATE, SAME = "PCQ-2.2.4.7-R05", "PCQ-2.2.4.7-R08", "PCQ-2.2.4.7-R09"
+REQUIREMENTS = (EPOCH, DATE, SAME)
+_TICKS_AT_1970, _TICKS_A_SECOND = 116_444_736_000_000_000, 10_000_000
+_YEAR_2000, _YEAR_2100 = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2000, 2101))
+
+
+def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    if answer.header is None:
+        return
+    time_100ns, date = answer.header[3], answer.header[5:]
+    seconds = (time_100ns - _TICKS_AT_1970) / _TICKS_A_SECOND
+    path, span = "lpData.perf_time_100ns", (16, 24)
+    is_plausible = _YEAR_2000 <= seconds < _YEAR_2100
+    odd = [] if is_plausible else [Odd(path, span, "a time from 2000 to 2100", f"{time_100ns}")]
+    assert call.response is not None
+    captured = call.response.side.message.last_time_ns / 1e9
+    if is_plausible and abs(seconds - captured) > 86400:
+        yield inconclusive(EPOCH, "the time differs from the capture's clock by more than a day", call)
+    else:
+        yield from told(call, "response", (EPOCH,), 1, odd, "the system time is of no time such traffic is of")
+    moment = _moment(date)
+    named = "{}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}, weekday {}".format(*date[:2], *date[3:], date[2])
+    path, span = "lpData.system_time", (32, 48)
+    odd = [] if moment is not None else [Odd(path, span, "a date and time of the calendar", named)]
+    yield from told(call, "response", (DATE,), 1, odd, "the date and time do not exist")
+    if moment is not None and is_plausible:
+        apart = moment.timestamp() - seconds
+        wanted = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S")
+        odd = [Odd(path, span, wanted, named)] if abs(apart) > 1 else []
+        message = "the date and time are another moment than the system time beside them"
+        yield from told(call, "response", (SAME,), 1, odd, message, warn=True)
+
+
+def _moment(date: tuple[int, ...]) -> datetime | None:
+    year, month, weekday, day, hour, minute, second, milliseconds = date
+    if milliseconds > 999:
+        return None
+    try:
+        moment = datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
+    except ValueError:
+        return None
+    return moment if moment.isoweekday() % 7 == weekday else None
+
+
+RULE = Rule(
+    code="PCQ521",
+    name="system-time-implausible",
+    level=Level.VALUES,
+    severity=Severity.WARNING,
+    requirements=REQUIREMENTS,
+    reads=DATA,
+    check=answer_check(REQUIREMENTS, _check),
+)
