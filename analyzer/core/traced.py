@@ -181,7 +181,7 @@ class TracedBytes:
     def rope(parts: Iterable[TracedBytes]) -> TracedBytes:
         """The same as `join` for bytes of which perhaps only some are wanted: they are joined when asked for, a slice alone."""
         whole = [part for part in parts if len(part)]
-        return _Rope(whole) if len(whole) > 1 else whole[0] if whole else EMPTY
+        return _Rope(whole, sum(map(len, whole))) if len(whole) > 1 else whole[0] if whole else EMPTY
 
     @staticmethod
     def gather(parts: Iterable[TracedBytes]) -> TracedBytes:
@@ -275,14 +275,18 @@ class TracedBytes:
         times = self.times
         return times[1] if times is not None else None
 
-    @property
-    def start_time_ns(self) -> int:
-        """Time of the frame that carried the first byte, 0 for no bytes."""
-        times = self.source.times(self.start, self.start + 1) if len(self) else None
+    def time_ns_at(self, position: int) -> int:
+        """Time of the frame that carried a byte, 0 where there is none."""
+        if position >= len(self):
+            return 0
+        times = self.source.times(self.start + position, self.start + position + 1)
         return times[0] if times is not None else 0
 
 
 def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
+    first = parts[0].steps if parts else ()
+    if all([part.steps is first for part in parts]):
+        return first
     steps: dict[str, None] = {}
     for part in parts:
         if part.steps:
@@ -341,21 +345,36 @@ class _Gathered(TracedBytes):
 
 
 class _Rope(TracedBytes):
-    """Bytes that are joined when they are asked for, once, and until then are slices of their parts."""
+    """Bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none empty."""
 
-    __slots__ = ("_joined", "_length", "_parts", "_starts")
+    __slots__ = ("_joined", "_length", "_parts", "_place", "_starts")
 
-    def __init__(self, parts: list[TracedBytes]) -> None:
-        self.source, self.start = _place_of(parts)
+    def __init__(self, parts: list[TracedBytes], length: int) -> None:
         self.steps = _steps_of(parts)
         self._parts = parts
-        self._starts = [0, *accumulate(map(len, parts))]
-        self._length = self._starts[-1]
+        self._length = length
+        self._place: tuple[Source, int] | None = None
+        self._starts: list[int] | None = None
         self._joined: bytes | None = None
+
+    # What a rope is made of is looked at when somebody looks: most ropes are skipped, all but their first bytes.
+    @property
+    def source(self) -> Source:  # type: ignore[override]
+        if self._place is None:
+            self._place = _place_of(self._parts)
+        return self._place[0]
+
+    @property
+    def start(self) -> int:  # type: ignore[override]
+        if self._place is None:
+            self._place = _place_of(self._parts)
+        return self._place[1]
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
         if self._joined is None:
+            if self._place is None:
+                self._place = _place_of(self._parts)
             self._joined = b"".join([part.data for part in self._parts])
             self._parts = []
         return self._joined
@@ -364,9 +383,14 @@ class _Rope(TracedBytes):
         return self._length
 
     def top(self, length: int) -> bytes:
-        if self._joined is None and self._starts[1] >= length:
-            return self._parts[0].data[:length]
+        if self._joined is None and len(first := self._parts[0].data) >= length:
+            return first[:length]
         return self.data[:length]
+
+    def time_ns_at(self, position: int) -> int:
+        if self._joined is None and position < len(first := self._parts[0]):
+            return first.time_ns_at(position)
+        return super().time_ns_at(position)
 
     def __getitem__(self, where: slice) -> TracedBytes:
         start, stop, step = where.indices(self._length)
@@ -374,9 +398,11 @@ class _Rope(TracedBytes):
             return super().__getitem__(where)
         if stop <= start:
             return TracedBytes(b"", self.source, self.start + start, self.steps)
-        starts, parts = self._starts, self._parts
+        starts = self._starts
+        if starts is None:
+            starts = self._starts = [0, *accumulate(map(len, self._parts))]
         first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop)
-        pieces = [part.data for part in parts[first:last]]
+        pieces = [part.data for part in self._parts[first:last]]
         pieces[-1] = pieces[-1][: stop - starts[last - 1]]
         pieces[0] = pieces[0][start - starts[first] :]
         return TracedBytes(b"".join(pieces), self.source, self.start + start, self.steps)
@@ -453,7 +479,7 @@ class TracedBuffer:
             at += 1
         self._used = need
         del parts[:at]
-        return TracedBytes.rope(taken)
+        return _Rope(taken, length)
 
     def take_all(self) -> TracedBytes:
         return self.take(self._length)

@@ -3,7 +3,7 @@ then the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIF
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -13,6 +13,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.smb.compression import OutputLimitError, decompress_message
 from analyzer.smb.framing import (
     COMPRESSION_MAGIC,
+    HEADER_LEN,
     SMB1_MAGIC,
     SMB2_MAGIC,
     TRANSFORM_MAGIC,
@@ -22,7 +23,7 @@ from analyzer.smb.framing import (
     NetbiosNames,
 )
 from analyzer.smb.smb1 import Smb1Reader
-from analyzer.smb.smb2 import Shell, Smb2Reader
+from analyzer.smb.smb2 import PLAIN, Smb2Reader
 from analyzer.smb.state import Link, World
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
 
@@ -47,23 +48,26 @@ class SmbConnection:
         self._smb2 = Smb2Reader(self._link)
         self._smb1 = Smb1Reader(self._link, self._smb2.leave, self._smb2.expect_negotiate)
 
-    def only_holds(self, item: StreamChunk | Gap) -> bool:
-        """Whether the item is no more than a piece of a message, and taken as such; else `feed` has to take it."""
-        framing = self._framings[item.direction]
-        return framing is not None and isinstance(item, StreamChunk) and framing.only_holds(item.data)
-
-    def feed(self, item: StreamChunk | Gap) -> Iterator[Event]:
-        framing = self._framings[item.direction]
+    def feed(self, item: StreamChunk | Gap) -> Iterable[Event]:
+        direction = item.direction
+        framing = self._framings[direction]
         if framing is None:
             begins = isinstance(item, StreamChunk) and item.offset == 0 and self._link.connection.initiator_known
-            sender = self._link.connection.sender(item.direction)
-            framing = self._framings[item.direction] = Framing(f"from {sender}", seeking=not begins)
+            sender = self._link.connection.sender(direction)
+            framing = self._framings[direction] = Framing(f"from {sender}", seeking=not begins)
         if isinstance(item, Gap):
-            found = framing.gap(item.length, item.frames, item.reason)
-        else:
-            found = framing.feed(item.data)
+            return self._each(direction, framing.gap(item.length, item.frames, item.reason))
+        found = framing.offer(item.data)
+        if found is True:
+            return ()
+        if found is False:
+            return self._each(direction, framing.feed(item.data))
+        told = self._smb2.quick(direction, found, HEADER_LEN)
+        return told if told is not None else self._framed(direction, Message.of(found[HEADER_LEN:]))
+
+    def _each(self, direction: Direction, found: Iterator[Message | NetbiosNames | Lost | Problem]) -> Iterator[Event]:
         for event in found:
-            yield from self._framed(item.direction, event)
+            yield from self._framed(direction, event)
 
     def finish(self) -> Iterator[Event]:
         for direction in (0, 1):
@@ -80,6 +84,9 @@ class SmbConnection:
 
     def _framed(self, direction: Direction, event: Message | NetbiosNames | Lost | Problem) -> Iterator[Event]:
         if isinstance(event, Message):
+            if event.whole and (told := self._smb2.quick(direction, event.head, 0)) is not None:
+                yield from told
+                return
             try:
                 yield from self._message(direction, event)
             except OutputLimitError as error:
@@ -118,8 +125,8 @@ class SmbConnection:
         return opened
 
     def _message(self, direction: Direction, message: Message) -> Iterator[Event]:
-        shell = Shell()
-        magic = message.head.data[:4]
+        shell = PLAIN
+        magic = message.head.top(4)
         if magic == TRANSFORM_MAGIC:
             opened = yield from self._smb2.open_transform(direction, message)
             if opened is None:
@@ -133,7 +140,10 @@ class SmbConnection:
             shell = replace(shell, compressed=True)
             magic = message.head.data[:4]
         if magic == SMB2_MAGIC:
-            yield from self._smb2.feed(direction, message, shell)
+            if shell is not PLAIN and (told := self._smb2.quick(direction, message.head, 0, shell)) is not None:
+                yield from told
+            else:
+                yield from self._smb2.feed(direction, message, shell)
         elif magic == SMB1_MAGIC:
             yield from self._smb1.feed(direction, message)
         else:

@@ -1,6 +1,7 @@
 """Session framing: the bytes of one TCP direction in, SMB messages out ([MS-SMB2] section 2.1, RFC 1002 section 4.3).
 
-A direction is either in step, at a header or inside a message whose end is known, or seeking the next header. A hole
+A direction is either in step, at a header or inside a message whose end is known, or seeking the next header. `offer` is the
+short way for messages that neither share a chunk nor have holes; `feed` does the same and everything else. A hole
 inside a message leaves it in step, since the length said where the next header stands; a hole that swallows a header,
 or bytes that are no header, make it seek.
 """
@@ -134,30 +135,50 @@ class Framing:
         self._pieces: list[tuple[int, TracedBytes]] = []
         self._at = 0
         self._total: int | None = None
+        # The length of a message that `offer` holds the beginning of, its framing header counted; 0 where there is none.
+        self._wanted = 0
         self._reason = ""
         self._seeking = seeking
         self._skipped = 0
         self._lost: Lost | None = None
 
-    def only_holds(self, data: TracedBytes) -> bool:
-        """Takes bytes in the middle of a message that they do not complete; False where `feed` has to take them.
-
-        Large messages come in many segments, and this is all there is to do for most of them.
+    def offer(self, data: TracedBytes) -> TracedBytes | bool:
+        """Takes bytes the short way: a message (with its framing header) that they complete, True where they are held for
+        one, and False where they are neither the beginning of one message, nor its middle, nor its end: `feed` has to take them.
         """
-        if self._total is None or self._seeking or len(self._held) + len(data) >= self._total - self._at:
+        size = len(data.data)
+        if wanted := self._wanted:
+            have = len(self._held) + size
+            if have > wanted:
+                return False
+            self._held.append(data)
+            if have < wanted:
+                return True
+            self._wanted = 0
+            return self._held.take_all()
+        if self._seeking or self._total is not None or len(self._held):
             return False
+        head = data.data[: HEADER_LEN + 4]
+        if head[HEADER_LEN:] not in MAGICS or head[0] != SESSION_MESSAGE:
+            return False
+        wanted = HEADER_LEN + int.from_bytes(head[1:HEADER_LEN], "big")
+        if wanted < size:
+            return False
+        if wanted == size:
+            return data
         self._held.append(data)
+        self._wanted = wanted
         return True
 
+    def _go_on(self) -> None:
+        """Goes the long way from here, where `offer` began a message."""
+        if self._wanted:
+            self._held.take(HEADER_LEN)
+            self._total, self._at = self._wanted - HEADER_LEN, 0
+            self._wanted = 0
+
     def feed(self, data: TracedBytes) -> Iterator[Message | NetbiosNames | Lost | Problem]:
-        if not self._seeking and self._total is None and not len(self._held):
-            # Most chunks are one message; the long way would do the same.
-            head = data.data[: HEADER_LEN + 4]
-            if head[HEADER_LEN:] in MAGICS and head[0] == SESSION_MESSAGE:
-                length = int.from_bytes(head[1:HEADER_LEN], "big")
-                if length == len(data) - HEADER_LEN:
-                    yield Message(((0, data[HEADER_LEN:]),), length)
-                    return
+        self._go_on()
         self._held.append(data)
         while True:
             if self._seeking:
@@ -203,6 +224,7 @@ class Framing:
         self, length: int | None, frames: tuple[int, ...], reason: str
     ) -> Iterator[Message | NetbiosNames | Lost | Problem]:
         """`length` bytes (None: unknown) are missing behind what was fed."""
+        self._go_on()
         if self._seeking:
             self._skipped += len(self._held)
             self._held.take_all()
@@ -241,6 +263,7 @@ class Framing:
 
     def finish(self) -> Iterator[Message | NetbiosNames | Lost | Problem]:
         """The end of the stream: what was begun is handed over as it is."""
+        self._go_on()
         if self._seeking:
             self._skipped += len(self._held)
             self._held.take_all()

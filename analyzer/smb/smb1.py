@@ -571,4 +571,4 @@ def _span(message: Message, start: int, length: int) -> tuple[int, int]:
 
 
 def _time(message: Message) -> int:
-    return message.head[:1].first_time_ns or 0
+    return message.head.time_ns_at(0)

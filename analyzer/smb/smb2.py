@@ -8,7 +8,7 @@ that were set up before the capture began are made up as they are met, with what
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from analyzer.auth import handshake
@@ -17,7 +17,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced import EMPTY, TracedBytes
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import (
     AES_128_CCM,
@@ -30,8 +30,8 @@ from analyzer.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.smb.events import SmbInfo
-from analyzer.smb.framing import Message
+from analyzer.smb.events import ChannelData, SmbInfo
+from analyzer.smb.framing import SMB2_MAGIC, Message
 from analyzer.smb.seals import open_message, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
@@ -77,6 +77,9 @@ class Shell:
 
     encrypted: bool = False
     compressed: bool = False
+
+
+PLAIN = Shell()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,23 @@ class Request:
 _HEADER = struct.Struct("<4xH2xIH2xIIQ4xIQ16x")
 
 
+# The same of a whole message that is taken the short way: with ProtocolId, without TreeId.
+_QUICK_HEADER = struct.Struct("<4sH2xIH2xIIQ8xQ")
+# Requests: what precedes the FileId of a READ; of a WRITE DataOffset, Length and FileId; of an IOCTL CtlCode, FileId, InputOffset,
+# InputCount. Answers: of a READ StructureSize, DataOffset, DataLength; of an IOCTL StructureSize, CtlCode, FileId, OutputOffset,
+# OutputCount ([MS-SMB2] 2.2.19 to 2.2.22, 2.2.31, 2.2.32).
+_WRITE = struct.Struct("<2xHI8x16s")
+_IOCTL = struct.Struct("<4xI16sII")
+_READ_ANSWER = struct.Struct("<HBxI")
+_IOCTL_ANSWER = struct.Struct("<H2xI16s8xII")
+# The longest of these behind the header; the answer to a WRITE and the shortest answer to a READ have no more than 16 bytes.
+_QUICK_LEN = HEADER_LEN + 40
+_QUICK_LEAST = HEADER_LEN + 16
+_UNUSUAL = FLAG_ASYNC | FLAG_RELATED
+_NO_SESSION = 0xFFFFFFFFFFFFFFFF
+_MAX_INFOS = 256
+
+
 def read_header(data: bytes) -> Header:
     if len(data) < HEADER_LEN:
         raise TruncatedError(f"{HEADER_LEN} bytes wanted, {len(data)} there", field="header", start=0, stop=len(data))
@@ -152,6 +172,8 @@ class Smb2Reader:
         self._requests_lost = False
         self._forgot = False
         self._signature_ok: bool | None = None
+        # Few differ, and all messages of a conversation are carried alike.
+        self._infos: dict[tuple[object, ...], SmbInfo] = {}
 
     def feed(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         """One message, perhaps a compound, out of its shells."""
@@ -163,6 +185,84 @@ class Smb2Reader:
         if self._link.client_direction is None:
             self._link.client_direction = _other(direction) if header.is_response else direction
         yield from self._compound(direction, message, shell)
+
+    def quick(self, direction: Direction, data: TracedBytes, at: int, shell: Shell = PLAIN) -> Iterable[Event] | None:
+        """The same as `feed` for the messages that are nearly all there are: single ones that read, write or transceive, of
+        opens that are known. The whole message begins at `at` of `data`. None where it is anything else; nothing has happened then.
+        """
+        head = data.top(at + _QUICK_LEN)
+        if len(head) < at + _QUICK_LEAST or self._link.client_direction is None:
+            return None
+        magic, size, status, command, flags, next_command, message_id, session_id = _QUICK_HEADER.unpack_from(head, at)
+        if (
+            (command != READ and command != IOCTL and command != WRITE)
+            or magic != SMB2_MAGIC
+            or size != HEADER_LEN
+            or next_command
+            or flags & _UNUSUAL
+        ):
+            return None
+        session = self._link.sessions.get(session_id)
+        if session is None or session_id == 0 or session_id == _NO_SESSION:
+            return None
+        is_response = flags & FLAG_RESPONSE
+        file_id: bytes | None
+        start = length = 0
+        carries = True
+        if is_response:
+            request = self._pending.get(message_id)
+            if request is None or request.command != command or status >> 30 == 3 or status == STATUS_PENDING:
+                return None
+            if command == READ:
+                file_id = request.file_id
+                size, start, length = _READ_ANSWER.unpack_from(head, at + HEADER_LEN)
+                if size != 17 or file_id is None:
+                    return None
+            elif command == IOCTL:
+                if len(head) < at + _QUICK_LEN:
+                    return None
+                size, code, file_id, start, length = _IOCTL_ANSWER.unpack_from(head, at + HEADER_LEN)
+                if size != 49 or code != FSCTL_PIPE_TRANSCEIVE:
+                    return None
+            else:
+                file_id, carries = None, False
+        else:
+            if len(self._pending) >= MAX_PENDING or len(head) < at + _QUICK_LEN:
+                return None
+            if command == READ:
+                file_id, carries = head[at + HEADER_LEN + 16 : at + HEADER_LEN + 32], False
+            elif command == WRITE:
+                start, length, file_id = _WRITE.unpack_from(head, at + HEADER_LEN)
+            else:
+                code, file_id, start, length = _IOCTL.unpack_from(head, at + HEADER_LEN)
+                if code != FSCTL_PIPE_TRANSCEIVE:
+                    return None
+            if file_id == ANY_FILE:
+                return None
+        opened: Open | None = None
+        if carries:
+            opened = session.opens.get(file_id) if file_id is not None else None
+            if opened is None or (opened.channel is None and opened.kind != "file"):
+                return None
+            if length and (start < HEADER_LEN or start + length > len(data) - at):
+                return None
+        # From here on it is certain that nothing is unusual about the message.
+        signed = bool(flags & FLAG_SIGNED)
+        self._signature_ok = None
+        if (is_response or carries or (signed and not shell.encrypted)) and (time_ns := data.time_ns_at(at)):
+            session.seen(time_ns)
+        if signed and not shell.encrypted:
+            self._signature_ok = self._judge(session, data, at, is_response=bool(is_response), cancel=False)
+        if is_response:
+            del self._pending[message_id]
+        else:
+            self._pending[message_id] = Request(command, session_id, None, None, file_id)
+        if opened is None or opened.channel is None or opened.kind == "file" or not length:
+            return ()
+        channel, from_client = opened.channel, not is_response
+        session.has_data(from_client, channel)
+        smb = self._carried(session_id, signed, shell)
+        return (ChannelData(channel, from_client, data[at + start : at + start + length], smb, True),)
 
     def open_transform(
         self, direction: Direction, message: Message
@@ -322,7 +422,7 @@ class Smb2Reader:
         self, header: Header, request: Request, part: Message, where: tuple[int, int], shell: Shell
     ) -> Iterator[Event]:
         span = _span(part, *where)
-        smb = self._info(header, request.session_id, part, shell)
+        smb = self._info(header, request.session_id, shell)
         if request.file_id is None and request.chain is not None:
             request.chain.waiting.append((part, span, smb))
             return
@@ -374,7 +474,7 @@ class Smb2Reader:
                 start = cur.u8("read.ofs_data")
                 cur.skip("read.reserved", 1)
                 span = _span(part, start, cur.u32("read.len_data"))
-                smb = self._info(header, session_id, part, shell)
+                smb = self._info(header, session_id, shell)
                 yield from self._read_answered(session, request, part, span, smb)
         elif command == IOCTL and cur.u16("ioctl.structure_size") == 49:
             cur.skip("ioctl.reserved", 2)
@@ -384,7 +484,7 @@ class Smb2Reader:
             span = _span(part, cur.u32("ioctl.ofs_output"), cur.u32("ioctl.len_output"))
             if code == FSCTL_PIPE_TRANSCEIVE and not failed:
                 opened = yield from self._open(session, file_id)
-                smb = self._info(header, session_id, part, shell)
+                smb = self._info(header, session_id, shell)
                 yield from session.deliver(opened, False, part, span, smb)
 
     def _read_answered(
@@ -585,19 +685,26 @@ class Smb2Reader:
         """Whether the signature is right; None where there is none, or no key to tell."""
         if not header.flags & FLAG_SIGNED or session is None:
             return None
+        cancel = header.command == CANCEL
+        head = part.head if part.whole else EMPTY
+        return self._judge(session, head, 0, is_response=header.is_response, cancel=cancel)
+
+    def _judge(self, session: Session, data: TracedBytes, at: int, *, is_response: bool, cancel: bool) -> bool | None:
+        """Whether the signature of the signed message at `at` of `data` is right; no bytes where it is not whole."""
         session.signed += 1
         keys = session.opener or session.keys
         key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
         algorithm = self._link.signing
-        if key is None or algorithm is None or not part.whole or part.length > MAX_CHECKED:
+        length = len(data) - at
+        if key is None or algorithm is None or not 0 < length <= MAX_CHECKED:
             return None
-        cancel = header.command == CANCEL
-        right = check_signature(algorithm, key, part.head.data, from_server=header.is_response, cancel=cancel)
+        message = data.data[at:] if at else data.data
+        right = check_signature(algorithm, key, message, from_server=is_response, cancel=cancel)
         if right:
             session.verified += 1
         else:
             session.wrong_signatures += 1
-            session.wrong_signature_frames = session.wrong_signature_frames or part.frames
+            session.wrong_signature_frames = session.wrong_signature_frames or data[at:].frames
         return right
 
     def _register(self, session: Session) -> None:
@@ -637,15 +744,25 @@ class Smb2Reader:
             yield from session.add_open(file_id, opened)
         return opened
 
-    def _info(self, header: Header, session_id: int, part: Message, shell: Shell) -> SmbInfo:
-        return SmbInfo(
-            dialect=self._link.dialect,
-            session_id=session_id,
-            encrypted=shell.encrypted,
-            signed=bool(header.flags & FLAG_SIGNED),
-            compressed=shell.compressed,
-            signature_ok=self._signature_ok,
-        )
+    def _info(self, header: Header, session_id: int, shell: Shell) -> SmbInfo:
+        return self._carried(session_id, bool(header.flags & FLAG_SIGNED), shell)
+
+    def _carried(self, session_id: int, signed: bool, shell: Shell) -> SmbInfo:
+        """How the message was carried that was looked at last."""
+        key = (self._link.dialect, session_id, signed, shell.encrypted, shell.compressed, self._signature_ok)
+        info = self._infos.get(key)
+        if info is None:
+            if len(self._infos) >= _MAX_INFOS:
+                self._infos.clear()
+            info = self._infos[key] = SmbInfo(
+                dialect=self._link.dialect,
+                session_id=session_id,
+                encrypted=shell.encrypted,
+                signed=signed,
+                compressed=shell.compressed,
+                signature_ok=self._signature_ok,
+            )
+        return info
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> Iterator[Event]:
         """A message of which too little was captured to tell what it was about."""
@@ -676,7 +793,7 @@ def _other(direction: Direction) -> Direction:
 
 
 def _time(message: Message) -> int:
-    return message.head[:1].first_time_ns or 0
+    return message.head.time_ns_at(0)
 
 
 def _span(part: Message, start: int, length: int) -> tuple[int, int]:

@@ -205,8 +205,10 @@ class Session:
         )
 
     def seen(self, time_ns: int) -> None:
-        self.first_time_ns = min(self.first_time_ns, time_ns)
-        self.last_time_ns = max(self.last_time_ns, time_ns)
+        if time_ns > self.last_time_ns:
+            self.last_time_ns = time_ns
+        elif time_ns < self.first_time_ns:
+            self.first_time_ns = time_ns
 
     def note_frames(self, frames: tuple[int, ...]) -> None:
         if len(self.frames) < MAX_FRAMES:
@@ -281,21 +283,27 @@ class Session:
         fresh: bool = True,
     ) -> Iterator[Event]:
         """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
+        if opened.kind == "file":
+            return
         parts = list(message.spans(*span))
-        if not parts or opened.kind == "file":
+        if not parts:
             return
         channel = opened.channel
         if channel is None:
             if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
                 return
             channel = self._take_orphan(opened) or self._make_channel(opened)
-        self._intact[from_client][channel.number] = channel
+        self.has_data(from_client, channel)
         for part in parts:
             if isinstance(part, Hole):
                 yield ChannelGap(channel, from_client, part.length, part.frames, message.reason)
             else:
                 yield ChannelData(channel, from_client, part, smb, fresh)
             fresh = False
+
+    def has_data(self, from_client: bool, channel: Channel) -> None:
+        """Notes that a channel has data again, should some have been lost."""
+        self._intact[from_client][channel.number] = channel
 
     def lost(
         self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str

@@ -7,7 +7,7 @@ the three and stays there; what it said while undecided is replayed to the reade
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
@@ -142,12 +142,10 @@ class Transport:
         self._world = World(keyring, key_log)
         self._connections: dict[int, _Undecided | SmbConnection | _RpcConnection | _Ignored] = {}
 
-    def feed(self, event: Event) -> Iterator[Event]:
+    def feed(self, event: Event) -> Iterable[Event]:
         if isinstance(event, StreamChunk | Gap):
             reader = self._connections.get(event.connection.number)
-            if isinstance(reader, SmbConnection):
-                return iter(()) if reader.only_holds(event) else reader.feed(event)
-            return self._item(event)
+            return reader.feed(event) if isinstance(reader, SmbConnection) else self._item(event)
         return self._other(event)
 
     def _other(self, event: Event) -> Iterator[Event]:

@@ -97,7 +97,7 @@ def table(pieces: list[bytes]) -> TracedBytes:
 
 def told(item: TracedBytes) -> tuple[object, ...]:
     """Everything bytes say of themselves."""
-    times = (item.times, item.first_time_ns, item.last_time_ns, item.start_time_ns)
+    times = (item.times, item.first_time_ns, item.last_time_ns, [item.time_ns_at(at) for at in range(len(item) + 1)])
     return item.data, len(item), item.steps, list(item.extents()), item.frames, *times
 
 
