@@ -109,11 +109,12 @@ class _JoinedSource(Source):
     It knows where the parts came from and does not keep their bytes, which were copied.
     """
 
-    __slots__ = ("_places", "_starts")
+    __slots__ = ("_firsts", "_sources", "_starts")
 
     def __init__(self, parts: Sequence[TracedBytes]) -> None:
-        self._places = tuple([(part.source, part.start) for part in parts])
-        self._starts = [0, *accumulate(map(len, parts))]
+        self._sources = tuple([part.source for part in parts])
+        self._firsts = array("q", [part.start for part in parts])
+        self._starts = array("q", [0, *accumulate(map(len, parts))])
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
         """Which positions of which sources the bytes are."""
@@ -121,10 +122,9 @@ class _JoinedSource(Source):
             return
         starts = self._starts
         at = bisect_right(starts, start) - 1
-        while at < len(self._places) and starts[at] < stop:
-            base = starts[at]
-            source, first = self._places[at]
-            yield source, first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
+        while at < len(self._sources) and starts[at] < stop:
+            base, first = starts[at], self._firsts[at]
+            yield self._sources[at], first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
             at += 1
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
@@ -200,6 +200,10 @@ class TracedBytes:
     def top(self, length: int) -> bytes:
         """The first `length` bytes, without touching the others where they are not joined yet."""
         return self.data[:length]
+
+    def part(self, start: int, stop: int) -> bytes:
+        """The bytes `start` to `stop` alone."""
+        return self.data[start:stop]
 
     def __bytes__(self) -> bytes:
         return self.data
@@ -285,7 +289,7 @@ class TracedBytes:
 
 def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
     first = parts[0].steps if parts else ()
-    if all([part.steps is first for part in parts]):
+    if all(part.steps is first for part in parts):
         return first
     steps: dict[str, None] = {}
     for part in parts:
@@ -320,7 +324,11 @@ class _View(TracedBytes):
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
-        return self._whole.data[self._first : self._first + self._length]
+        return self._whole.part(self._first, self._first + self._length)
+
+    def part(self, start: int, stop: int) -> bytes:
+        start, stop, _ = slice(start, stop).indices(self._length)
+        return self._whole.part(self._first + start, self._first + max(start, stop))
 
     def __len__(self) -> int:
         return self._length

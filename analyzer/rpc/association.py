@@ -22,7 +22,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes
 from analyzer.rpc import trailer as verification
-from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Fragment, Message, Pdu
+from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Message, Pdu
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.rpc.pdu import (
     CLIENT_PTYPES,
@@ -45,6 +45,7 @@ from analyzer.rpc.pdu import (
     parse_bind_nak,
     parse_call_head,
 )
+from analyzer.rpc.pdus import PduList, Plain, stub_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
@@ -60,8 +61,31 @@ _MAX_OFFERS = 16
 class _Side:
     """The request or the answer of a call while it is gathered."""
 
+    __slots__ = (
+        "began",
+        "damage",
+        "done",
+        "dropped_frames",
+        "dropped_times",
+        "first_length",
+        "header_signed",
+        "hint",
+        "is_bare",
+        "is_sealed",
+        "malformed",
+        "order_big",
+        "over_limit",
+        "pdus",
+        "security",
+        "shut",
+        "smb",
+        "trailer",
+        "verdicts",
+        "wire_length",
+    )
+
     def __init__(self) -> None:
-        self.fragments: list[Fragment] = []
+        self.pdus = PduList()
         self.wire_length = 0
         self.hint = 0
         self.first_length = 0
@@ -70,23 +94,47 @@ class _Side:
         self.damage: str | None = None
         self.malformed: str | None = None
         self.over_limit = False
+        self.dropped_frames: set[int] = set()
+        self.dropped_times: tuple[int, int] | None = None
         self.order_big = False
-        self.frames: set[int] = set()
-        self.first_ns: int | None = None
-        self.last_ns: int | None = None
         self.security: Security | None = None
         self.trailer: SecTrailer | None = None
-        self.opened: list[Opened] = []
+        # What came of the PDUs with a trailer: the first one that stayed closed, and all there was of the rest.
+        self.shut: Opened | None = None
+        self.is_sealed = False
+        self.verdicts: set[bool | None] = set()
+        self.header_signed: set[bool] = set()
         self.is_bare = False
         self.smb: SmbInfo | None = None
 
-    def saw(self, data: TracedBytes) -> None:
-        for extent in data.extents():
-            self.frames.add(extent.frame)
-            if self.first_ns is None or extent.time_ns < self.first_ns:
-                self.first_ns = extent.time_ns
-            if self.last_ns is None or extent.time_ns > self.last_ns:
-                self.last_ns = extent.time_ns
+    def note(self, opened: Opened) -> None:
+        """What came of a PDU with a trailer."""
+        if opened.plain is None and self.shut is None:
+            self.shut = opened
+        self.is_sealed |= opened.sealed
+        self.verdicts.add(opened.verified)
+        if opened.header_signed is not None:
+            self.header_signed.add(opened.header_signed)
+
+    def drop(self, *more: TracedBytes) -> None:
+        """Keeps nothing of the PDUs that were added and of `more` but where they were."""
+        self.dropped_times = self.times
+        self.pdus.note_frames(self.dropped_frames)
+        self.pdus.clear()
+        for pdu in more:
+            pdu.note_frames(self.dropped_frames)
+            self.dropped_times = _spanned(self.dropped_times, pdu.times)
+
+    @property
+    def frames(self) -> set[int]:
+        found = set(self.dropped_frames)
+        self.pdus.note_frames(found)
+        return found
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Times of its earliest and its latest frame."""
+        return _spanned(self.dropped_times, self.pdus.times)
 
     @property
     def whole(self) -> bool:
@@ -105,19 +153,17 @@ class _Side:
     def is_short(self) -> bool:
         return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
 
-    @property
-    def shut(self) -> Opened | None:
-        """The first PDU that stayed closed."""
-        return next((opened for opened in self.opened if opened.plain is None), None)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Part:
-    """One fragment and what came of it: `cut` says why it ends early, `bad` what is wrong with it."""
+    """One fragment and what came of it: `cut` says why it ends early, `bad` what is wrong with it. `step` opened `plain`."""
 
     data: TracedBytes
     smb: SmbInfo | None
-    fragment: Fragment
+    start: int
+    stop: int
+    plain: Plain
+    step: str = ""
     security: Security | None = None
     trailer: SecTrailer | None = None
     opened: Opened | None = None
@@ -257,9 +303,9 @@ class Association:
                 head = parse_call_head(header, cut.data.data)
             except DecodeError:
                 return
-            fragment = Fragment(cut.data, min(head.stub, len(cut.data)), len(cut.data), Missing.NOT_CAPTURED)
+            start, stop = min(head.stub, len(cut.data)), len(cut.data)
             gather = self._request if header.ptype == Ptype.REQUEST else self._response
-            yield from gather(header, head, _Part(cut.data, cut.smb, fragment, cut=where))
+            yield from gather(header, head, _Part(cut.data, cut.smb, start, stop, Missing.NOT_CAPTURED, cut=where))
 
     def _damage(self, sender: Sender, where: str) -> None:
         """Marks what this sender was in the middle of: a fragment of it may be missing."""
@@ -324,9 +370,9 @@ class Association:
         # What the call was about stands before whatever is wrong.
         number = int.from_bytes(data.data[22:24], header.order) if header.ptype == Ptype.REQUEST else None
         head = CallHead(0, int.from_bytes(data.data[20:22], header.order), len(data), number)
-        fragment = Fragment(data, len(data), len(data), Missing.UNDECODABLE)
         gather = self._request if header.ptype == Ptype.REQUEST else self._response
-        yield from gather(header, head, _Part(data, raw.smb, fragment, bad=str(error)))
+        part = _Part(data, raw.smb, len(data), len(data), Missing.UNDECODABLE, bad=str(error))
+        yield from gather(header, head, part)
 
     def _by_type(self, from_client: bool, raw: RawPdu, trailer: SecTrailer | None) -> Iterator[Event]:
         header, data = raw.header, raw.data
@@ -478,21 +524,18 @@ class Association:
             pad = 0
         if bad is not None:
             yield Problem("malformed", "rpc", data.frames, bad)
-        # Fragments are kept as they were captured, so what can be read there need not be kept again.
-        body = data.view(head.stub, stop)
-        plain: TracedBytes | Missing
+        plain: Plain = None
+        step = ""
         if bad is not None:
             plain = Missing.UNDECODABLE
-        elif opened is None or not opened.sealed:
-            plain = data.view(head.stub, stop - pad)
-        elif opened.plain is None:
+        elif opened is not None and opened.sealed:
             plain = Missing.SEALED
-        else:
-            assert security is not None
-            plain = body.replaced(opened.plain, f"rpc-{security.mechanism}-seal")[: len(body) - pad]
-        fragment = Fragment(data, head.stub, stop - pad, plain)
+            if opened.plain is not None:
+                assert security is not None
+                plain, step = opened.plain[: stop - pad - head.stub], security.step
         gather = self._request if header.ptype == Ptype.REQUEST else self._response
-        yield from gather(header, head, _Part(data, raw.smb, fragment, security, trailer, opened, bad=bad))
+        part = _Part(data, raw.smb, head.stub, stop - pad, plain, step, security, trailer, opened, bad=bad)
+        yield from gather(header, head, part)
 
     def _contradiction(self, header: Header, trailer: SecTrailer | None) -> str | None:
         """What is wrong with a security trailer, or its absence, beside the rest of its call.
@@ -585,30 +628,29 @@ class Association:
             side.began = True
             side.smb = part.smb
             side.order_big = header.order == "big"
-        side.saw(part.data)
         side.damage = side.damage or part.cut
         side.malformed = side.malformed or part.bad
         if side.security is None and part.security is not None:
             side.security, side.trailer = part.security, part.trailer
         if part.opened is not None:
-            side.opened.append(part.opened)
+            side.note(part.opened)
         elif header.ptype != Ptype.FAULT:
             side.is_bare = True
         if not side.wire_length:
-            side.first_length = part.fragment.stub_stop - part.fragment.stub_start
-        side.wire_length += part.fragment.stub_stop - part.fragment.stub_start
+            side.first_length = part.stop - part.start
+        side.wire_length += part.stop - part.start
         if side.wire_length > self._max_stub:
             if not side.over_limit:
                 side.over_limit = True
-                side.fragments.clear()
                 yield Problem(
                     "limit",
                     "rpc",
                     part.data.frames,
                     f"the stub of call {header.call_id} is larger than {self._max_stub} bytes",
                 )
+            side.drop(part.data)
         else:
-            side.fragments.append(part.fragment)
+            side.pdus.add(part.data, part.start, part.stop, part.plain, part.step)
         side.done |= header.last
 
     def _conclude(self, call: _Call) -> Iterator[Event]:
@@ -701,6 +743,7 @@ class Association:
     def _message(self, call: _Call, side: _Side, *, is_request: bool) -> Message:
         stub: TracedBytes | Missing
         judged = None
+        fragments = side.pdus.kept()
         if side.malformed is not None:
             stub = Missing.UNDECODABLE
         elif not side.whole:
@@ -708,20 +751,13 @@ class Association:
         elif side.shut is not None:
             stub = Missing.SEALED
         else:
-            stub = TracedBytes.gather(part.plain for part in side.fragments if isinstance(part.plain, TracedBytes))
+            stub = stub_of(fragments)
             if is_request and (found := self._verification(call, stub.data)):
                 at, judged = found
                 stub = stub.view(0, at)
-        first, last = side.first_ns or 0, side.last_ns or 0
+        first, last = side.times or (0, 0)
         return Message(
-            tuple(side.fragments),
-            stub,
-            side.wire_length,
-            judged,
-            side.order_big,
-            tuple(sorted(side.frames)),
-            first,
-            last,
+            fragments, stub, side.wire_length, judged, side.order_big, first, last, tuple(sorted(side.dropped_frames))
         )
 
     def _verification(self, call: _Call, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:
@@ -749,13 +785,13 @@ class Association:
             if connect is None:
                 return AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
             security, level = connect, AuthLevel.CONNECT
-        opened = [*call.request.opened, *call.response.opened]
-        shut = next((one for one in opened if one.plain is None), None)
-        door = shut.door if shut else Door.OPEN if any(one.sealed for one in opened) else Door.NOT_SEALED
-        verdicts = {one.verified for one in opened}
+        shut = call.request.shut or call.response.shut
+        is_sealed = call.request.is_sealed or call.response.is_sealed
+        door = shut.door if shut else Door.OPEN if is_sealed else Door.NOT_SEALED
+        verdicts = call.request.verdicts | call.response.verdicts
         is_proven = verdicts == {True} and not (call.request.is_bare or call.response.is_bare)
         verified = False if False in verdicts else True if is_proven else None
-        signed = {one.header_signed for one in opened if one.header_signed is not None}
+        signed = call.request.header_signed | call.response.header_signed
         identity: Identity | None = security.identity
         return AuthInfo(
             security.auth_type,
@@ -776,12 +812,19 @@ def _is_features(offer: Offer) -> bool:
 
 def _asked_before(call: _Call, early: _Call) -> bool:
     """Whether a request that was read later was sent earlier, by the capture's clock."""
-    asked, answered = call.request.last_ns, early.response.first_ns
-    return asked is not None and answered is not None and asked <= answered
+    asked, answered = call.request.times, early.response.times
+    return asked is not None and answered is not None and asked[1] <= answered[0]
 
 
 def _first_frame(call: _Call) -> int:
     return min(call.request.frames or call.response.frames or {0})
+
+
+def _spanned(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    """From the earlier beginning to the later end."""
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _numbers(frames: tuple[int, ...]) -> str:

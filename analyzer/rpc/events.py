@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,22 +10,11 @@ from analyzer.auth.context import Door, Identity
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.rpc.pdus import Fragment as Fragment
+from analyzer.rpc.pdus import frames_of
 from analyzer.smb.events import Channel, SmbInfo
 
 ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Fragment:
-    """One PDU of a request or response: as it was captured, and where its stub lies in it.
-
-    `plain` is the opened stub without padding.
-    """
-
-    pdu: TracedBytes
-    stub_start: int
-    stub_stop: int
-    plain: TracedBytes | Missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +24,22 @@ class Message:
     `stub` is the unsealed, joined stub without authentication padding and verification trailer; Missing where it is not to
     be had. `wire_length` counts its bytes as sent (sealed, padding excluded). `trailer`: the verification trailer
     ([MS-RPCE] 2.2.2.13) was absent (None), right or wrong; where there is one, up to 3 bytes of alignment before it may
-    still end the stub.
+    still end the stub. `fragments` are none where the stub was too long to be kept; then `frames_of_dropped` carried it.
     """
 
-    fragments: tuple[Fragment, ...]
+    fragments: Sequence[Fragment]
     stub: TracedBytes | Missing
     wire_length: int
     trailer: Literal["ok", "bad"] | None
     big_endian: bool
-    frames: tuple[int, ...]
     first_time_ns: int
     last_time_ns: int
+    frames_of_dropped: tuple[int, ...] = ()
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried it, ascending. They are looked up, not kept: a long answer came in many."""
+        return self.frames_of_dropped or frames_of(self.fragments)
 
 
 @dataclass(frozen=True, slots=True)

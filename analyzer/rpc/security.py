@@ -88,6 +88,11 @@ class Security:
         )
 
     @property
+    def step(self) -> str:
+        """What opening a PDU is called among the steps of its bytes."""
+        return f"rpc-{self.mechanism}-seal"
+
+    @property
     def shut(self) -> tuple[int, int, tuple[int, ...], str] | None:
         """How many sealed PDUs there were, how many of them stayed closed, where, and the first reason; None where all opened."""
         if not self._shut_reason:

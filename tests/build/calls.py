@@ -86,7 +86,6 @@ class Calls:
             wire_length=len(data),
             trailer=trailer,
             big_endian=self.big_endian,
-            frames=(self.frame,),
             first_time_ns=self.frame * MS,
             last_time_ns=self.frame * MS,
         )

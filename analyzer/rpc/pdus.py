@@ -1,0 +1,252 @@
+"""The PDUs of one request or answer, kept together: their bytes once, where each stub lies in them, and what was opened of it.
+
+A reply may come in thousands of PDUs, and nearly nobody looks at them one by one. So they are joined, a few numbers say where each
+begins, and a `Fragment` is made when somebody asks for it. The stub is read out of the same bytes where nothing was sealed.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import overload
+
+from analyzer.core.absence import Missing
+from analyzer.core.shelf import Kept
+from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One PDU of a request or response: as it was captured, and where its stub lies in it.
+
+    `plain` is the opened stub without padding.
+    """
+
+    pdu: TracedBytes
+    stub_start: int
+    stub_stop: int
+    plain: TracedBytes | Missing
+
+
+# What came of a stub: it was in clear (None), it was opened, or it is not to be had.
+Plain = bytes | Missing | None
+
+
+class PduList:
+    """The PDUs of a message that is still coming in."""
+
+    __slots__ = ("_bounds", "_mixed", "_pdus", "_plains", "_step")
+
+    def __init__(self) -> None:
+        self._pdus: list[TracedBytes] = []
+        # Of each PDU where its stub begins and ends.
+        self._bounds = array("I")
+        self._plains: list[Plain] = []
+        self._step = ""
+        self._mixed = False
+
+    def add(self, pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str) -> None:
+        """`step` names what opened `plain`, should it have been sealed."""
+        if self._pdus and pdu.steps != self._pdus[0].steps:
+            self._mixed = True
+        if step:
+            self._mixed |= bool(self._step) and self._step != step
+            self._step = step
+        self._pdus.append(pdu)
+        self._bounds.append(start)
+        self._bounds.append(stop)
+        self._plains.append(plain)
+
+    def clear(self) -> None:
+        self.__init__()  # type: ignore[misc]
+
+    def note_frames(self, frames: set[int]) -> None:
+        for pdu in self._pdus:
+            pdu.note_frames(frames)
+
+    @property
+    def times(self) -> tuple[int, int] | None:
+        """Times of the earliest and the latest frame."""
+        found = [times for pdu in self._pdus if (times := pdu.times) is not None]
+        return (min(found)[0], max([last for _, last in found])) if found else None
+
+    def kept(self) -> Sequence[Fragment]:
+        """All of them, for good."""
+        if not self._pdus:
+            return ()
+        if self._mixed:
+            # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
+            bounds = zip(self._pdus, self._bounds[::2], self._bounds[1::2], self._plains, strict=True)
+            return tuple([_fragment(pdu, start, stop, plain, self._step) for pdu, start, stop, plain in bounds])
+        return Pdus(self._pdus, self._bounds, self._plains, self._step)
+
+
+class Pdus(Sequence[Fragment]):
+    """PDUs that were carried alike."""
+
+    __slots__ = ("_bounds", "_opened", "_plains", "_step", "_stops", "_whole")
+
+    def __init__(self, pdus: list[TracedBytes], bounds: array[int], plains: list[Plain], step: str) -> None:
+        whole = TracedBytes.join(pdus)
+        self._whole = Kept(whole.data, whole.source, whole.start, whole.steps)
+        self._stops = array("I", accumulate(map(len, pdus)))
+        self._bounds = bounds
+        self._step = step
+        self._plains: tuple[Plain, ...] | None = None
+        self._opened: Kept | None = None
+        opened = [plain for plain in plains if isinstance(plain, bytes)]
+        if len(opened) == len(plains):
+            joined = opened[0] if len(opened) == 1 else b"".join(opened)
+            source = _StubSource(self._whole, self._ranges())
+            self._opened = Kept(joined, source, 0, (*whole.steps, step))
+        elif any(plain is not None for plain in plains):
+            self._plains = tuple(plains)
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The bytes that all this takes."""
+        return (self._whole,) if self._opened is None else (self._whole, self._opened)
+
+    def __len__(self) -> int:
+        return len(self._stops)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._whole)
+
+    @overload
+    def __getitem__(self, where: int) -> Fragment: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[Fragment]: ...
+
+    def __getitem__(self, where: int | slice) -> Fragment | Sequence[Fragment]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        at = range(len(self))[where]
+        start, stop = self._bounds[2 * at], self._bounds[2 * at + 1]
+        plain: Plain = self._plains[at] if self._plains is not None else None
+        if self._opened is not None:
+            first = sum(self._bounds[1 : 2 * at : 2]) - sum(self._bounds[0 : 2 * at : 2])
+            plain = self._opened.part(first, first + stop - start)
+        pdu = self._whole[self._stops[at - 1] if at else 0 : self._stops[at]]
+        return _fragment(pdu, start, stop, plain, self._step)
+
+    def note_frames(self, frames: set[int]) -> None:
+        """Adds the frames that carried them."""
+        self._whole.note_frames(frames)
+
+    def stub(self) -> TracedBytes:
+        """The stubs of all PDUs, joined; what is not to be had is left out."""
+        if self._opened is not None:
+            return self._opened
+        ranges = self._ranges()
+        if self._plains is not None:
+            clear = zip(ranges, self._plains, strict=True)
+            if any(isinstance(plain, bytes) for plain in self._plains):
+                return TracedBytes.gather([one.plain for one in self if isinstance(one.plain, TracedBytes)])
+            ranges = [span for span, plain in clear if plain is None]
+        ranges = [span for span in ranges if span[1] > span[0]]
+        if not ranges:
+            return EMPTY
+        if len(ranges) == 1:
+            return self._whole.view(*ranges[0])
+        return _ClearStub(self._whole, ranges)
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Where the stub of each PDU lies in them all."""
+        bounds = self._bounds
+        if len(self._stops) == 1:
+            return [(bounds[0], bounds[1])]
+        bases = [0, *self._stops[:-1]]
+        return [(base + start, base + stop) for base, start, stop in zip(bases, bounds[::2], bounds[1::2], strict=True)]
+
+
+def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
+    """The stubs of fragments, joined; what is not to be had is left out."""
+    if isinstance(fragments, Pdus):
+        return fragments.stub()
+    return TracedBytes.gather([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
+
+
+def frames_of(fragments: Sequence[Fragment]) -> tuple[int, ...]:
+    """Ids of the frames that carried fragments, ascending, each once."""
+    frames: set[int] = set()
+    if isinstance(fragments, Pdus):
+        fragments.note_frames(frames)
+    else:
+        for fragment in fragments:
+            fragment.pdu.note_frames(frames)
+    return tuple(sorted(frames))
+
+
+def _fragment(pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str) -> Fragment:
+    if plain is None:
+        return Fragment(pdu, start, stop, pdu.view(start, stop))
+    return Fragment(pdu, start, stop, pdu[start:stop].replaced(plain, step) if isinstance(plain, bytes) else plain)
+
+
+class _StubSource(Source):
+    """Bytes that are ranges of others, one behind the other: byte i of the stub was captured where byte i of those ranges was."""
+
+    __slots__ = ("_ranges", "_starts", "_whole")
+
+    def __init__(self, whole: TracedBytes, ranges: list[tuple[int, int]]) -> None:
+        self._whole = whole
+        self._ranges = array("I", [border for span in ranges for border in span])
+        self._starts: list[int] | None = None
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        if stop <= start:
+            return
+        ranges = self._ranges
+        if self._starts is None:
+            lengths = [last - first for first, last in zip(ranges[::2], ranges[1::2], strict=True)]
+            self._starts = [0, *accumulate(lengths)]
+        starts, base = self._starts, self._whole.start
+        at = bisect_right(starts, start) - 1
+        while at < len(starts) - 1 and starts[at] < stop:
+            first = base + ranges[2 * at] - starts[at]
+            if starts[at] < starts[at + 1]:
+                yield first + max(start, starts[at]), first + min(stop, starts[at + 1])
+            at += 1
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        for first, last in self._pieces(start, stop):
+            yield from self._whole.source.extents(first, last)
+
+
+class _ClearStub(TracedBytes):
+    """A stub that was never sealed: it is read out of its PDUs whenever somebody asks."""
+
+    __slots__ = ("_length", "_ranges", "_whole")
+
+    def __init__(self, whole: TracedBytes, ranges: list[tuple[int, int]]) -> None:
+        source = _StubSource(whole, ranges)
+        self.source, self.start, self.steps = source, 0, whole.steps
+        self._whole, self._ranges = whole, source._ranges
+        self._length = sum(stop - start for start, stop in ranges)
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        return self.part(0, self._length)
+
+    def part(self, start: int, stop: int) -> bytes:
+        whole, borders = memoryview(self._whole.data), self._ranges
+        if start == 0 and stop == self._length:
+            return b"".join([whole[borders[at] : borders[at + 1]] for at in range(0, len(borders), 2)])
+        out = []
+        for at in range(0, len(borders), 2):
+            length = borders[at + 1] - borders[at]
+            if start < length and stop > 0:
+                out.append(whole[borders[at] + max(start, 0) : borders[at] + min(stop, length)])
+            start, stop = start - length, stop - length
+        return b"".join(out)
+
+    def __len__(self) -> int:
+        return self._length
