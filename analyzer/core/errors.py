@@ -1,5 +1,9 @@
 """The two kinds of trouble that are not bugs: unusable input, and bytes that disagree with their specification."""
 
+from __future__ import annotations
+
+from typing import Self
+
 
 class InputError(Exception):
     """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None."""
@@ -22,6 +26,11 @@ class DecodeError(Exception):
         self.field = field
         self.start = start
         self.stop = stop
+
+    def alone(self) -> Self:
+        """The error without how it came about, for keeping: a traceback holds on to the bytes that were being read."""
+        self.__traceback__ = self.__context__ = self.__cause__ = None
+        return self
 
     def __str__(self) -> str:
         place = f" at byte {self.start}" if self.start is not None else ""

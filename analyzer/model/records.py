@@ -137,7 +137,8 @@ def side_json(
     out["params"] = side.params
     decoded = decoded_buffer(side)
     if damages is not None:
-        damages[id(side)] = decoded.problem if decoded is not None else None
+        damaged = decoded.problem if decoded is not None else None
+        damages[id(side)] = damaged.alone() if damaged is not None else None
     out["buffer_kind"] = side.buffer_kind
     out["buffer"] = decoded.tree if decoded is not None else None
     if decoded is not None and decoded.notes:

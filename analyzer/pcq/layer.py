@@ -136,7 +136,7 @@ def _side(
     try:
         decoded = decode_stub("perflib-v2", opnum, side, stub.data, ndr64=ndr64, big_endian=message.big_endian)
     except DecodeError as error:
-        return CallSide(message, stub, {}, trouble=error)
+        return CallSide(message, stub, {}, trouble=error.alone())
     params: dict[str, Any] = dict(decoded.params)
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal, Protocol
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
@@ -25,6 +26,9 @@ from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.timeline.recognise import recognised
 from analyzer.winperf.layer import WinregLayer
+
+# How much of what calls carried is kept in memory.
+_ROOM_BYTES = 32 << 20
 
 Engine = Literal["own", "tshark"]
 Source = str | Path | BinaryIO
@@ -151,6 +155,7 @@ class _Collector:
     """What reaches the top of the house, by kind."""
 
     def __init__(self) -> None:
+        self._shelf = Shelf(_ROOM_BYTES)
         self.calls: list[Call] = []
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
@@ -162,8 +167,10 @@ class _Collector:
         match event:
             case Call():
                 self.calls.append(event)
+                self._shelf.take(event.exchange.kept)
             case Exchange():
                 self.calls.append(plain_call(event))
+                self._shelf.take(event.kept)
             case Problem():
                 self.problems.append(event)
             case SmbSession():

@@ -9,9 +9,10 @@ from typing import Literal
 from analyzer.auth.context import Door, Identity
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
+from analyzer.core.shelf import Kept
 from analyzer.core.traced import TracedBytes
 from analyzer.rpc.pdus import Fragment as Fragment
-from analyzer.rpc.pdus import frames_of
+from analyzer.rpc.pdus import frames_of, kept_by
 from analyzer.smb.events import Channel, SmbInfo
 
 ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
@@ -87,6 +88,13 @@ class Exchange(Event):
     cancelled: bool
     orphaned: bool
     recognised: bool = False
+
+    @property
+    def kept(self) -> tuple[Kept, ...]:
+        """The bytes that it takes."""
+        return tuple(
+            [kept for side in (self.request, self.response) if side is not None for kept in kept_by(side.fragments)]
+        )
 
     @property
     def first_time_ns(self) -> int:

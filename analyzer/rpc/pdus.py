@@ -174,6 +174,11 @@ def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
     return TracedBytes.gather([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
 
 
+def kept_by(fragments: Sequence[Fragment]) -> tuple[Kept, ...]:
+    """The bytes that fragments take, as far as they may lie on a shelf."""
+    return fragments.kept if isinstance(fragments, Pdus) else ()
+
+
 def frames_of(fragments: Sequence[Fragment]) -> tuple[int, ...]:
     """Ids of the frames that carried fragments, ascending, each once."""
     frames: set[int] = set()

@@ -202,7 +202,7 @@ def _side(
             "winreg", opnum, side, stub.data, ndr64=exchange.syntax == "ndr64", big_endian=message.big_endian
         )
     except DecodeError as error:
-        return CallSide(message, stub, {}, trouble=error)
+        return CallSide(message, stub, {}, trouble=error.alone())
     params = dict(decoded.params)
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
