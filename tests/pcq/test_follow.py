@@ -39,7 +39,7 @@ def moved(exchange: Exchange, request_ms: int | None = None, response_ms: int | 
     def at(message: Message | None, ms: int | None) -> Message | None:
         if message is None or ms is None:
             return message
-        return replace(message, first_time_ns=ms * MS, last_time_ns=ms * MS, frames=(ms,))
+        return replace(message, first_time_ns=ms * MS, last_time_ns=ms * MS, frames_of_dropped=(ms,))
 
     return replace(exchange, request=at(exchange.request, request_ms), response=at(exchange.response, response_ms))
 
