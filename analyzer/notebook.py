@@ -21,6 +21,7 @@ from analyzer.model.records import call_record, session_record
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.report.counters import Counters
+from analyzer.report.handles import Handles
 from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
 from analyzer.timeline.counters import interval_of
 from analyzer.timeline.hosts import host_records
@@ -53,6 +54,11 @@ class Capture:
     def problems(self) -> pl.DataFrame:
         """One row for each thing that could not be read."""
         return problems_table(self.analysis)
+
+    @cached_property
+    def handles(self) -> pl.DataFrame:
+        """One row a query handle; its events and what it held as JSON text."""
+        return Handles(self.analysis).table()
 
     @cached_property
     def sessions(self) -> pl.DataFrame:

@@ -7,12 +7,13 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from analyzer.cli.audit import audit, explain
 from analyzer.cli.counters import counters
+from analyzer.cli.exits import EXIT_DIFFERS, EXIT_DONE, EXIT_UNUSABLE, exit_of
 from analyzer.cli.filters import (
     CallFilterOption,
     FollowHandle,
@@ -24,6 +25,7 @@ from analyzer.cli.filters import (
     Time,
     TimeColumn,
 )
+from analyzer.cli.handles import handles
 from analyzer.cli.keys import app as keys_app
 from analyzer.cli.options import (
     CaptureReading,
@@ -36,11 +38,6 @@ from analyzer.cli.options import (
     reads_captures,
 )
 from analyzer.core.errors import InputError
-
-if TYPE_CHECKING:
-    from analyzer.model.analysis import Analysis
-
-EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS = 0, 1, 3, 4, 5
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
 MAX_BUFFER_BYTES = 3 << 30
@@ -59,6 +56,7 @@ app.add_typer(keys_app, name="keys")
 app.command()(audit)
 app.command()(explain)
 app.command()(counters)
+app.command()(handles)
 
 
 class CrosscheckFormat(StrEnum):
@@ -79,18 +77,6 @@ class KindName(StrEnum):
     identifiers = "identifiers"
     winperf = "winperf"
     name_table = "name-table"
-
-
-def _exit_of(analysis: Analysis, *, strict: bool) -> int:
-    """What the exit code says of an analysis that went through; the sentence for it goes to standard error."""
-    from analyzer.report.verdict import nothing_found, unread
-
-    if (sentence := nothing_found(analysis)) is not None:
-        typer.echo(sentence, err=True)
-        return EXIT_NOTHING
-    if strict and unread(analysis):
-        return EXIT_UNREAD
-    return EXIT_DONE
 
 
 @app.command()
@@ -119,7 +105,7 @@ def timeline(
     selection = Selection(interface, follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
     write(Timeline(analysis, selection, all_attempts, time.value), output_format.value, output)
-    raise typer.Exit(_exit_of(analysis, strict=strict))
+    raise typer.Exit(exit_of(analysis, strict=strict))
 
 
 @app.command()
@@ -138,7 +124,7 @@ def samples(
 
     analysis = reading.analysis(files)
     write(Samples(analysis, sample_filter), output_format.value, output)
-    raise typer.Exit(_exit_of(analysis, strict=strict))
+    raise typer.Exit(exit_of(analysis, strict=strict))
 
 
 @app.command()
@@ -154,7 +140,7 @@ def sessions(
 
     analysis = reading.analysis(files)
     write(Sessions(analysis), output_format.value, output)
-    raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
+    raise typer.Exit(EXIT_DONE if analysis.sessions else exit_of(analysis, strict=False))
 
 
 @app.command()
@@ -170,7 +156,7 @@ def hosts(
 
     analysis = reading.analysis(files)
     write(Hosts(analysis), output_format.value, output)
-    raise typer.Exit(EXIT_DONE if analysis.sessions else _exit_of(analysis, strict=False))
+    raise typer.Exit(EXIT_DONE if analysis.sessions else exit_of(analysis, strict=False))
 
 
 @app.command()
