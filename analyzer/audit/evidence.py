@@ -27,6 +27,7 @@ from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import buffer_order
 from analyzer.pcq import identity as pcq
+from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.layer import PerflibCall
 from analyzer.rpc.call import Call, CallSide
 from analyzer.winperf import identity as winreg
@@ -216,8 +217,10 @@ def _below(field: Field, word: str) -> Field | None:
 class CallEvidence:
     """One call with its number in the timeline."""
 
-    def __init__(self, number: int, call: Call) -> None:
+    def __init__(self, number: int, call: Call, catalog: Catalog | None = None) -> None:
         self.number, self.call = number, call
+        # What the server told about its countersets, over the whole capture.
+        self.catalog = catalog if catalog is not None else Catalog()
         self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
         self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
 
@@ -264,4 +267,4 @@ class Evidence:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
         for number, call in enumerate(self.analysis.calls, 1):
             if isinstance(call, PerflibCall | WinregCall):
-                yield CallEvidence(number, call)
+                yield CallEvidence(number, call, self.analysis.catalogs.of(call.exchange.channel.server))

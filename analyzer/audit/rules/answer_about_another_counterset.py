@@ -1,0 +1,47 @@
+"""A server described another counterset than the one it was asked about.
+
+Looks for: answers to RequestCode 1 whose CounterSetGuid is not that of the request.
+
+Why it matters: whatever the client learns from it is filed under the wrong counterset.
+
+Specification: [MS-PCQ] section 2.2.4.1: CounterSetGuid is the identity of the counterset that the information is about.
+
+Flagged: a request for Process that is answered with the GUID of Thread.
+
+Accepted: the GUID that was asked for.
+
+Silent: where request or answer is sealed, was not captured, or the call failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import COUNTERSET_ASKED
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+
+REQUIREMENT = "PCQ-2.2.4.1-R02"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    asked, told = call.asked["CounterSetGuid"], call.response.tree["counterset_guid"]
+    if asked == told:
+        yield passed(REQUIREMENT)
+        return
+    at = At("response", "lpData.counterset_guid")
+    said = "the answer is about another counterset than the request"
+    yield failed(REQUIREMENT, call, at, said, expected=asked, seen=told)
+
+
+RULE = Rule(
+    code="PCQ303",
+    name="answer-about-another-counterset",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    reads=COUNTERSET_ASKED,
+    check=check,
+)

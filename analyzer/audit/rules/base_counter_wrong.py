@@ -1,0 +1,63 @@
+"""A counter whose type needs a base names none, itself, or one of the wrong type.
+
+Looks for: in answers to RequestCode 1, counters of the seven types that are divided by a base whose BaseCounterId is no
+counter of the set, the counter itself, or of another type than the text pairs it with.
+
+Why it matters: without its base such a value means nothing, and with a wrong one something wrong.
+
+Specification: [MS-PCQ] section 2.2.4.2, BaseCounterId, and the entries of the types: PERF_RAW_FRACTION goes with
+PERF_RAW_BASE, and so on.
+
+Flagged: a PERF_AVERAGE_TIMER whose BaseCounterId is 0xFFFFFFFF.
+
+Accepted: any BaseCounterId of a counter whose type needs none; a PERF_PRECISION_OBJECT_TIMER with a base, as older
+references have it, in place of a clock of its own.
+
+Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
+not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.counter_types import BASE_OF
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+
+EXISTS = "PCQ-2.2.4.2-R54"
+# By type, in the order of BASE_OF: which requirement pairs it with its base.
+_PAIRED = dict(zip(BASE_OF, (f"PCQ-2.2.4.2-R{number}" for number in range(55, 62)), strict=True))
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    for path, record in records_of(call):
+        kind = record["counter_type"] & 0xFFFFFFFF
+        if kind not in BASE_OF:
+            continue
+        base = record["base_counter_id"]
+        at = At("response", f"{path}.base_counter_id")
+        if base not in types or base == record["counter_id"]:
+            said = f"a counter of type {kind:#010x} names no other counter of the set as its base"
+            yield failed(EXISTS, call, at, said, expected="the id of its base", seen=f"{base:#x}")
+            continue
+        yield passed(EXISTS)
+        if types[base] == BASE_OF[kind]:
+            yield passed(_PAIRED[kind])
+        else:
+            said = f"the base of a counter of type {kind:#010x} is of the wrong type"
+            yield failed(_PAIRED[kind], call, at, said, expected=f"{BASE_OF[kind]:#010x}", seen=f"{types[base]:#010x}")
+
+
+RULE = Rule(
+    code="PCQ321",
+    name="base-counter-wrong",
+    level=Level.VALUES,
+    severity=Severity.ERROR,
+    requirements=(EXISTS, *_PAIRED.values()),
+    reads=COUNTERSET,
+    check=check,
+)

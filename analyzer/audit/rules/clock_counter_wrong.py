@@ -1,0 +1,73 @@
+"""A counter whose type has a clock of its own names none, itself, or one of the wrong type.
+
+Looks for: in answers to RequestCode 1, counters of the four types with a clock of their own whose PerfTimeId or PerfFreqId
+is no other counter of the set, or one that is not a PERF_COUNTER_LARGE_RAWCOUNT.
+
+Why it matters: such a counter is divided by the change of this clock.
+
+Specification: [MS-PCQ] section 2.2.4.2, PerfTimeId and PerfFreqId.
+
+Flagged: a PERF_ELAPSED_TIME whose PerfTimeId is 0xFFFFFFFF.
+
+Accepted: a PERF_PRECISION_OBJECT_TIMER that names a base in place of a clock, as older references have it.
+
+Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
+not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.counter_types import LARGE_RAWCOUNT, OWN_CLOCK, PRECISION_OBJECT_TIMER
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
+
+_FIELDS = (
+    ("perf_time_id", "PCQ-2.2.4.2-R62", "PCQ-2.2.4.2-R63"),
+    ("perf_freq_id", "PCQ-2.2.4.2-R64", "PCQ-2.2.4.2-R65"),
+)
+REQUIREMENTS = tuple(requirement for _, *requirements in _FIELDS for requirement in requirements)
+_OLDER = Deviation("the counter type reference of Windows Server 2003", "this type is divided by a base counter")
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    for path, record in records_of(call):
+        kind = record["counter_type"] & 0xFFFFFFFF
+        if kind not in OWN_CLOCK:
+            continue
+        has_base = kind == PRECISION_OBJECT_TIMER and record["base_counter_id"] in types
+        for field, exists, typed in _FIELDS:
+            number = record[field]
+            at = At("response", f"{path}.{field}")
+            if number not in types or number == record["counter_id"]:
+                yield failed(
+                    exists,
+                    call,
+                    at,
+                    f"a counter of type {kind:#010x} names no other counter of the set as its clock",
+                    expected="the id of its clock",
+                    seen=f"{number:#x}",
+                    deviation=_OLDER if has_base else None,
+                )
+                continue
+            yield passed(exists)
+            if types[number] == LARGE_RAWCOUNT:
+                yield passed(typed)
+            else:
+                said = f"the clock of a counter of type {kind:#010x} is of the wrong type"
+                yield failed(typed, call, at, said, expected=f"{LARGE_RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
+
+
+RULE = Rule(
+    code="PCQ323",
+    name="clock-counter-wrong",
+    level=Level.VALUES,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=COUNTERSET,
+    check=check,
+)

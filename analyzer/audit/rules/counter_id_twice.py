@@ -1,0 +1,49 @@
+"""Two counters of a counterset have the same id.
+
+Looks for: answers to RequestCode 1 in which a CounterId occurs twice.
+
+Why it matters: values are told apart by this id only.
+
+Specification: [MS-PCQ] section 2.2.4.2: CounterId is unique within the counterset.
+
+Flagged: two counters with CounterId 3.
+
+Accepted: ids in any order and with gaps.
+
+Silent: where the answer is sealed, was not captured, or failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+
+REQUIREMENT = "PCQ-2.2.4.2-R02"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    seen: set[int] = set()
+    for path, record in records_of(call):
+        number = record["counter_id"]
+        if number in seen:
+            at = At("response", f"{path}.counter_id")
+            said = "two counters of the set have the same id"
+            yield failed(REQUIREMENT, call, at, said, expected="an id of its own", seen=str(number))
+        else:
+            yield passed(REQUIREMENT)
+        seen.add(number)
+
+
+RULE = Rule(
+    code="PCQ313",
+    name="counter-id-twice",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    reads=COUNTERSET,
+    check=check,
+)

@@ -1,0 +1,71 @@
+"""A server listed a counterset twice, or counts its countersets differently from call to call.
+
+Looks for: answers of EnumerateCounterSet in which a GUID occurs twice (a warning), or whose pdwRtnSize differs from that of
+the answer before (a warning, with low confidence: providers come and go).
+
+Why it matters: a client that adds up what it finds counts twice.
+
+Specification: [MS-PCQ] section 3.1.4.1.1: lpData is the list of the countersets on the server, pdwRtnSize their number.
+
+Flagged: the GUID of Process twice.
+
+Accepted: any order.
+
+Silent: where the answer is sealed or was not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, passed, warned
+from analyzer.pcq.identity import Opnum
+
+DISTINCT, NUMBER = "PCQ-3.1.4.1.1-R16", "PCQ-3.1.4.1.1-R15"
+
+
+class _Lists:
+    def __init__(self, evidence: Evidence) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        assert call.response is not None
+        number = call.answered["pdwRtnSize"]
+        before = self._numbers.get(call.server)
+        if number:
+            self._numbers[call.server] = number
+        if before is None or before == number or not number:
+            yield passed(NUMBER)
+        else:
+            yield warned(
+                NUMBER,
+                call,
+                At("response", "pdwRtnSize"),
+                "the server counts another number of countersets than before",
+                expected=str(before),
+                seen=str(number),
+                confidence=Confidence.LOW,
+            )
+        listed = call.response.tree.get("guids", ())
+        for position, guid in enumerate(listed):
+            if guid in listed[:position]:
+                at = At("response", f"lpData.guids[{position}]")
+                yield warned(DISTINCT, call, at, "a counterset is listed twice", expected="each once", seen=guid)
+            else:
+                yield passed(DISTINCT)
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ345",
+    name="counterset-listed-twice",
+    level=Level.VALUES,
+    severity=Severity.WARNING,
+    requirements=(DISTINCT, NUMBER),
+    reads=Reads((Opnum.ENUMERATE_COUNTER_SET,), ("response.lpData",)),
+    watch=_Lists,
+)

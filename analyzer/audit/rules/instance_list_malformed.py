@@ -1,0 +1,77 @@
+"""A list of instances is not the chain of headers and names that its sizes say.
+
+Looks for: answers of EnumerateCounterSetInstances with a Size below 10, one that leads out of the answer, is no multiple of
+8, or leaves 8 bytes or more behind the name; names without a NUL.
+
+Why it matters: each instance is found by the Size of the one before.
+
+Specification: [MS-PCQ] section 2.2.4.5: Size is the size of the header and of the name; section 3.1.4.1.3: an array of
+headers, each with a NUL-terminated name, at multiples of 8. The padding behind a name may have any content.
+
+Flagged: Size 20; a name of 3 characters in a Size of 24.
+
+Accepted: any bytes of padding; a GUID's worth of instances with empty names.
+
+Silent: where the answer is sealed, was not captured, or failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.pcq.identity import Opnum
+
+HEADER, CHAIN, SIZE, PADDING = "PCQ-2.2.4.5-R01", "PCQ-3.1.4.1.3-R16", "PCQ-3.1.4.1.3-R17", "PCQ-3.1.4.1.3-R18"
+REQUIREMENTS = (HEADER, CHAIN, SIZE, PADDING)
+_HEADER, _LEAST = 8, 10
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    data = call.response.data
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "little")
+        where = At("response", "lpData", (at, min(at + 4, len(data))))
+        if len(data) - at < _HEADER or not _LEAST <= size <= len(data) - at:
+            said = "an instance does not lead to the next, or out of the answer"
+            most = len(data) - at
+            yield failed(CHAIN, call, where, said, expected=f"{_LEAST} to {most}", seen=str(size), also=(HEADER,))
+            return
+        yield from _instance(call, where, data[at + _HEADER : at + size], at, size)
+        at += size
+
+
+def _instance(call: CallEvidence, where: At, room: bytes, start: int, size: int) -> Iterator[Judgement]:
+    end = next((at + 2 for at in range(0, len(room) - 1, 2) if room[at : at + 2] == b"\0\0"), None)
+    if end is None:
+        name = At("response", "lpData", (start + _HEADER, start + size))
+        said = "the name of an instance has no NUL within its Size"
+        yield failed(HEADER, call, name, said, expected="a NUL", seen=room[-2:].hex(" "), also=(CHAIN,))
+        return
+    yield passed(HEADER)
+    yield passed(CHAIN)
+    yield passed(PADDING)
+    if size % 8:
+        said = "the Size of an instance is no multiple of 8"
+        yield failed(SIZE, call, where, said, expected="a multiple of 8", seen=str(size))
+    elif len(room) - end >= 8:
+        said = "the Size of an instance has more room than its name and padding need"
+        wanted = _HEADER + end + -(_HEADER + end) % 8
+        yield failed(SIZE, call, where, said, expected=str(wanted), seen=str(size))
+    else:
+        yield passed(SIZE)
+
+
+RULE = Rule(
+    code="PCQ341",
+    name="instance-list-malformed",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)

@@ -1,0 +1,53 @@
+"""Two active instances of a counterset have the same name and the same id.
+
+Looks for: answers of EnumerateCounterSetInstances in which a name occurs twice with one InstanceId.
+
+Why it matters: a client cannot ask for one of them, nor tell their values apart.
+
+Specification: [MS-PCQ] section 2.2.4.5: two active instances should not share both; behaviour note <3>: Windows does not see
+to it.
+
+Flagged: `svchost` with id 7, twice.
+
+Accepted: `svchost` twice with different ids.
+
+Silent: where the answer is sealed, was not captured, or failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, passed, warned
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENT = "PCQ-2.2.4.5-R02"
+_WINDOWS = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it that instances are distinct")
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    seen: set[tuple[str, int]] = set()
+    for number, instance in enumerate(call.response.tree["instances"]):
+        key = instance["name"].casefold(), instance["instance_id"]
+        if key in seen:
+            at = At("response", f"lpData.instances[{number}]")
+            said = "two instances have the same name and the same id"
+            shown = f"{instance['name']} ({instance['instance_id']})"
+            yield warned(REQUIREMENT, call, at, said, expected="another name or id", seen=shown, deviation=_WINDOWS)
+        else:
+            yield passed(REQUIREMENT)
+        seen.add(key)
+
+
+RULE = Rule(
+    code="PCQ343",
+    name="instances-not-distinct",
+    level=Level.VALUES,
+    severity=Severity.WARNING,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.ENUMERATE_COUNTER_SET_INSTANCES,), ("response.lpData",), success=True),
+    check=check,
+)

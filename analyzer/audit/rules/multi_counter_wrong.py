@@ -1,0 +1,58 @@
+"""A multi-timer names no counter for the number of its components, itself, or one of the wrong type.
+
+Looks for: in answers to RequestCode 1, counters of the four multi-timer types whose MultiId is no other counter of the set,
+or one that is not a PERF_COUNTER_RAWCOUNT.
+
+Why it matters: the timer is compared with this number: four processors can be busy four seconds in one.
+
+Specification: [MS-PCQ] section 2.2.4.2, MultiId.
+
+Flagged: a PERF_COUNTER_MULTI_TIMER whose MultiId is its own id.
+
+Accepted: any MultiId of other types.
+
+Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
+not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.counter_types import MULTI, RAWCOUNT
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+
+EXISTS, TYPED = "PCQ-2.2.4.2-R66", "PCQ-2.2.4.2-R67"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    for path, record in records_of(call):
+        if record["counter_type"] & 0xFFFFFFFF not in MULTI:
+            continue
+        number = record["multi_id"]
+        at = At("response", f"{path}.multi_id")
+        if number not in types or number == record["counter_id"]:
+            said = "a multi-timer names no other counter of the set for the number of its components"
+            yield failed(EXISTS, call, at, said, expected="the id of that counter", seen=f"{number:#x}")
+            continue
+        yield passed(EXISTS)
+        if types[number] == RAWCOUNT:
+            yield passed(TYPED)
+        else:
+            said = "the counter that MultiId names is of the wrong type"
+            yield failed(TYPED, call, at, said, expected=f"{RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
+
+
+RULE = Rule(
+    code="PCQ325",
+    name="multi-counter-wrong",
+    level=Level.VALUES,
+    severity=Severity.ERROR,
+    requirements=(EXISTS, TYPED),
+    reads=COUNTERSET,
+    check=check,
+)

@@ -1,0 +1,50 @@
+"""The GUID of a provider is not 16 bytes.
+
+Looks for: answers to RequestCode 8 of another size than a GUID.
+
+Why it matters: the client reads what is not there, or leaves what is.
+
+Specification: [MS-PCQ] section 3.1.4.1.2: the answer is the GUID of the provider.
+
+Flagged: an answer of 8 bytes.
+
+Accepted: 16 bytes.
+
+Silent: where the answer is sealed, was not captured, or failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import answers_to
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.pcq.identity import RequestCode
+
+FORM, SIZE = "PCQ-3.1.4.1.2-R23", "PCQ-3.1.4.1.2-R39"
+_SIZE = 16
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    size = len(call.response.data)
+    if size == _SIZE:
+        yield passed(FORM)
+        yield passed(SIZE)
+        return
+    said = "the answer is not one GUID"
+    at = At("response", "lpData")
+    yield failed(SIZE, call, at, said, expected=f"{_SIZE} bytes", seen=f"{size} bytes", also=(FORM,))
+
+
+RULE = Rule(
+    code="PCQ335",
+    name="provider-guid-of-wrong-size",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=(FORM, SIZE),
+    reads=answers_to(RequestCode.PROVIDER_GUID),
+    check=check,
+)

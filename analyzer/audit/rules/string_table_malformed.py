@@ -1,0 +1,161 @@
+"""A table of counter names or descriptions does not hold what its header says.
+
+Looks for: answers to RequestCodes 5, 6 and 10 whose dwSize is not the size of the answer; whose dwCounters headers do not
+fit, or are not as many as the counterset has counters; whose offsets lead to no string under either base that is in use;
+with an id twice, or one the counterset has not; and (a warning) of a size that is no multiple of 8, or with offsets that
+only fit from the start of the block.
+
+Why it matters: names are found by these offsets; a wrong one names a counter after another, or leads out of the buffer.
+
+Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers,
+perflib.h from the start of the block, where 0xFFFFFFFF says that there is no string. The padding at the end may have any
+content.
+
+Flagged: dwCounters 9 in a block with room for two headers.
+
+Accepted: a string without a counter's name (0xFFFFFFFF); dwSize with or without the padding at the end.
+
+Silent: where the answer is sealed, was not captured, or failed. Ids are compared only with a registration of the counterset
+that is in the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.registration import answers_to, ids_of_set
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
+from analyzer.pcq.identity import RequestCode
+
+SIZE, NUMBER, IDS, OFFSETS = "PCQ-2.2.4.3-R01", "PCQ-2.2.4.3-R02", "PCQ-2.2.4.4-R01", "PCQ-2.2.4.4-R02"
+LAYOUT, ALIGNED, HEADERS, PADDING = (
+    "PCQ-3.1.4.1.2-R34",
+    "PCQ-3.1.4.1.2-R35",
+    "PCQ-3.1.4.1.2-R36",
+    "PCQ-3.1.4.1.2-R37",
+)
+# By RequestCode: the requirement that says what its answer is.
+BY_CODE = {
+    RequestCode.COUNTER_NAME_STRINGS: "PCQ-3.1.4.1.2-R20",
+    RequestCode.COUNTER_HELP_STRINGS: "PCQ-3.1.4.1.2-R21",
+    RequestCode.COUNTER_ENGLISH_NAMES: "PCQ-3.1.4.1.2-R25",
+}
+REQUIREMENTS = (SIZE, NUMBER, IDS, OFFSETS, LAYOUT, ALIGNED, HEADERS, PADDING, *BY_CODE.values())
+_HEADER, _ENTRY = 8, 8
+_NO_STRING = 0xFFFFFFFF
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    form = BY_CODE[RequestCode(call.asked["RequestCode"])]
+    data = call.response.data
+    if len(data) < _HEADER:
+        at = At("response", "lpData")
+        said = "the answer has no room for the header of a string table"
+        yield failed(LAYOUT, call, at, said, expected="8 bytes or more", seen=str(len(data)), also=(form, HEADERS))
+        return
+    size, number = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
+    yield from _sizes(call, size, len(data))
+    yield passed(PADDING)
+    if _HEADER + _ENTRY * number > len(data):
+        at = At("response", "lpData", (4, 8))
+        most = (len(data) - _HEADER) // _ENTRY
+        said = "there is no room for as many headers as dwCounters says"
+        yield failed(HEADERS, call, at, said, expected=f"at most {most}", seen=str(number), also=(form, LAYOUT))
+        return
+    yield passed(HEADERS)
+    entries = [
+        (int.from_bytes(data[at : at + 4], "little"), int.from_bytes(data[at + 4 : at + 8], "little"))
+        for at in range(_HEADER, _HEADER + _ENTRY * number, _ENTRY)
+    ]
+    yield from _offsets(call, data, [offset for _, offset in entries], form)
+    yield from _ids(call, [number for number, _ in entries])
+
+
+def _sizes(call: CallEvidence, size: int, length: int) -> Iterator[Judgement]:
+    if size in (length, length - length % 8) or size + -size % 8 == length:
+        yield passed(SIZE)
+    else:
+        at = At("response", "lpData", (0, 4))
+        said = "dwSize is not the size of the answer"
+        yield failed(SIZE, call, at, said, expected=str(length), seen=str(size))
+    if length % 8:
+        said = "the size of the table is no multiple of 8"
+        yield warned(ALIGNED, call, At("response", "lpData"), said, expected="a multiple of 8", seen=str(length))
+    else:
+        yield passed(ALIGNED)
+
+
+def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> Iterator[Judgement]:
+    end = _HEADER + _ENTRY * len(offsets)
+    present = [offset for offset in offsets if offset != _NO_STRING]
+    if all(_is_string(data, end + offset) for offset in present):
+        for requirement in (OFFSETS, LAYOUT, form):
+            yield passed(requirement)
+        return
+    if all(offset >= end and _is_string(data, offset) for offset in present):
+        at = At("response", "lpData", (_HEADER, end))
+        said = "the offsets of the strings count from the start of the block"
+        yield warned(
+            OFFSETS, call, at, said, expected="from the end of the headers", seen="from the start of the block"
+        )
+        yield passed(LAYOUT)
+        yield passed(form)
+        return
+    number = next(
+        number for number, offset in enumerate(offsets) if offset != _NO_STRING and not _is_string(data, end + offset)
+    )
+    start = _HEADER + _ENTRY * number + 4
+    yield failed(
+        OFFSETS,
+        call,
+        At("response", "lpData", (start, start + 4)),
+        "an offset leads to no string with a NUL in the block, counted from either base",
+        expected=f"below {len(data) - end}",
+        seen=str(offsets[number]),
+        also=(LAYOUT, form),
+    )
+
+
+def _is_string(data: bytes, start: int) -> bool:
+    """Whether UTF-16 text with a NUL begins there."""
+    at = start
+    while (at := data.find(b"\0\0", at)) >= 0 and (at - start) % 2:
+        at += 1
+    return start <= len(data) and at >= 0
+
+
+def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
+    known = ids_of_set(call)
+    for number, one in enumerate(ids):
+        start = _HEADER + _ENTRY * number
+        at = At("response", "lpData", (start, start + 4))
+        if one in ids[:number]:
+            yield failed(IDS, call, at, "a counter has two strings", expected="each id once", seen=str(one))
+        elif known is not None and one not in known:
+            yield failed(
+                IDS, call, at, "the counterset has no such counter", expected="an id of the set", seen=str(one)
+            )
+        else:
+            yield passed(IDS)
+    if known is None:
+        yield inconclusive(NUMBER, "the registration of the counterset is not in the capture", call)
+    elif len(ids) == len(known):
+        yield passed(NUMBER)
+    else:
+        at = At("response", "lpData", (4, 8))
+        said = "dwCounters is not the number of counters of the set"
+        yield failed(NUMBER, call, at, said, expected=str(len(known)), seen=str(len(ids)))
+
+
+RULE = Rule(
+    code="PCQ333",
+    name="string-table-malformed",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=answers_to(*BY_CODE),
+    check=check,
+)
