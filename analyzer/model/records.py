@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, cast
 
-from analyzer.auth.context import AuthLevel, Door
+from analyzer.auth.context import AuthLevel, Door, Identity
 from analyzer.buffers import BufferDecode, BufferKind, decode_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
@@ -81,12 +81,17 @@ def level_name(level: int) -> str:
     return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
 
 
+def identity_of(call: Call) -> Identity | None:
+    """The RPC identity, else that of the SMB session, on which a server without RPC security relies."""
+    identity = call.exchange.auth.identity
+    return identity if identity is not None and identity.account is not None else call.exchange.channel.identity
+
+
 def auth_json(auth: AuthInfo, call: Call) -> Record:
-    """Who made the call: the RPC identity, else that of the SMB session, on which a server without RPC security relies."""
-    identity, source = auth.identity, "rpc"
-    if identity is None or identity.account is None:
-        identity, source = call.exchange.channel.identity, "smb"
+    """Who made the call, and how it was secured."""
+    identity = identity_of(call)
     account = identity.account if identity is not None else None
+    source = "rpc" if identity is auth.identity else "smb"
     return {
         "type": auth.mechanism,
         "level": level_name(auth.level),

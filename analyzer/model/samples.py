@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 
 from analyzer.core.win32 import win32_name
@@ -10,14 +10,18 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json
 from analyzer.pcq.layer import PerflibCall
 from analyzer.pcq.samples import PerflibSample, perflib_samples
+from analyzer.rpc.call import Call
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.samples import WinperfSample, winperf_samples
 
 
-def sample_records(analysis: Analysis) -> Iterator[Record]:
-    """One record a value, in the order of the calls and within a call in the order of its buffer."""
+def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | None = None) -> Iterator[Record]:
+    """One record a value, in the order of the calls and within a call in the order of its buffer.
+
+    `wanted` may leave calls out before their buffers are read.
+    """
     for number, call in enumerate(analysis.calls, 1):
-        if call.response is None:
+        if call.response is None or (wanted is not None and not wanted(number, call)):
             continue
         server = call.exchange.channel.server
         common: Record = {

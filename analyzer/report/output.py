@@ -89,13 +89,12 @@ class Samples(OfCapture):
     filter: SampleFilter | None = None
 
     def records(self) -> Iterator[Record]:
-        records = sample_records(self.analysis)
-        return records if self.filter is None else self.filter.passing(records, self.analysis)
+        return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.report.text import sample_lines
 
-        return sample_lines(self.analysis, width, self.records())
+        return sample_lines(self.analysis, width, self.filter)
 
     def table(self) -> pl.DataFrame:
         from analyzer.report.tables import samples_frame

@@ -10,6 +10,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.markup import escape as escape_markup
 
@@ -29,6 +30,9 @@ from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import openings
 from analyzer.timeline.selection import EVERYTHING, Selection
 from analyzer.winperf.layer import WinregCall
+
+if TYPE_CHECKING:
+    from analyzer.timeline.filters.filter import SampleFilter
 
 _STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
 _FRAMES_SHOWN = 8
@@ -310,19 +314,21 @@ def _totals(calls: Sequence[Call], count: int) -> str:
     return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
 
 
-def sample_lines(analysis: Analysis, width: int | None, records: Iterable[Record] | None = None) -> Iterator[str]:
-    """One value a line: time, call, counter path, raw value; of all values, or of those in `records`."""
+def sample_lines(analysis: Analysis, width: int | None, passing: SampleFilter | None = None) -> Iterator[str]:
+    """One value a line: time, call, counter path, raw value; of all values, or of those that pass a filter."""
     facts = analysis.capture
     start = facts.first_time_ns or 0
     count = 0
-    for record in sample_records(analysis) if records is None else records:
+    for record in sample_records(analysis) if passing is None else passing.records(analysis):
         count += 1
         relative = (record["time_ns"] - start) / NS_PER_S
         where = f"#{record['call']:<5} {record['server']['ip']}"
         line = f"{relative:12.6f}  {where}  {counter_path(record)} = {value_words(record)}"
         yield from (safe(text) for text in folded(line, 22, width))
     if count == 0:
-        yield "no counter value could be read"
+        yield (
+            "no counter value could be read" if passing is None else safe(f"no counter value passes: filter {passing}")
+        )
         yield from problem_lines(analysis, width)
 
 

@@ -439,3 +439,101 @@ def test_names_that_are_no_utf8_are_no_trouble(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-m", "analyzer", "timeline", path + b"x"], capture_output=True, timeout=60)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def test_a_filter_leaves_calls_out_in_every_form(tmp_path: Path) -> None:
+    wanted = ("timeline", CLEAR, "-Y", "opnum == 17 && status != 0")
+    shown = records(run(*wanted, "--format", "jsonl").stdout)
+    numbers = [one["number"] for one in shown if one["record"] == "call"]
+    assert 0 < len(numbers) < 15
+    assert shown[-1]["selected_by"] == "filter opnum == 17 and status != 0"
+    assert [
+        one["number"] for one in json.loads(run(*wanted, "--format", "json").stdout) if one["record"] == "call"
+    ] == numbers
+    rows = csv.DictReader(io.StringIO(run(*wanted, "--format", "csv").stdout))
+    assert [int(row["number"]) for row in rows] == numbers
+    assert run(*wanted, "--format", "parquet", "-o", tmp_path / "calls.parquet").exit_code == 0
+    assert pl.read_parquet(tmp_path / "calls.parquet")["number"].to_list() == numbers
+    text = run(*wanted, "--all-attempts").stdout
+    assert [int(line.split("#")[1].split()[0]) for line in text.splitlines() if "  #" in line] == numbers
+    assert f"{len(numbers)} of 15 calls: {len(numbers)} complete (filter opnum == 17 and status != 0)" in text
+
+
+def test_samples_are_filtered_too() -> None:
+    found = records(run("samples", CLEAR, "-Y", "instance == _Total and opnum == 17", "--format", "jsonl").stdout)
+    assert {record["instance"] for record in found} == {"_Total"}
+    assert run("samples", CLEAR, "-Y", "instance == nobody").stdout.startswith(
+        "no counter value passes: filter instance"
+    )
+    table = csv.DictReader(io.StringIO(run("samples", CLEAR, "-Y", "raw > 0", "--format", "csv").stdout))
+    assert all(int(row["raw"]) > 0 for row in table)
+
+
+@pytest.mark.parametrize("command", ["timeline", "samples"])
+def test_a_mistake_in_a_filter_is_one_sentence_and_a_caret(command: str) -> None:
+    result = run(command, "no-such-capture.pcap", "-Y", "opnum == 6 && statsu != 0")
+    assert result.exit_code == 2
+    sentence, text, carets = result.stderr.splitlines()
+    assert sentence == "pcq-analyzer: column 15 of the filter: no field is called statsu; near it: status, state"
+    assert (text, carets) == ("  opnum == 6 && statsu != 0", "                " + "^" * 6)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--follow-handle", "first"), ("--follow-session", "one"), ("--tail", "0"), ("--tail", "-1"), ("--time", "never")],
+)
+def test_what_cannot_be_followed_is_wrong_usage(arguments: tuple[str, str]) -> None:
+    assert run("timeline", CLEAR, *arguments).exit_code == 2
+
+
+def test_handles_and_sessions_are_followed() -> None:
+    def shown(*arguments: str) -> list[object]:
+        found = records(run("timeline", CLEAR, "--format", "jsonl", *arguments).stdout)
+        return [one for one in found if one["record"] == "call"]
+
+    session = str(shown()[0]["smb"]["session_id"])  # type: ignore[index]
+    assert len(shown("--follow-session", session)) == len(shown("--follow-session", "1")) == 15
+    assert shown("--follow-session", "0x1") == []
+    of_key = shown("--follow-handle", "k1")
+    assert {one["handle"]["label"] for one in of_key} == {"k1"}  # type: ignore[index]
+    assert shown("--follow-handle", of_key[0]["handle"]["uuid"]) == of_key  # type: ignore[index]
+    assert run("timeline", CLEAR, "--follow-session", "16").exit_code == 1
+
+
+def test_times_of_day_and_differences() -> None:
+    def times(clock: str) -> list[str]:
+        text = run("timeline", CLEAR, "--time", clock, "--tail", "2").stdout
+        return [line.split("#")[0].strip() for line in text.splitlines() if "  #" in line]
+
+    day, relative, delta = times("absolute"), times("relative"), times("delta")
+    assert all(len(one) == len("2026-11-20T13:50:16.250123Z") and one.endswith("Z") for one in day)
+    assert delta == ["0.000000", f"{float(relative[1]) - float(relative[0]):.6f}"]
+    assert f"{float(day[1][-10:-1]) - float(day[0][-10:-1]):.6f}" == delta[1]
+
+
+def test_the_fields_are_listed_with_what_they_mean() -> None:
+    listed = run("timeline", "--list-fields")
+    assert listed.exit_code == 0
+    assert "latency " in listed.stdout
+    assert "params.RequestCode " in listed.stdout
+    assert "counter_name " not in listed.stdout
+    assert "counter_name " in run("samples", "--list-fields").stdout
+
+
+def test_shells_complete_the_fields_of_filters() -> None:
+    def completed(line: str) -> list[str]:
+        variables = {"_PCQ_ANALYZER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        result = CliRunner().invoke(app, [], prog_name="pcq-analyzer", env=variables)
+        return result.stdout.split()
+
+    assert completed("pcq-analyzer timeline -Y laten") == ["latency", "latency_ns"]
+    assert completed("pcq-analyzer timeline -Y !request.buffer_") == [
+        "!request.buffer_kind",
+        "!request.buffer_notes",
+        "!request.buffer_problem",
+    ]
+    assert completed("pcq-analyzer samples -Y counterset") == ["counterset", "counterset_name"]
+    assert "timeline" in completed("pcq-analyzer ti")

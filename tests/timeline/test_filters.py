@@ -562,11 +562,14 @@ def test_samples_are_filtered_by_themselves_and_their_calls() -> None:
     assert {record["source"] for record in everything} == {"perflib-v2", "winperf"}
 
     def passing(text: str) -> list[Any]:
-        return [record["call"] for record in SampleFilter(text).passing(everything, analysis)]
+        found = list(SampleFilter(text).records(analysis))
+        assert all(record in everything for record in found)
+        return [record["call"] for record in found]
 
     assert passing("source == winperf and instance == _Total") == [14]
     assert passing("opnum == 6") == [5]
     assert passing("opnum == 6 and block == 7") == []
+    assert passing("opnum == 17 and number == 14 and instance contains Total and server.port == 445") == [14]
     assert passing("raw > 0") == [5, 14]
     assert passing("interface == PerflibV2 or counter_index == 6") == [5, 14]
     assert passing("counter_type == PERF_100NSEC_TIMER") == [14]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
+from analyzer.model.samples import sample_records
 from analyzer.rpc.call import Call
 from analyzer.timeline.filters.bind import bind
 from analyzer.timeline.filters.fields import call_fields, is_own, sample_fields
 from analyzer.timeline.filters.grammar import parse
+from analyzer.timeline.filters.tree import And
 from analyzer.timeline.filters.values import CallValues, of_record, of_sample
 
 
@@ -37,19 +39,27 @@ class SampleFilter:
 
     def __init__(self, source: str) -> None:
         self.tree = parse(source)
-        self._passes = bind(self.tree, source, sample_fields())
-        self._only_calls = not any(is_own(field) for field in self._passes.fields)
+        parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
+        bound = [bind(part, source, sample_fields()) for part in parts]
+        # What is only about calls is asked once a call, and before the values of its buffer are read.
+        self._of_calls = [part for part in bound if not any(map(is_own, part.fields))]
+        self._of_samples = [part for part in bound if any(map(is_own, part.fields))]
 
     def __str__(self) -> str:
         return str(self.tree)
 
-    def passing(self, records: Iterable[Record], analysis: Analysis) -> Iterator[Record]:
+    def records(self, analysis: Analysis) -> Iterator[Record]:
         """The sample records that pass."""
-        number, values, verdict = 0, None, False
-        for record in records:
+
+        def wanted(number: int, call: Call) -> bool:
+            values = CallValues(number, call, analysis)
+            return all(part(values) for part in self._of_calls)
+
+        number, values = 0, None
+        for record in sample_records(analysis, wanted):
             if values is None or record["call"] != number:
                 number = record["call"]
                 values = CallValues(number, analysis.calls[number - 1], analysis)
-                verdict = self._only_calls and self._passes(values)
-            if verdict or (not self._only_calls and self._passes(of_sample(record, values))):
+            of_both = of_sample(record, values)
+            if all(part(of_both) for part in self._of_samples):
                 yield record

@@ -12,7 +12,17 @@ from typing import Any
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, call_head, decoded_buffer, known_stub, latency_ns, side_json
+from analyzer.model.records import (
+    Record,
+    call_head,
+    decoded_buffer,
+    handle_json,
+    handle_label,
+    identity_of,
+    known_stub,
+    latency_ns,
+    side_json,
+)
 from analyzer.rpc.call import Call, CallSide
 from analyzer.timeline.filters.bind import Resolve
 from analyzer.timeline.filters.fields import Field, Kind, is_own
@@ -86,6 +96,10 @@ _QUICK: dict[str, Callable[[int, Call], Any]] = {
     "status": lambda number, call: call.status,
     "fault": lambda number, call: call.exchange.fault,
     "latency_ns": lambda number, call: latency_ns(call),
+    "auth.user": lambda number, call: identity.account if (identity := identity_of(call)) is not None else None,
+    "smb.session_id": lambda number, call: smb.session_id if (smb := call.exchange.smb) is not None else None,
+    "handle.label": lambda number, call: handle_label(call),
+    "handle.uuid": lambda number, call: handle["uuid"] if (handle := handle_json(call)) is not None else None,
 }
 
 
