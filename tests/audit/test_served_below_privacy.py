@@ -5,31 +5,14 @@ import pytest
 from analyzer.audit.rules.served_below_privacy import CODE_OF_METHOD, SERVED
 from analyzer.auth.context import AuthLevel
 from tests.audit.judging import judged
+from tests.audit.methods import call, request
 from tests.build.calls import Calls
 
 
-def one_call(opnum, calls, **answer):
-    handle = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
-    named = calls.stub().string("\\\\SRV1")
-    request = {
-        0: named.uint(256),
-        1: calls.stub().string("\\\\SRV1").uuid(handle).uint(1).uint(0).uint(4096),
-        2: calls.stub().string("\\\\SRV1").uuid(handle).uint(4096),
-        3: calls.stub().string("\\\\SRV1"),
-        4: calls.stub().handle(handle),
-        5: calls.stub().handle(handle).uint(4096),
-        6: calls.stub().handle(handle).uint(4096),
-        7: calls.stub().handle(handle).uint(0).conformant(b"").uint(1),
-    }[opnum]
-    if "fault" in answer:
-        return calls.faulted(opnum, request, answer["fault"])
-    status = answer["status"]
-    response = {
-        3: calls.stub().handle(handle).uint(status),
-        4: calls.stub().handle(handle).uint(status),
-        7: calls.stub().conformant(b"").uint(status),
-    }.get(opnum) or calls.sized(b"", status)
-    return calls.exchange(opnum, request, response)
+def one_call(opnum, calls, *, status=0, fault=None):
+    if fault is not None:
+        return calls.faulted(opnum, request(calls, opnum), fault)
+    return call(opnum, calls, status=status)
 
 
 @pytest.mark.parametrize(("opnum", "code"), CODE_OF_METHOD.items())

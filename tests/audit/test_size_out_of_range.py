@@ -4,32 +4,19 @@ import pytest
 
 from analyzer.audit.rules.size_out_of_range import LIMITS
 from tests.audit.judging import judged
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, Calls, sealed
+from tests.audit.methods import request
+from tests.build.calls import Calls, sealed
 
 SERVED = "PCQ-3.1.4-R04"
 RANGE_FAULT = 0x6C6
 
 
-def asking(calls, opnum, size):
-    stub = calls.stub()
-    match opnum:
-        case 0:
-            return stub.string(MACHINE).uint(size)
-        case 1:
-            return stub.string(MACHINE).uuid(COUNTERSET).uint(1).uint(0).uint(size)
-        case 2:
-            return stub.string(MACHINE).uuid(COUNTERSET).uint(size)
-        case 7:
-            return stub.handle(HANDLE).uint(size).conformant(b"").uint(1)
-    return stub.handle(HANDLE).uint(size)
-
-
 def call(opnum, size, **answer):
     calls = Calls()
-    request = asking(calls, opnum, size)
+    asked = request(calls, opnum, size)
     if "fault" in answer:
-        return calls.faulted(opnum, request, answer["fault"])
-    return calls.exchange(opnum, request, None if answer.get("lost") else calls.sized(b""))
+        return calls.faulted(opnum, asked, answer["fault"])
+    return calls.exchange(opnum, asked, None if answer.get("lost") else calls.sized(b""))
 
 
 @pytest.mark.parametrize("opnum", LIMITS)

@@ -27,6 +27,7 @@ from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG,
 MACHINE = "\\\\SRV1"
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 OTHER_HANDLE = "aaaaaaaa-9b1d-4f3c-8a55-0d2b7c9e1f10"
+NO_HANDLE = "00000000-0000-0000-0000-000000000000"
 COUNTERSET = "383487a6-3676-4870-a4e7-d45b30c35629"
 OTHER_COUNTERSET = "51d1685c-35ed-45be-99fe-17261a4f27f3"
 NO_SECURITY = AuthInfo(0, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
@@ -142,34 +143,49 @@ class Calls:
 
     # PerflibV2
 
-    def sized(self, data: bytes, status: int = 0, *, needed: int | None = None, element: int = 1) -> Ndr:
-        """The answer of opnums 0, 1, 2, 5 and 6."""
+    def sized(
+        self,
+        data: bytes,
+        status: int = 0,
+        *,
+        needed: int | None = None,
+        element: int = 1,
+        room: int | None = None,
+        out_size: int | None = None,
+    ) -> Ndr:
+        """The answer of opnums 0, 1, 2, 5 and 6 to somebody who offered `room`."""
         count = len(data) // element
-        stub = self.stub().uint(count).uint(count if needed is None else needed)
-        return stub.array(data, max(count, 1), element).uint(status)
+        stub = self.stub().uint(count if out_size is None else out_size).uint(count if needed is None else needed)
+        return stub.array(data, max(count, 1) if room is None else room, element).uint(status)
 
     def enumerate_sets(self, guids: bytes) -> Exchange:
-        return self.exchange(0, self.stub().string(MACHINE).uint(256), self.sized(guids, element=16))
+        return self.exchange(0, self.stub().string(MACHINE).uint(256), self.sized(guids, element=16, room=256))
 
     def registration(
         self, code: int, data: bytes, *, lcid: int = 0, guid: str = COUNTERSET, status: int = 0
     ) -> Exchange:
-        asked = self.stub().string(MACHINE).uuid(guid).uint(code).uint(lcid).uint(4096)
-        return self.exchange(1, asked, self.sized(data, status))
+        room = max(4096, len(data))
+        asked = self.stub().string(MACHINE).uuid(guid).uint(code).uint(lcid).uint(room)
+        return self.exchange(1, asked, self.sized(data, status, room=room))
 
     def open_query(self, handle: str = HANDLE, status: int = 0) -> Exchange:
         return self.exchange(3, self.stub().string(MACHINE), self.stub().handle(handle).uint(status))
 
     def close_query(self, handle: str = HANDLE, status: int = 0) -> Exchange:
-        return self.exchange(4, self.stub().handle(handle), self.stub().handle(HANDLE).uint(status))
+        answer = self.stub().handle(NO_HANDLE if status == 0 else handle).uint(status)
+        return self.exchange(4, self.stub().handle(handle), answer)
 
     def counter_info(self, identifiers: bytes, handle: str = HANDLE) -> Exchange:
-        return self.exchange(5, self.stub().handle(handle).uint(4096), self.sized(identifiers))
+        room = max(4096, len(identifiers))
+        return self.exchange(5, self.stub().handle(handle).uint(room), self.sized(identifiers, room=room))
 
     def counter_data(
         self, data: bytes, handle: str = HANDLE, status: int = 0, *, needed: int | None = None
     ) -> Exchange:
-        return self.exchange(6, self.stub().handle(handle).uint(4096), self.sized(data, status, needed=needed))
+        room = max(4096, len(data))
+        return self.exchange(
+            6, self.stub().handle(handle).uint(room), self.sized(data, status, needed=needed, room=room)
+        )
 
     def validate(
         self, asked: bytes, answered: bytes | None = None, handle: str = HANDLE, *, add: int = 1, status: int = 0

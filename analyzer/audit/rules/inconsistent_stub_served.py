@@ -38,16 +38,10 @@ _BEHIND_NAME = {
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    assert call.request is not None
-    what = _inconsistency(call)
-    if what is None:
-        if call.opnum in NAMING and has_referent(call.request) and machine_name(call.request) is None:
-            yield from _judged(
-                call, NULL_POINTER, At("request", "stub[0:4]"), "a null pointer for the name of the machine"
-            )
-        return
-    at, seen = what
-    yield from _judged(call, STRICT, at, seen)
+    if _has_null_pointer(call):
+        yield from _judged(call, NULL_POINTER, At("request", "stub[0:4]"), "a null pointer for the name of the machine")
+    elif (what := _inconsistency(call)) is not None:
+        yield from _judged(call, STRICT, *what)
 
 
 def _judged(call: CallEvidence, requirement: str, at: At, seen: str) -> Iterator[Judgement]:

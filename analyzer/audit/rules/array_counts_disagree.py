@@ -1,0 +1,112 @@
+"""The counts of lpData disagree with the parameters that they repeat.
+
+Looks for: in answers with a buffer, a max_count that is not the dwInSize of the request, an offset that is not 0, an actual_count
+that is not pdwOutSize or is above max_count; in ValidateCounters, a max_count that is not dwInSize, in the request and in the
+answer.
+
+Why it matters: the client's runtime unmarshals into a buffer of dwInSize elements. Counts that promise more, or another place,
+are refused, or overrun it where nobody checks.
+
+Specification: [MS-PCQ] section 6: lpData is size_is(dwInSize) and, but for ValidateCounters, length_is(*pdwOutSize); C706 section
+14.3.3.2 to 14.3.3.4 and 14.3.7 put these numbers before the elements as max_count, offset and actual_count. They hold whatever
+the return value.
+
+Flagged: dwInSize 4096, max_count 128; pdwOutSize 96, actual_count 48; offset 8.
+
+Accepted: max_count 4096 with actual_count 0 and pdwOutSize 0, in answers of ERROR_NOT_ENOUGH_MEMORY.
+
+Silent: where the request or the answer is sealed or was not captured whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.audit.wire import ArrayCounts, answer_counts, validated_count
+from analyzer.pcq.identity import Opnum
+
+# max_count against dwInSize; offset and actual_count.
+ANSWERS: dict[int, tuple[str, str]] = {
+    Opnum.ENUMERATE_COUNTER_SET: ("PCQ-3.1.4.1.1-R03", "PCQ-3.1.4.1.1-R04"),
+    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: ("PCQ-3.1.4.1.2-R03", "PCQ-3.1.4.1.2-R04"),
+    Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ("PCQ-3.1.4.1.3-R03", "PCQ-3.1.4.1.3-R04"),
+    Opnum.QUERY_COUNTER_INFO: ("PCQ-3.1.4.1.5-R03", "PCQ-3.1.4.1.5-R04"),
+    Opnum.QUERY_COUNTER_DATA: ("PCQ-3.1.4.1.6-R03", "PCQ-3.1.4.1.6-R04"),
+}
+BOTH_WAYS, LENGTH = "PCQ-3.1.4.1.7-R01", "PCQ-3.1.4.1.7-R09"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    assert call.response is not None
+    size = call.asked.get("dwInSize")
+    if size is None:
+        return
+    if call.opnum == Opnum.VALIDATE_COUNTERS:
+        yield from _of_validation(call, size)
+        return
+    counts = answer_counts(call.response)
+    if counts is None:
+        return
+    room, rest = ANSWERS[Opnum(call.opnum or 0)]
+    if counts.max_count.value == size:
+        yield passed(room)
+    else:
+        message = "max_count of lpData is not the size that the client offered"
+        at = At("response", counts.max_count.path)
+        yield failed(room, call, at, message, expected=str(size), seen=str(counts.max_count.value))
+    yield from _of_elements(call, rest, counts)
+
+
+def _of_elements(call: CallEvidence, requirement: str, counts: ArrayCounts) -> Iterator[Judgement]:
+    assert call.response is not None
+    big = call.response.side.message.big_endian
+    out_size = int.from_bytes(call.response.stub[:4], "big" if big else "little")
+    offset, actual = counts.offset, counts.actual_count
+    if offset.value:
+        message = "lpData does not begin with its first element"
+        yield failed(requirement, call, At("response", offset.path), message, expected="0", seen=str(offset.value))
+    elif actual.value != out_size:
+        message = "actual_count of lpData is not pdwOutSize"
+        yield failed(
+            requirement, call, At("response", actual.path), message, expected=str(out_size), seen=str(actual.value)
+        )
+    elif actual.value > counts.max_count.value:
+        message = "actual_count of lpData is above max_count"
+        expected = f"at most {counts.max_count.value}"
+        yield failed(requirement, call, At("response", actual.path), message, expected=expected, seen=str(actual.value))
+    else:
+        yield passed(requirement)
+
+
+def _of_validation(call: CallEvidence, size: int) -> Iterator[Judgement]:
+    assert call.request is not None
+    assert call.response is not None
+    asked, answered = validated_count(call.request), validated_count(call.response)
+    if asked is not None and asked.value != size:
+        message = "max_count of lpData is not dwInSize"
+        at = At("request", asked.path)
+        yield failed(LENGTH, call, at, message, expected=str(size), seen=str(asked.value), also=(BOTH_WAYS,))
+        return
+    yield passed(LENGTH)
+    if answered is not None and answered.value != size:
+        message = "max_count of lpData is not the dwInSize of the request"
+        at = At("response", answered.path)
+        yield failed(BOTH_WAYS, call, at, message, expected=str(size), seen=str(answered.value))
+    elif answered is not None:
+        yield passed(BOTH_WAYS)
+
+
+RULE = Rule(
+    code="PCQ204",
+    name="array-counts-disagree",
+    level=Level.STUBS,
+    severity=Severity.ERROR,
+    requirements=(*(requirement for pair in ANSWERS.values() for requirement in pair), BOTH_WAYS, LENGTH),
+    reads=Reads((*ANSWERS, Opnum.VALIDATE_COUNTERS), ("request", "response"), damaged=True),
+    check=check,
+    by_method={**ANSWERS, Opnum.VALIDATE_COUNTERS: (BOTH_WAYS, LENGTH)},
+)
