@@ -76,7 +76,10 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _is_about_counts(trouble: DecodeError | None) -> bool:
     """Whether what is wrong is a count of lpData, which stands where it should (and is judged by another rule)."""
-    return isinstance(trouble, MalformedError) and (trouble.field or "").rpartition(".")[2] in ("offset", "actual_count")
+    return isinstance(trouble, MalformedError) and (trouble.field or "").rpartition(".")[2] in (
+        "offset",
+        "actual_count",
+    )
 
 
 RULE = Rule(
