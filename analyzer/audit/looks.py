@@ -116,6 +116,18 @@ def status_oddity(code: int) -> Literal["warn", "fail"] | None:
     return "warn" if code >= 16000 and win32_name(code) is None else None
 
 
+def has_instances(call: CallEvidence, counterset: str) -> bool | None:
+    """Whether a counterset has instances with names, by its registration ([MS-PCQ] section 2.2.4.1); None where that is not in the
+    capture, or leaves it open: aggregates over all instances."""
+    entry = call.catalog.countersets.get(counterset)
+    if entry is None or entry.instance_type is None:
+        return None
+    return {0: False, 2: True, 6: True, 0x16: True}.get(entry.instance_type)
+
+
+NO_REGISTRATION = "the registration of the counterset is not in the capture"
+
+
 def lists_of(call: CallEvidence) -> Iterator[tuple[SideName, IdentifierList]]:
     """The lists of identifiers a call carries, of sides that can be read."""
     sides: tuple[SideEvidence | None, ...] = (call.request, call.response)

@@ -16,11 +16,11 @@ ERROR = Block(0, status=0x1069)
 CODES = ("PCQ515", "PCQ516", "PCQ521", "PCQ522", "PCQ531", "PCQ540")
 
 
-def answer(data):
-    """A call answered with `data` at the time of its header."""
-    call = Calls().counter_data(bytes(data))
-    response = replace(call.response, first_time_ns=CAPTURED, last_time_ns=CAPTURED + MS)
-    return replace(call, response=response)
+def answer(data, later=0):
+    """A call answered with `data` at the time of its header, or so many seconds later."""
+    call, at = Calls().counter_data(bytes(data)), CAPTURED + later * 1000 * MS
+    request = replace(call.request, first_time_ns=at - MS, last_time_ns=at - MS)
+    return replace(call, request=request, response=replace(call.response, first_time_ns=at, last_time_ns=at))
 
 
 def data(blocks=(ERROR,), ticks=5, now=NOW, frequency=10_000_000):
@@ -118,15 +118,21 @@ def test_two_moments_more_than_a_second_apart_are_a_warning():
 
 
 def test_clocks_that_run_unlike_are_a_warning():
-    first, second = answer(data(ticks=0)), answer(data(ticks=100_000_000, now=NOW + 10_000_000))
+    first, second = answer(data(ticks=0)), answer(data(ticks=100_000_000, now=NOW + 10_000_000), later=1)
     (finding,) = judged("PCQ522", first, second).findings
     assert (finding.judgement.expected, finding.judgement.seen) == ("1.000 s", "10.000 s")
 
 
 def test_clocks_that_run_alike_are_accepted():
-    verdict = judged("PCQ522", answer(data(ticks=0)), answer(data(ticks=10_200_000, now=NOW + 10_000_000)))
+    verdict = judged("PCQ522", answer(data(ticks=0)), answer(data(ticks=10_200_000, now=NOW + 10_000_000), later=1))
+
     assert not verdict.findings
     assert verdict.verdict("PCQ-2.2.4.7-R07") == "pass"
+
+
+def test_calls_that_overlap_say_nothing_of_how_clocks_run():
+    first, second = answer(data(ticks=0)), answer(data(ticks=100_000_000, now=NOW + 10_000_000))
+    assert judged("PCQ522", first, second).verdict("PCQ-2.2.4.7-R07") == "not-applicable"
 
 
 def test_one_answer_says_nothing_of_how_clocks_run():

@@ -13,8 +13,8 @@ Flagged: 10 seconds by PerfTimeStamp, 1 second by PerfTime100NSec.
 
 Accepted: 1.00 and 1.02 seconds.
 
-Silent: at the first answer of a server; where a clock went back or changed its frequency, which another rule tells; where an
-answer is sealed or was not captured.
+Silent: at the first answer of a server; between calls that overlap in time; where a clock went back or changed its frequency,
+which another rule tells; where an answer is sealed or was not captured.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ REQUIREMENT = "PCQ-2.2.4.7-R07"
 
 class _Clocks:
     def __init__(self, evidence: Evidence) -> None:
-        self._last: dict[str, tuple[int, int, int]] = {}
+        self._last: dict[str, tuple[int, int, int, int]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
@@ -41,8 +41,11 @@ class _Clocks:
             return
         ticks, time_100ns, frequency = header[2:5]
         before = self._last.get(call.server)
-        self._last[call.server] = ticks, time_100ns, frequency
+        self._last[call.server] = ticks, time_100ns, frequency, call.response.side.message.last_time_ns
         if before is None or frequency == 0 or before[2] != frequency:
+            return
+        # Of calls that overlap, nobody knows which the server answered first.
+        if call.request is None or call.request.side.message.first_time_ns < before[3]:
             return
         by_ticks, by_time = (ticks - before[0]) / frequency, (time_100ns - before[1]) / 1e7
         if by_ticks < 0 or by_time < 0:

@@ -1,0 +1,50 @@
+"""A server answered with counter identifiers whose sizes do not lead from one to the next.
+
+Looks for: answers of QueryCounterInfo and ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a
+Size below 40, or one that leads beyond the buffer or into the middle of something else.
+
+Why it matters: the client learns from these which counters its query holds, where their data will be, and which could not be
+added.
+
+Specification: [MS-PCQ] section 2.2.4.6: an identifier has 40 bytes, and Size covers them and the name that follows.
+
+Flagged: Size 0; Size 64 of an identifier after whose 56 bytes the next one stands.
+
+Accepted: Size 40 and no name; Size 48 with a name of 3 characters.
+
+Silent: where the answer is sealed, was not captured, or its stub does not decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import cannot_say, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENTS = ("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01")
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    if not call.response.is_readable:
+        yield from cannot_say(REQUIREMENTS, "the response stub does not decode", call)
+        return
+    found = call.response.identifiers
+    odd = [found.flaw] if found.flaw is not None else []
+    message = "the size of an identifier does not lead to the next one"
+    yield from told(call, "response", REQUIREMENTS, len(found.blocks), odd, message)
+
+
+RULE = Rule(
+    code="PCQ402",
+    name="answered-identifier-of-wrong-size",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)

@@ -1,0 +1,51 @@
+"""A client sent counter identifiers whose sizes do not lead from one to the next.
+
+Looks for: requests of ValidateCounters in whose buffer an identifier is shorter than its 40 bytes, says a Size below 40, or one
+that leads beyond the buffer or into the middle of something else.
+
+Why it matters: the server reads one identifier after the other by Size. A wrong one makes it add counters nobody asked for, or
+refuse all of them.
+
+Specification: [MS-PCQ] section 2.2.4.6: an identifier has 40 bytes, and Size covers them and the name that follows. Section
+3.1.4.1.7: the buffer is an array of such blocks.
+
+Flagged: Size 32; Size 48 of the last identifier, with 40 bytes left.
+
+Accepted: Size 40 and no name; Size 48 with a name of 3 characters.
+
+Silent: where the request is sealed, was not captured, or its stub does not decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import cannot_say, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENTS = ("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11")
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    if not call.request.is_readable:
+        yield from cannot_say(REQUIREMENTS, "the request stub does not decode", call)
+        return
+    found = call.request.identifiers
+    odd = [found.flaw] if found.flaw is not None else []
+    message = "the size of an identifier does not lead to the next one"
+    yield from told(call, "request", REQUIREMENTS, len(found.blocks), odd, message)
+
+
+RULE = Rule(
+    code="PCQ401",
+    name="asked-identifier-of-wrong-size",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True),
+    check=check,
+)

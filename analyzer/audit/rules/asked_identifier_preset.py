@@ -1,0 +1,62 @@
+"""A client sent identifiers with fields set that are the server's, or reserved.
+
+Looks for: requests of ValidateCounters whose identifiers have a Reserved other than 0; of those that add, also a Status or
+Index.
+
+Why it matters: a field kept free for a later version that already holds something cannot be used by it. A Status that was there
+before cannot be told from one that the server set.
+
+Specification: [MS-PCQ] section 2.2.4.6 demands a Reserved of 0 from clients. perflib.h has Status, Index and Reserved
+initialised to 0 where counters are added.
+
+Flagged: Reserved 1. A warning: Status 5, or Index 3, in a request that adds.
+
+Accepted: zeros; in a request that removes, Status and Index as they were received.
+
+Silent: where the request is sealed, was not captured, or does not decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import INDEX, RESERVED, STATUS
+from analyzer.audit.looks import Odd, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import Opnum
+
+FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    blocks = call.request.identifiers.blocks
+    reserved = [
+        Odd(f"{block.path}.reserved", block.span(RESERVED), "0", f"{block.reserved:#x}")
+        for block in blocks
+        if block.reserved
+    ]
+    yield from told(call, "request", (FREE,), len(blocks), reserved, "the reserved field of an identifier is not zero")
+    if not call.asked["dwAdd"]:
+        return
+    odd = []
+    for block in blocks:
+        if block.status:
+            odd.append(Odd(f"{block.path}.status", block.span(STATUS), "0", f"{block.status:#x}"))
+        elif block.position:
+            odd.append(Odd(f"{block.path}.index", block.span(INDEX), "0", f"{block.position}"))
+    message = "a field of an identifier is set that is the server's to set"
+    yield from told(call, "request", (CLEARED,), len(blocks), odd, message, warn=True)
+
+
+RULE = Rule(
+    code="PCQ420",
+    name="asked-identifier-preset",
+    level=Level.BUFFERS,
+    severity=Severity.WARNING,
+    requirements=(FREE, CLEARED),
+    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
+    check=check,
+)

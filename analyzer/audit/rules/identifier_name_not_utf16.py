@@ -1,0 +1,60 @@
+"""The name after a counter identifier is not UTF-16 text.
+
+Looks for: identifiers whose name has an odd number of bytes, or a surrogate without its pair, in QueryCounterInfo and
+ValidateCounters.
+
+Why it matters: the name selects the instance. One that cannot be compared selects nothing, or another one.
+
+Specification: [MS-PCQ] section 2.2.4.6: the structure is followed by the instance name, as a Unicode string; section 2.2.4
+makes its units little-endian.
+
+Flagged: Size 43, so that the name has 3 bytes. A warning: the unit D800 before an "a".
+
+Accepted: names of any characters; no name.
+
+Silent: where the message is sealed or was not captured; behind a Size that leads nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import HEADER
+from analyzer.audit.looks import Odd, lists_of, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.text import utf16_length
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENTS = ("PCQ-2.2.4.6-R04",)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    for side, found in lists_of(call):
+        uneven: list[Odd] = []
+        unpaired: list[Odd] = []
+        for block in found.blocks:
+            text = block.room[: utf16_length(block.room)]
+            span = (block.at + HEADER, block.at + HEADER + len(text))
+            if len(block.room) % 2:
+                span = (span[0], block.at + block.size)
+                uneven.append(Odd(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes"))
+            elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
+                unpaired.append(Odd(f"{block.path}.name", span, "pairs of surrogates", text.hex(" ", 2)))
+        named = sum(bool(block.room) for block in found.blocks) - len(unpaired)
+        message = "the name after an identifier has half a character at its end"
+        yield from told(call, side, REQUIREMENTS, named, uneven, message)
+        message = "the name after an identifier has a surrogate without its pair"
+        yield from told(call, side, REQUIREMENTS, 0, unpaired, message, warn=True)
+
+
+RULE = Rule(
+    code="PCQ405",
+    name="identifier-name-not-utf16",
+    level=Level.BUFFERS,
+    severity=Severity.WARNING,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)

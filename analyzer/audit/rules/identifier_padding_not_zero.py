@@ -1,0 +1,52 @@
+"""The padding after the name of an answered identifier is not zero.
+
+Looks for: identifiers of QueryCounterInfo in which other bytes than zeros follow the NUL of the name.
+
+Why it matters: padding that is not cleared carries old memory of the server to whoever asks.
+
+Specification: [MS-PCQ] section 3.1.4.1.5, at figure 4, demands that the server sets these bytes to 0. That clients ignore them
+does not show in traffic.
+
+Flagged: a name of 2 characters and its NUL, then the bytes 41 00.
+
+Accepted: the same with 00 00; anything in what clients send.
+
+Silent: where the answer is sealed or was not captured; behind a Size that leads nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import Odd, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENTS = ("PCQ-3.1.4.1.5-R17",)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    odd: list[Odd] = []
+    looked_at = 0
+    for block in call.response.identifiers.blocks:
+        start, stop = block.padding
+        padding = call.response.data[start:stop]
+        looked_at += bool(padding)
+        if any(padding):
+            odd.append(Odd(f"{block.path}.name_padding", (start, stop), bytes(len(padding)).hex(" "), padding.hex(" ")))
+    message = "the padding after the name of an identifier is not zero"
+    yield from told(call, "response", REQUIREMENTS, looked_at, odd, message)
+
+
+RULE = Rule(
+    code="PCQ416",
+    name="identifier-padding-not-zero",
+    level=Level.BUFFERS,
+    severity=Severity.WARNING,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)

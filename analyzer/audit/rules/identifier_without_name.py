@@ -1,0 +1,97 @@
+"""A counter identifier is not followed by the name of its instance.
+
+Looks for: identifiers in answers of QueryCounterInfo, and in requests of ValidateCounters for countersets with instances, that
+no name ending in a NUL follows.
+
+Why it matters: without a name, the counter of which instance is meant? A reader that expects the NUL reads on into the next
+identifier.
+
+Specification: [MS-PCQ] section 3.1.4.1.5 lets every identifier of QueryCounterInfo be followed by a name that ends in a NUL;
+section 3.1.4.1.7 demands it of those a client sends for multiple-instance countersets, and a name (it does not speak of the NUL
+there) for single-instance ones. perflib.h has no name after the identifiers of single-instance countersets.
+
+Flagged: Size 40 for a counterset of type 2; a name that fills the block to its end without a NUL.
+
+Accepted: Size 48 with a NUL and 6 bytes of padding; for single-instance countersets also Size 40: the profile windows goes by
+perflib.h, and of what a client sends nothing more is demanded.
+
+Silent: about Size 40 where the registration of the counterset is not in the capture; where the message is sealed or was not
+captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import SIZE, IdentifierBlock
+from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive, passed
+from analyzer.pcq.identity import Opnum
+
+ANSWERED, ASKED, ASKED_SINGLE = "PCQ-3.1.4.1.5-R12", "PCQ-3.1.4.1.7-R13", "PCQ-3.1.4.1.7-R14"
+NAMELESS = Deviation("perflib.h, PERF_COUNTER_IDENTIFIER", "identifiers of single-instance countersets carry no name")
+MESSAGE = "an identifier is not followed by a name that ends in a NUL"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    if call.opnum == Opnum.QUERY_COUNTER_INFO:
+        assert call.response is not None
+        yield from _answered(call, call.response.identifiers.blocks)
+    elif call.request is not None and call.request.is_readable:
+        yield from _asked(call, call.request.identifiers.blocks)
+
+
+def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+    odd: list[Odd] = []
+    nameless: list[Odd] = []
+    unknown = 0
+    for block in blocks:
+        if block.has_nul:
+            continue
+        if block.room or has_instances(call, block.counterset):
+            odd.append(_odd(block))
+        elif has_instances(call, block.counterset) is None:
+            unknown += 1
+            yield inconclusive(ANSWERED, NO_REGISTRATION, call)
+        else:
+            nameless.append(_odd(block))
+    yield from told(call, "response", (ANSWERED,), len(blocks) - unknown - len(nameless), odd, MESSAGE)
+    yield from told(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
+
+
+def _asked(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+    odd: list[Odd] = []
+    multiple = single = 0
+    for block in blocks:
+        named = has_instances(call, block.counterset)
+        if named is None:
+            yield inconclusive(ASKED, NO_REGISTRATION, call)
+            yield inconclusive(ASKED_SINGLE, NO_REGISTRATION, call)
+        elif not named:
+            single += 1
+        else:
+            multiple += 1
+            if not block.has_nul:
+                odd.append(_odd(block))
+    if single:
+        yield passed(ASKED_SINGLE, single)
+    yield from told(call, "request", (ASKED,), multiple, odd, MESSAGE)
+
+
+def _odd(block: IdentifierBlock) -> Odd:
+    seen = f"Size {block.size}, and no NUL" if block.room else f"Size {block.size}"
+    return Odd(f"{block.path}.size", block.span(SIZE), "room for a name and its NUL", seen)
+
+
+RULE = Rule(
+    code="PCQ410",
+    name="identifier-without-name",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=(ANSWERED, ASKED, ASKED_SINGLE),
+    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
+    check=check,
+    by_method={Opnum.QUERY_COUNTER_INFO: (ANSWERED,), Opnum.VALIDATE_COUNTERS: (ASKED, ASKED_SINGLE)},
+)

@@ -1,0 +1,70 @@
+"""A server returned other identifiers than it was sent.
+
+Looks for: answers of ValidateCounters in which an identifier differs from the one in its place in the request in anything but
+Status and Index, or stands elsewhere.
+
+Why it matters: clients find their counters in the answer by position. What was moved or changed gets the status of another
+counter.
+
+Specification: [MS-PCQ] section 3.1.4.1.7: the server returns the buffer it was sent, with the Status of each identifier filled
+in. Nothing is said of Index.
+
+Flagged: two identifiers sent, one returned. A warning: another CounterId.
+
+Accepted: Status and Index filled in.
+
+Silent: where one of the messages is sealed, was not captured, or does not decode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import COUNTER_ID, HEADER, INSTANCE_ID, RESERVED, IdentifierBlock
+from analyzer.audit.looks import VALIDATED, Odd, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+
+REQUIREMENTS = ("PCQ-3.1.4.1.7-R17",)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.request is not None
+    assert call.response is not None
+    asked, answered = call.request.identifiers.blocks, call.response.identifiers.blocks
+    layout, returned = [block.size for block in asked], [block.size for block in answered]
+    if layout != returned:
+        odd = [Odd("lpData", (0, len(call.response.data)), f"identifiers of {layout} bytes", f"of {returned} bytes")]
+        message = "other identifiers came back than were sent"
+        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message)
+        return
+    changed = [odd for before, after in zip(asked, answered, strict=True) for odd in _changes(before, after)][:1]
+    message = "an identifier came back changed"
+    yield from told(call, "response", REQUIREMENTS, len(asked) - len(changed), [], message)
+    yield from told(call, "response", REQUIREMENTS, 0, changed, message, warn=True)
+
+
+def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Odd]:
+    at, path = after.at, after.path
+    if before.counterset != after.counterset:
+        yield Odd(f"{path}.counterset_guid", (at, at + 16), before.counterset, after.counterset)
+    if before.counter_id != after.counter_id:
+        yield Odd(f"{path}.counter_id", after.span(COUNTER_ID), f"{before.counter_id}", f"{after.counter_id}")
+    if before.instance_id != after.instance_id:
+        yield Odd(f"{path}.instance_id", after.span(INSTANCE_ID), f"{before.instance_id}", f"{after.instance_id}")
+    if before.reserved != after.reserved:
+        yield Odd(f"{path}.reserved", after.span(RESERVED), f"{before.reserved}", f"{after.reserved}")
+    if before.name != after.name:
+        yield Odd(f"{path}.name", (at + HEADER, at + after.size), repr(before.name), repr(after.name))
+
+
+RULE = Rule(
+    code="PCQ430",
+    name="identifiers-changed-on-return",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=VALIDATED,
+    check=check,
+)

@@ -1,0 +1,54 @@
+"""The identifier of a counter without instances is followed by a name.
+
+Looks for: identifiers of QueryCounterInfo and ValidateCounters for single-instance countersets whose name is not empty.
+
+Why it matters: to programs written for perflib.h such an identifier has a fixed size of 40 bytes, and the name is a surprise.
+By the protocol's own text the name belongs there, so this is no more than worth knowing.
+
+Specification: perflib.h: a counterset that can only have a single instance has no name after the identifier, and Size is 40.
+[MS-PCQ] section 3.1.4.1.7 has the identifiers of such countersets followed by a name.
+
+Flagged (as a warning): the name "_Total" after the identifier of a counterset of type 0.
+
+Accepted: Size 40; an empty name.
+
+Silent: where the registration of the counterset is not in the capture; where the message is sealed or was not captured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import HEADER
+from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, lists_of, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENT = "PL-QCD-R11"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    for side, found in lists_of(call):
+        single = [block for block in found.blocks if has_instances(call, block.counterset) is False]
+        if any(has_instances(call, block.counterset) is None for block in found.blocks):
+            yield inconclusive(REQUIREMENT, NO_REGISTRATION, call)
+        odd = [
+            Odd(f"{block.path}.name", (block.at + HEADER, block.at + block.size), "no name", repr(block.name))
+            for block in single
+            if block.name
+        ]
+        message = "a name follows the identifier of a counter that has no instances"
+        yield from told(call, side, (REQUIREMENT,), len(single), odd, message, warn=True)
+
+
+RULE = Rule(
+    code="PCQ412",
+    name="single-instance-named",
+    level=Level.BUFFERS,
+    severity=Severity.INFO,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)
