@@ -21,22 +21,33 @@ def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | Non
     `wanted` may leave calls out before their buffers are read.
     """
     for number, call in enumerate(analysis.calls, 1):
-        if call.response is None or (wanted is not None and not wanted(number, call)):
-            continue
-        server = call.exchange.channel.server
-        common: Record = {
-            "record": "sample",
-            "call": number,
-            "time_ns": call.response.message.first_time_ns,
-            "source": "winperf" if isinstance(call, WinregCall) else "perflib-v2",
-            "server": endpoint_json(server),
-        }
-        if isinstance(call, PerflibCall):
-            for sample in perflib_samples(call, analysis.catalogs.of(server)):
-                yield common | perflib_json(sample)
-        elif isinstance(call, WinregCall):
-            for value in winperf_samples(call, analysis.name_tables.of(server)):
-                yield common | winperf_json(value)
+        if wanted is None or wanted(number, call):
+            yield from call_samples(number, call, analysis)
+
+
+def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Record]:
+    """The records of one call's values."""
+    if call.response is None:
+        return
+    common = common_json(number, call)
+    server = call.exchange.channel.server
+    if isinstance(call, PerflibCall):
+        for sample in perflib_samples(call, analysis.catalogs.of(server)):
+            yield common | perflib_json(sample)
+    elif isinstance(call, WinregCall):
+        for value in winperf_samples(call, analysis.name_tables.of(server)):
+            yield common | winperf_json(value)
+
+
+def common_json(number: int, call: Call) -> Record:
+    """What the records of one call's values begin with."""
+    return {
+        "record": "sample",
+        "call": number,
+        "time_ns": call.response.message.first_time_ns if call.response is not None else None,
+        "source": "winperf" if isinstance(call, WinregCall) else "perflib-v2",
+        "server": endpoint_json(call.exchange.channel.server),
+    }
 
 
 def perflib_json(sample: PerflibSample) -> Record:

@@ -97,6 +97,9 @@ def _instance_of(row: PerfRow, known: Identifier | None) -> tuple[str | None, in
 
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
     """The value; text of 4 or 8 bytes can only be told from a number by the counter's declared type."""
-    if row.data is not None and counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT:
-        return utf16_text(row.data)
-    return row.value
+    return utf16_text(row.data) if row.data is not None and is_text(counter_type) else row.value
+
+
+def is_text(counter_type: int | None) -> bool:
+    """Whether values of a declared type are text."""
+    return counter_type is not None and counter_type & _TYPE_CLASS_MASK == _TYPE_CLASS_TEXT

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_checkable
 
 import orjson
 
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
+from analyzer.model.chunks import SampleChunk, sample_chunks
 from analyzer.model.records import Record, session_record, timeline_records
 from analyzer.model.samples import sample_records
 from analyzer.timeline.selection import EVERYTHING, Selection
@@ -46,6 +47,19 @@ class View(Protocol):
 
     def inputs(self) -> tuple[str, ...]:
         """Names of the files it was made from, which must not be written over."""
+        ...
+
+
+@runtime_checkable
+class StreamedView(View, Protocol):
+    """A result of any length that is written as it is made: the same as `records` and `table`, a part at a time."""
+
+    def json_lines(self) -> Iterator[bytes]:
+        """The records as JSON Lines, any number of whole lines at a time."""
+        ...
+
+    def tables(self) -> Iterator[pl.DataFrame]:
+        """The rows of `table` in pieces; at least one, which may be empty."""
         ...
 
 
@@ -97,9 +111,22 @@ class Samples(OfCapture):
         return sample_lines(self.analysis, width, self.filter)
 
     def table(self) -> pl.DataFrame:
-        from analyzer.report.tables import samples_frame
+        import polars as pl
 
-        return samples_frame(self.records())
+        return pl.concat(self.tables(), rechunk=True)
+
+    def json_lines(self) -> Iterator[bytes]:
+        from analyzer.report.sample_lines import sample_json_lines
+
+        return sample_json_lines(self._chunks())
+
+    def tables(self) -> Iterator[pl.DataFrame]:
+        from analyzer.report.sample_tables import sample_tables
+
+        return sample_tables(self._chunks())
+
+    def _chunks(self) -> Iterator[SampleChunk | Record]:
+        return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +192,7 @@ def _written() -> Iterator[None]:
         # Python flushes standard output once more at exit; there is nobody left to read it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            raise InputError(f"standard output cannot be written: {error.strerror}") from None
+            raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
 def write_document(document: bytes, path: Path | None, inputs: Sequence[str]) -> None:
@@ -179,7 +206,9 @@ def _write(view: View, form: str, path: Path | None) -> None:
         _write_text(view, path)
         return
     with _opened(path, view.inputs()) as out:
-        if form == "jsonl":
+        if isinstance(view, StreamedView) and form != "json":
+            _write_streamed(view, form, out)
+        elif form == "jsonl":
             for record in view.records():
                 out.write(dumps(record) + b"\n")
         elif form == "json":
@@ -192,6 +221,19 @@ def _write(view: View, form: str, path: Path | None) -> None:
             out.write(_flat(view.table()).write_csv().encode())
         else:
             view.table().write_parquet(out)
+
+
+def _write_streamed(view: StreamedView, form: str, out: BinaryIO) -> None:
+    if form == "jsonl":
+        for lines in view.json_lines():
+            out.write(lines)
+    elif form == "csv":
+        for number, table in enumerate(view.tables()):
+            out.write(table.write_csv(include_header=number == 0).encode())
+    else:
+        from analyzer.report.sample_tables import write_sample_parquet
+
+        write_sample_parquet(view.tables(), out)
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
@@ -216,7 +258,7 @@ def _opened(path: Path | None, inputs: Sequence[str]) -> Iterator[BinaryIO]:
         with path.open("wb") as out:
             yield out
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def _write_text(view: View, path: Path | None) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.chunks import sample_chunks
 from analyzer.model.records import Record, all_problems, call_record, problem_record
-from analyzer.model.samples import sample_records
 from analyzer.report.output import json_ready
 from analyzer.rpc.call import Call
 
@@ -125,7 +125,9 @@ def _call_row(record: Record) -> Record:
 
 def samples_table(analysis: Analysis) -> pl.DataFrame:
     """One row a raw value; `raw` for numbers, `text` for text counters, both null where the server gave no value."""
-    return samples_frame(sample_records(analysis))
+    from analyzer.report.sample_tables import sample_tables
+
+    return pl.concat(sample_tables(sample_chunks(analysis)), rechunk=True)
 
 
 def samples_frame(records: Iterable[Record]) -> pl.DataFrame:
@@ -134,6 +136,7 @@ def samples_frame(records: Iterable[Record]) -> pl.DataFrame:
 
 
 def sample_row(record: Record) -> Record:
+    """A sample record as the row of a table."""
     raw = record["raw"]
     is_text = isinstance(raw, str)
     return {
@@ -154,10 +157,7 @@ def problems_table(analysis: Analysis) -> pl.DataFrame:
 def records_table(records: Iterable[Record]) -> pl.DataFrame:
     """Any records as a table; nested values become JSON text."""
     rows = [
-        {
-            key: json_ready(value) if isinstance(value, dict | list) else _storable(value)
-            for key, value in record.items()
-        }
+        {key: json_ready(value) if isinstance(value, dict | list) else storable(value) for key, value in record.items()}
         for record in records
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
@@ -170,9 +170,9 @@ def frame_of(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
             values.append(row.get(name))
     return pl.DataFrame(
         {
-            name: pl.Series(name, [_fitting(value, pl.Int64) for value in values], dtype=pl.Int64).cast(kind)
+            name: pl.Series(name, [fitting(value, pl.Int64) for value in values], dtype=pl.Int64).cast(kind)
             if name == "time"
-            else pl.Series(name, [_fitting(_storable(value), kind) for value in values], dtype=kind)
+            else pl.Series(name, [fitting(storable(value), kind) for value in values], dtype=kind)
             for (name, values), kind in zip(columns.items(), schema.values(), strict=True)
         }
     )
@@ -181,7 +181,7 @@ def frame_of(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
 _BOUNDS = {pl.Int64: (-(1 << 63), (1 << 63) - 1), pl.UInt64: (0, (1 << 64) - 1)}
 
 
-def _fitting(value: Any, kind: Any) -> Any:
+def fitting(value: Any, kind: Any) -> Any:
     """A number that the column cannot hold (a forged clock below zero) is null there; the JSON record has it."""
     if not isinstance(value, int) or kind not in _BOUNDS:
         return value
@@ -189,6 +189,6 @@ def _fitting(value: Any, kind: Any) -> Any:
     return value if low <= value <= high else None
 
 
-def _storable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """A string with a lone surrogate has no UTF-8 form; it is kept readable as an escape."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

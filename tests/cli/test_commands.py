@@ -428,6 +428,17 @@ def test_a_full_disk_is_a_sentence() -> None:
     )
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_file_on_a_full_disk_is_a_sentence(form: str) -> None:
+    if not Path("/dev/full").exists():
+        return
+    command = [sys.executable, "-m", "analyzer", "samples", str(CLEAR), "--format", form, "-o", "/dev/full"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("pcq-analyzer: /dev/full cannot be written: ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_names_that_are_no_utf8_are_no_trouble(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9.pcap"
     Path(os.fsdecode(path)).write_bytes(CLEAR.read_bytes())
