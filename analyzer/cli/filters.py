@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -96,14 +99,23 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
     def print_fields(wanted: bool) -> None:
         if not wanted:
             return
-        table = fields()
-        width = max(map(len, table))
-        for field in table.values():
-            words = f"; {', '.join(field.choices)}" if field.choices else ""
-            typer.echo(f"{field.name:{width}}  {field.kind}: {field.meaning}{words}")
-        typer.echo(
-            f"{'buffer.NAME':{width}}  anything: a part of decoded lpData, by its key at any depth (buffer.instances.name)"
-        )
+        from analyzer.timeline.filters.fields import Kind
+
+        # Fields of one side repeat those of either side.
+        shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
+        names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
+        terminal = get_terminal_size().columns if sys.stdout.isatty() else None
+
+        def told(name: str, kind: str, meaning: str) -> None:
+            line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
+            indent = names + kinds + 4
+            lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
+            typer.echo("\n".join(lines))
+
+        for field in shown:
+            told(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if field.choices else ""))
+        told("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
+        typer.echo("What has (either side) is of one side with request. or response. before it.")
         raise typer.Exit
 
     return print_fields

@@ -325,10 +325,13 @@ def sample_lines(analysis: Analysis, width: int | None, passing: SampleFilter | 
         where = f"#{record['call']:<5} {record['server']['ip']}"
         line = f"{relative:12.6f}  {where}  {counter_path(record)} = {value_words(record)}"
         yield from (safe(text) for text in folded(line, 22, width))
+    if passing is not None:
+        words = f"{count or 'no'} value{'s pass' if count > 1 else ' passes'}: filter {passing}"
+        yield ""
+        yield from (safe(text) for text in folded(words, 4, width))
+    elif count == 0:
+        yield "no counter value could be read"
     if count == 0:
-        yield (
-            "no counter value could be read" if passing is None else safe(f"no counter value passes: filter {passing}")
-        )
         yield from problem_lines(analysis, width)
 
 

@@ -62,7 +62,7 @@ class Selection:
         if self.handle is not None:
             parts.append(f"handle {self.handle}")
         if self.session is not None:
-            parts.append(f"session {self.session}")
+            parts.append(f"session {'of call ' if self.session.startswith('#') else ''}{self.session}")
         if self.filter is not None:
             parts.append(f"filter {self.filter}")
         if self.tail is not None:

@@ -476,8 +476,10 @@ def test_a_filter_leaves_calls_out_in_every_form(tmp_path: Path) -> None:
 def test_samples_are_filtered_too() -> None:
     found = records(run("samples", CLEAR, "-Y", "instance == _Total and opnum == 17", "--format", "jsonl").stdout)
     assert {record["instance"] for record in found} == {"_Total"}
-    assert run("samples", CLEAR, "-Y", "instance == nobody").stdout.startswith(
-        "no counter value passes: filter instance"
+    assert "no value passes: filter instance == nobody" in run("samples", CLEAR, "-Y", "instance == nobody").stdout
+    assert (
+        " values pass: filter raw and instance == _Total\n"
+        in run("samples", CLEAR, "-Y", "raw && instance == _Total").stdout
     )
     table = csv.DictReader(io.StringIO(run("samples", CLEAR, "-Y", "raw > 0", "--format", "csv").stdout))
     assert all(int(row["raw"]) > 0 for row in table)
@@ -523,6 +525,18 @@ def test_times_of_day_and_differences() -> None:
     assert all(len(one) == len("2026-11-20T13:50:16.250123Z") and one.endswith("Z") for one in day)
     assert delta == ["0.000000", f"{float(relative[1]) - float(relative[0]):.6f}"]
     assert f"{float(day[1][-10:-1]) - float(day[0][-10:-1]):.6f}" == delta[1]
+
+
+def test_the_grammar_is_loaded_for_a_filter_only() -> None:
+    for arguments, loaded in (([], False), (["-Y", "opnum == 6"], True)):
+        code = (
+            "import runpy, sys\n"
+            f"sys.argv = ['pcq-analyzer', 'timeline', {str(CLEAR)!r}, *{arguments!r}]\n"
+            "try:\n    runpy.run_module('analyzer', run_name='__main__')\n"
+            "except SystemExit:\n    print('lark' in sys.modules)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == str(loaded), done.stderr
 
 
 def test_the_fields_are_listed_with_what_they_mean() -> None:

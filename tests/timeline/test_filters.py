@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,6 +135,7 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("user == 'x", 9, "this text has no closing quote"),
         ("any opnum", 5, "any stands before a comparison, and this is none"),
         ("status == 5 or statsu == 3", 16, "no field is called statsu; near it: status, state"),
+        ("ip.addr == 10.0.0.1", 1, "no field is called ip.addr; what Wireshark calls so is ip"),
         (
             "RequestCode == 5",
             1,
@@ -625,3 +628,28 @@ def test_fields_are_what_they_say_they_are() -> None:
             for value in values(field):
                 assert type(value) is is_of[field.kind], field.name
                 assert not field.choices or value in field.choices, field.name
+
+
+# ------------------------------------------------------------------------------------------------ the documents
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOCUMENT = (ROOT / "docs" / "filters.md").read_text(encoding="utf-8")
+
+
+def test_the_filters_of_the_documents_can_be_used() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^pcq-analyzer (\w+) \S+ -Y '([^']+)'", DOCUMENT + readme, re.MULTILINE)
+    assert len(shown) >= 6
+    for command, text in shown:
+        (SampleFilter if command == "samples" else CallFilter)(text)
+    quoted = [text for line in DOCUMENT.splitlines() for text in line.split("`")[1::2]]
+    expressions = [text for text in quoted if re.match(r"\w[\w.]* (==|!=|<|&|in|and|not|opnum|frame) ", text)]
+    assert len(expressions) >= 10
+    for text in expressions:
+        CallFilter(text)
+
+
+def test_the_mistake_of_the_document_is_told_like_that() -> None:
+    with pytest.raises(FilterError) as caught:
+        CallFilter("status == 5 or statsu == 3")
+    assert f"pcq-analyzer: {caught.value}\n  {caught.value.hint}\n" in DOCUMENT

@@ -71,6 +71,34 @@ _UNITS = {
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE
 )
+# What people who come from Wireshark may type.
+_OF_WIRESHARK = {
+    "frame.number": "frame",
+    "frame.time": "time",
+    "frame.time_epoch": "time",
+    "frame.time_relative": "time_relative",
+    "ip.addr": "ip",
+    "ip.host": "ip",
+    "ipv6.addr": "ip",
+    "ip.src": "client.ip",
+    "ipv6.src": "client.ip",
+    "ip.dst": "server.ip",
+    "ipv6.dst": "server.ip",
+    "tcp.port": "port",
+    "tcp.srcport": "client.port",
+    "tcp.dstport": "server.port",
+    "dcerpc.opnum": "opnum",
+    "dcerpc.cn_call_id": "call_id",
+    "dcerpc.cn_ctx_id": "context_id",
+    "dcerpc.cn_status": "fault",
+    "dcerpc.time": "latency",
+    "dcerpc.auth_level": "auth.level",
+    "dcerpc.auth_type": "auth.type",
+    "smb2.sesid": "session",
+    "smb2.filename": "pipe",
+    "ntlmssp.auth.username": "user",
+    "ntlmssp.auth.hostname": "workstation",
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _LESS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -156,6 +184,8 @@ class _Binder:
 
     def _unknown(self, name: str) -> str:
         sentence = f"no field is called {_quoted(name)}"
+        if (ours := _OF_WIRESHARK.get(name.lower())) in self._fields:
+            return f"{sentence}; what Wireshark calls so is {ours}"
         near = near_names(name, self._names(name))
         if near:
             return f"{sentence}; near it: {', '.join(near)}"
@@ -375,7 +405,8 @@ class _Binder:
         """What the value of a field of text may be, to be what was written."""
         text = literal.text
         match ref.kind:
-            case Kind.CHOICE if ref.field.choices and text not in ref.field.choices:
+            # A level of RPC security that has no name is shown as its number.
+            case Kind.CHOICE if text not in ref.field.choices and not text.isdecimal():
                 sentence = f"{ref.name} is never {_quoted(text)}; it is one of {', '.join(ref.field.choices)}"
                 raise self.fail(sentence, literal.at)
             case Kind.METHOD:

@@ -141,7 +141,7 @@ _SIDE = (
         "why_missing",
         Kind.CHOICE,
         "why there is no stub",
-        ("sealed", "not captured", "undecodable", "not applicable"),
+        ("sealed", "not captured", "undecodable"),
     ),
     ("verification_trailer", Kind.CHOICE, "verification trailer", ("ok", "bad")),
     ("params", Kind.GROUP, "decoded parameters", ()),
