@@ -19,6 +19,7 @@ TICKS_PER_S_100NS = 10_000_000
 # The fields of a counter type (winperf.h).
 _SIZE, _CLASS, _SUBTYPE = 0x00000300, 0x00000C00, 0x00070000
 _SIZE_DWORD, _SIZE_LARGE = 0x00000000, 0x00000100
+_WIDTHS = {_SIZE_DWORD: 4, _SIZE_LARGE: 8}
 _CLASS_NUMBER, _CLASS_COUNTER, _CLASS_TEXT = 0x00000000, 0x00000400, 0x00000800
 _NUMBER_HEX = 0x00000000
 _COUNTER_RATE, _COUNTER_FRACTION, _COUNTER_BASE = 0x00010000, 0x00020000, 0x00030000
@@ -258,7 +259,7 @@ def cook(counter_type: int | None, older: Reading | None, newer: Reading) -> Coo
         return _ratio(formula, newer.raw, newer.base, newer, flags)
     if older is None:
         return Cooked(None, Why.FIRST_SAMPLE, flags=flags)
-    broken = _clock_break(older, newer)
+    broken = _clock_break(formula, older, newer)
     if broken is not None:
         return Cooked(None, broken[0], broken[1], flags)
     return _change(counter_type, formula, older, newer, flags)
@@ -267,13 +268,11 @@ def cook(counter_type: int | None, older: Reading | None, newer: Reading) -> Coo
 def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[str, ...]) -> Cooked:
     """A type that looks at what happened between two readings."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
-    grown = _delta(older.raw, newer.raw, _width(older.size, newer.size, bits))
-    if grown.why is not None:
-        return Cooked(None, grown.why, grown.reason, (*flags, *grown.flags))
-    flags = (*flags, *grown.flags)
-    if not formula.base and formula.clock is None:
-        return Cooked(grown.value, flags=flags)
-    assert grown.value is not None
+    grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
+    if isinstance(grown, Cooked):
+        return grown
+    if _fell(older.raw, newer.raw):
+        flags = (*flags, WRAPPED)
     clock = formula.clock
     if clock is not None and not (formula.base and newer.object_ticks is None):
         before, after = _ticks(clock, older), _ticks(clock, newer)
@@ -281,16 +280,19 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
             return Cooked(None, Why.NO_CLOCK, _missing("clock", older_has=before is not None), flags)
         if after < before:
             return Cooked(None, Why.CLOCK_BACK, f"the counter's clock went from {before} to {after}", flags)
-        return _ratio(formula, int(grown.value), after - before, newer, flags)
+        return _ratio(formula, grown, after - before, newer, flags)
+    if not formula.base:
+        return Cooked(Fraction(grown), flags=flags)
     if older.base is None or newer.base is None:
         return Cooked(None, Why.NO_BASE, _missing("base", older_has=older.base is not None), flags)
     # Where the data does not tell: precision timers come with PERF_LARGE_RAW_BASE, all others with a base of 32 bits.
     base_bits = 64 if counter_type & _SUBTYPE == _COUNTER_PRECISION else 32
-    base = _delta(older.base, newer.base, _width(older.base_size, newer.base_size, base_bits))
-    flags = (*flags, *(flag for flag in base.flags if flag not in flags))
-    if base.why is not None or base.value is None:
-        return Cooked(None, base.why, f"of the base: {base.reason}", flags)
-    return _ratio(formula, int(grown.value), int(base.value), newer, flags)
+    base = _grown(older.base, newer.base, _width(older.base_size, newer.base_size, base_bits), flags)
+    if isinstance(base, Cooked):
+        return Cooked(None, base.why, f"of the base: {base.reason}", base.flags)
+    if _fell(older.base, newer.base) and WRAPPED not in flags:
+        flags = (*flags, WRAPPED)
+    return _ratio(formula, grown, base, newer, flags)
 
 
 def _ratio(formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[str, ...]) -> Cooked:
@@ -298,7 +300,7 @@ def _ratio(formula: Formula, numerator: int, denominator: int | None, newer: Rea
     if denominator is None:
         return Cooked(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
-        freq = {"T": newer.freq, "N": TICKS_PER_S_100NS, "O": newer.object_freq}[formula.clock or "T"]
+        freq = TICKS_PER_S_100NS if formula.clock == "N" else newer.object_freq if formula.clock == "O" else newer.freq
         if freq is None or (freq == 0 and formula.per_second):
             return Cooked(None, Why.NO_CLOCK, "the clock's frequency is missing or zero", flags)
         if formula.in_seconds:
@@ -345,41 +347,52 @@ def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Cooked:
     return Cooked(Fraction(reading.object_ticks - reading.raw, reading.object_freq), flags=flags)
 
 
-def _delta(older: int | str | None, newer: int | str | None, bits: int) -> Cooked:
-    """The growth of a raw value. 32 bits go round; 64 do not in the lifetime of a machine."""
+def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[str, ...]) -> int | Cooked:
+    """The growth of a raw value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
     if not isinstance(older, int) or not isinstance(newer, int):
-        return Cooked(None, Why.DATA_SIZE, "one of the two readings is no number")
+        return Cooked(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
     if newer >= older:
-        return Cooked(Fraction(newer - older))
+        return newer - older
     if bits != 32:
-        return Cooked(None, Why.NEGATIVE_DELTA, f"from {older} to {newer}")
+        return Cooked(None, Why.NEGATIVE_DELTA, f"from {older} to {newer}", flags)
     grown = newer - older + (1 << 32)
     if grown > _PLAUSIBLE_WRAP:
-        return Cooked(None, Why.RESET, f"from {older} to {newer}: started again, or grew by {grown}", (WRAPPED,))
-    return Cooked(Fraction(grown), flags=(WRAPPED,))
+        reason = f"from {older} to {newer}: started again, or grew by {grown}"
+        return Cooked(None, Why.RESET, reason, (*flags, WRAPPED))
+    return grown
+
+
+def _fell(older: int | str | None, newer: int | str | None) -> bool:
+    return isinstance(older, int) and isinstance(newer, int) and newer < older
 
 
 def _width(older: int | None, newer: int | None, bits: int) -> int:
     """The width to subtract in: that of the data where it is told, else the type's."""
-    sizes = {size for size in (older, newer) if size is not None}
-    return bits if not sizes else 32 if sizes == {4} else 64
+    if older is None and newer is None:
+        return bits
+    return 32 if older in (4, None) and newer in (4, None) else 64
 
 
-def _clock_break(older: Reading, newer: Reading) -> tuple[Why, str] | None:
+def _clock_break(formula: Formula, older: Reading, newer: Reading) -> tuple[Why, str] | None:
     """Why two readings are none of one life of the machine, if so."""
-    for before, after, name in (
-        (older.freq, newer.freq, "PerfFreq"),
-        (older.object_freq, newer.object_freq, "the frequency of the object's clock"),
-    ):
-        if before is not None and after is not None and before != after:
-            return Why.CLOCK_CHANGED, f"{name} went from {before} to {after}"
+    if older.freq != newer.freq and older.freq is not None and newer.freq is not None:
+        return Why.CLOCK_CHANGED, f"PerfFreq went from {older.freq} to {newer.freq}"
     if older.ticks is not None and newer.ticks is not None and newer.ticks < older.ticks:
         return Why.CLOCK_BACK, f"the performance clock went from {older.ticks} to {newer.ticks}"
+    if (
+        formula.clock == "O"
+        and older.object_freq != newer.object_freq
+        and None not in (older.object_freq, newer.object_freq)
+    ):
+        return (
+            Why.CLOCK_CHANGED,
+            f"the object's clock went from {older.object_freq} to {newer.object_freq} ticks a second",
+        )
     return None
 
 
 def _ticks(clock: Clock, reading: Reading) -> int | None:
-    return {"T": reading.ticks, "N": reading.time_100ns, "O": reading.object_ticks}[clock]
+    return reading.ticks if clock == "T" else reading.time_100ns if clock == "N" else reading.object_ticks
 
 
 def _missing(what: str, *, older_has: bool) -> str | None:
@@ -387,13 +400,16 @@ def _missing(what: str, *, older_has: bool) -> str | None:
 
 
 def _size_flags(counter_type: int, reading: Reading) -> tuple[str, ...]:
-    expected = {_SIZE_DWORD: 4, _SIZE_LARGE: 8}.get(counter_type & _SIZE)
+    expected = _WIDTHS.get(counter_type & _SIZE)
     return (DATA_SIZE,) if expected is not None and reading.size not in (None, expected) else ()
 
 
 def _size_words(counter_type: int, size: int | None) -> str:
-    wanted = {_SIZE_DWORD: 4, _SIZE_LARGE: 8}.get(counter_type & _SIZE, 0)
-    return f"{size} bytes are no number of {wanted}" if size is not None else "there is no value"
+    return (
+        f"{size} bytes are no number of {_WIDTHS.get(counter_type & _SIZE, 0)}"
+        if size is not None
+        else "there is no value"
+    )
 
 
 # AggregateFunc ([MS-PCQ] section 2.2.4.2).

@@ -142,9 +142,11 @@ class _Group:
 
 @dataclass(slots=True)
 class _Viewer:
-    """A query handle, or an open of the pipe for winperf. `lost` counts answers that could not be read."""
+    """A query handle, or an open of the pipe for winperf. `lost` counts answers that could not be read in full, `lost_before`
+    those before the one that is being read."""
 
     lost: int = 0
+    lost_before: int = 0
     groups: dict[Key, _Group] = field(default_factory=dict)
 
 
@@ -190,7 +192,7 @@ class _Pairing:
     # PerflibV2
 
     def _perflib(self, number: int, call: PerflibCall) -> Iterator[Point]:
-        viewer_key: Key = ("q", call.query.number if call.query is not None else None)
+        viewer_key: Key = ("q", call.query.number) if call.query is not None else ("c", call.exchange.channel.number)
         viewer = self._viewer(viewer_key)
         side = call.response
         if side is None or side.buffer is None or side.buffer_kind != "perf-data":
@@ -204,7 +206,7 @@ class _Pairing:
         reply = _Reply(samples, catalog)
         places = list(_perflib_places(samples, blocks, catalog))
         # What the blocks mean may be unknown for a while (see `pcq.queries`): for a series, that is an answer lost.
-        viewer.lost += bool(samples) and not blocks
+        damaged = damaged or (bool(samples) and not blocks)
         answered = (known.key for block, known in blocks.items() if block < (answer.num_blocks or 0))
         self._begin(viewer, places, answered, damaged=damaged)
         handle = f"q{call.query.number}" if call.query is not None else "q?"
@@ -338,6 +340,7 @@ class _Pairing:
     def _begin(viewer: _Viewer, places: Iterable[_Place], answered: Iterable[Key], *, damaged: bool) -> None:
         """An answer begins: which groups it answers, and with which instances. One that is damaged proves nothing of what it
         lacks."""
+        viewer.lost_before = viewer.lost
         viewer.lost += damaged
         fresh: dict[Key, dict[Key, set[Identity]]] = {} if damaged else {key: {} for key in answered}
         for place in places:
@@ -369,15 +372,21 @@ class _Pairing:
         if cooked.why is Why.FIRST_SAMPLE:
             cooked = _why_first(cooked, group, place, absent if older is not None else None)
         formula = formula_of(state.series.counter_type) if state.series.counter_type is not None else None
-        point = Point(state.series, number, time_ns, handle, sample, cooked)
         if older is not None and absent <= 0 and formula is not None and formula.delta:
-            point = replace(
-                point,
-                previous_call=state.call,
-                interval_ns=time_ns - state.time_ns,
-                server_interval_ns=_clock_interval(older, reading),
-                missed=viewer.lost - state.lost,
+            point = Point(
+                state.series,
+                number,
+                time_ns,
+                handle,
+                sample,
+                cooked,
+                state.call,
+                time_ns - state.time_ns,
+                _clock_interval(older, reading),
+                viewer.lost_before - state.lost,
             )
+        else:
+            point = Point(state.series, number, time_ns, handle, sample, cooked)
         state.reading, state.call, state.time_ns = reading, number, time_ns
         state.answers, state.lost = group.answers, viewer.lost
         return point
@@ -499,9 +508,9 @@ def _perflib_places(
 ) -> Iterator[_Place]:
     """Where each value belongs. Instances of one name and id in one block are told apart by their position alone."""
     keys = []
+    groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
     for sample in samples:
-        known = blocks.get(sample.block)
-        group: Key = known.key if known is not None else ("block", sample.block)
+        group = groups.setdefault(sample.block, ("block", sample.block))
         instance_id = None if _is_single(catalog, sample.counterset) else sample.instance_id
         keys.append((group, (_folded(sample.instance),), sample.counter_id, instance_id))
     counts = Counter(keys)

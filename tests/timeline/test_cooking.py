@@ -198,3 +198,23 @@ def test_32_bits_go_round_by_less_than_half(x0: int, x1: int) -> None:
         assert x0 - x1 < 1 << 31
     else:
         assert (x0 + cooked.value) % (1 << 32) == x1
+
+
+def test_the_document_lists_every_type_as_it_is_computed() -> None:
+    """docs/counter-types.md: name, number, width, readings, formula and unit of each type."""
+    document = (Path(__file__).parents[2] / "docs" / "counter-types.md").read_text(encoding="utf-8")
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-2]] for line in document.splitlines() if "| `0x" in line]
+    widths = {0x000: "32", 0x100: "64", 0x300: "any"}
+    expected = []
+    for kind, name in TYPES.items():
+        formula = formula_of(kind)
+        assert formula is not None
+        readings = "–" if formula.kind == "base" else str(formula.samples)
+        expected.append([name, f"{kind:#010x}", widths[kind & 0x300], readings, formula.words, formula.unit])
+    assert rows == expected
+
+
+def test_the_document_explains_every_reason() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "counter-types.md").read_text(encoding="utf-8")
+    for why in Why:
+        assert f"`{why}`" in document, why

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -126,14 +127,29 @@ def test_displayed_values_are_those_of_the_recorded_truth(capture: truth.Capture
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path), pdus=False)
     document = json.loads(gzip.decompress(capture.truth_path.read_bytes()))
     is_v1 = document["kind"] == "V1"
-    key = _winperf_key if is_v1 else _perflib_key
     totals: list[tuple[Any, ...]] = []
     expected = Counter(_winperf_values(document) if is_v1 else _perflib_values(document, totals))
     records = list(counter_records(analysis, selection_of(analysis)))
-    assert Counter((*key(record), record["exact"]) for record in records if record["aggregate"] is None) == expected
-    read = [(record["call"], record["aggregate"], record["exact"]) for record in records if record["aggregate"]]
-    assert sorted(read, key=str) == sorted(totals, key=str)
+    polls = _polls(records)
+    key = _winperf_key if is_v1 else _perflib_key
+    read = Counter((*key(record, polls), record["exact"]) for record in records if record["aggregate"] is None)
+    assert read == expected
+    together = [
+        (*polls[record["call"]], record["aggregate"], record["exact"]) for record in records if record["aggregate"]
+    ]
+    assert sorted(together, key=str) == sorted(totals, key=str)
     assert all((record["value"] is None) == (record["why_null"] is not None) for record in records)
+
+
+def _polls(records: list[Record]) -> dict[int, tuple[str, int]]:
+    """Which handle a call polled, and the how many-eth poll of it that brought values it was."""
+    found: dict[int, tuple[str, int]] = {}
+    counts: Counter[str] = Counter()
+    for record in records:
+        if record["source"] == "perflib-v2" and record["call"] not in found:
+            found[record["call"]] = record["query"], counts[record["query"]]
+            counts[record["query"]] += 1
+    return found
 
 
 def test_some_captures_have_aggregates() -> None:
@@ -145,7 +161,7 @@ def test_some_captures_have_aggregates() -> None:
             for _ in _perflib_values(document, totals):
                 pass
             found += totals
-    assert len({function for _, function, _ in found}) > 1
+    assert len({function for _, _, function, _ in found}) > 1
 
 
 def _exact(value: Value) -> str | None:
@@ -155,13 +171,14 @@ def _exact(value: Value) -> str | None:
 # ------------------------------------------------------------------------------------------------ PerflibV2
 
 
-def _perflib_key(record: Record) -> tuple[Any, ...]:
-    return tuple(record[key] for key in ("call", "block", "counter_id", "instance", "instance_id"))
+def _perflib_key(record: Record, polls: dict[int, tuple[str, int]]) -> tuple[Any, ...]:
+    place = tuple(record[key] for key in ("block", "counter_id", "instance", "instance_id"))
+    return *polls[record["call"]], *place
 
 
 def _perflib_values(document: dict[str, Any], totals: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """One key a value: call, block, counter, instance, instance id, and the exact value. Aggregates go to `totals`."""
-    polls = iter([number for number, call in enumerate(document["calls"], 1) if call["opnum"] == 6])
+    """One key a value: handle, its poll, block, counter, instance, instance id, and the exact value. Aggregates go to `totals`."""
+    polls: Counter[str] = Counter()
     infos: dict[tuple[str, int], dict[str, Any]] = {}
     for seen in document["server_view"]:
         if seen["opnum"] == 1 and seen["status"] == 0 and isinstance(seen["decoded"], dict):
@@ -172,8 +189,6 @@ def _perflib_values(document: dict[str, Any], totals: list[tuple[Any, ...]]) -> 
     before: dict[tuple[Any, ...], dict[str, Any]] = {}
     answers: Counter[Any] = Counter()
     for seen in document["server_view"]:
-        if seen["opnum"] == 6:
-            call = next(polls)
         done = seen.get("status") == 0 and seen.get("decoded") is not None
         if seen["opnum"] == 7 and done and seen["add"]:
             known = held.setdefault(seen["handle"], [])
@@ -184,6 +199,8 @@ def _perflib_values(document: dict[str, Any], totals: list[tuple[Any, ...]]) -> 
             clocks = {f"{name}_size": 8 for name in ("ticks", "time")}
             clocks |= {"ticks": seen["decoded"]["perf_time_stamp"], "time": seen["decoded"]["perf_time_100nsec"]}
             clocks |= {"freq": seen["decoded"]["perf_freq"]}
+            poll = str(UUID(bytes_le=bytes.fromhex(seen["handle"]))), polls[seen["handle"]]
+            polls[seen["handle"]] += bool(seen["decoded"]["blocks"])
             pools: dict[tuple[str, int], dict[Any, Fraction]] = {}
             for place, block in enumerate(seen["decoded"]["blocks"]):
                 item = held[seen["handle"]][place]
@@ -203,7 +220,7 @@ def _perflib_values(document: dict[str, Any], totals: list[tuple[Any, ...]]) -> 
                         if now is not None:
                             value = FORMULAS[info["type"]](now, older)
                             before[key] = now | {"answer": answers[added]}
-                        yield call, place, counter, name, number, _exact(value)
+                        yield *poll, place, counter, name, number, _exact(value)
                         if info["agg"] and (info["set"] == 6 or (info["set"] in (4, 12) and "*" in item["instance"])):
                             pool = pools.setdefault((item["guid"], counter), {})
                             if value is not None:
@@ -213,8 +230,7 @@ def _perflib_values(document: dict[str, Any], totals: list[tuple[Any, ...]]) -> 
                     pool = remembered.setdefault((seen["handle"], *counter), {}) | pool
                     remembered[seen["handle"], *counter] = pool
                 function, of = AGGREGATES[infos[counter]["agg"]]
-                totals.append((call, function, _exact(of(list(pool.values())) if pool else None)))
-    assert next(polls, None) is None
+                totals.append((*poll, function, _exact(of(list(pool.values())) if pool else None)))
 
 
 def _rows(item: dict[str, Any], block: dict[str, Any]) -> Iterator[tuple[str | None, int | None, dict[Any, Any]]]:
@@ -247,7 +263,7 @@ def _reading(infos: dict[tuple[str, int], Any], guid: str, counter: int, values:
 # ------------------------------------------------------------------------------------------------ winperf
 
 
-def _winperf_key(record: Record) -> tuple[Any, ...]:
+def _winperf_key(record: Record, _polls: dict[int, tuple[str, int]]) -> tuple[Any, ...]:
     return tuple(record[key] for key in ("call", "object_index", "counter_index", "instance"))
 
 
@@ -255,7 +271,7 @@ def _winperf_values(document: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """One key a value: call, object, counter, instance, and the exact value."""
     before: dict[tuple[Any, ...], dict[str, Any]] = {}
     for call, said in enumerate(document["calls"], 1):
-        block = said["decoded"].get("perf_data_block") if said["opnum"] == 17 else None
+        block = (said.get("decoded") or {}).get("perf_data_block") if said["opnum"] == 17 else None
         if block is None or block["end_offset"] < block["buffer_length"]:
             continue
         clocks = {"ticks": block["PerfTime"], "time": block["PerfTime100nSec"], "freq": block["PerfFreq"]}
