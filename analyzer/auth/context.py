@@ -51,7 +51,8 @@ class Identity:
     `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
     `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
     information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
-    of the Kerberos ticket; `client_principal` once the ticket was opened.
+    of the Kerberos ticket; `client_principal` once the ticket was opened. `allows` is what an NTLM client lets the server do in
+    its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
     """
 
     mechanism: str | None = None
@@ -70,6 +71,7 @@ class Identity:
     etype: int | None = None
     kvno: int | None = None
     client_principal: str | None = None
+    allows: Literal["nothing", "identification", "impersonation"] | None = None
 
     @property
     def account(self) -> str | None:

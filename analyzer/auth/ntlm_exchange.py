@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from analyzer.auth.context import Door, Identity, SecurityContext
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import (
     Authenticate,
     Challenge,
+    Flag,
     Negotiate,
     Proof,
     anonymous,
@@ -89,6 +91,7 @@ class NtlmExchange:
                 domain=answer.domain or None,
                 workstation=answer.workstation or known.workstation,
                 client_os_version=answer.os_version or known.client_os_version,
+                allows=_allowed(answer),
             )
         self.identity = known
 
@@ -151,6 +154,12 @@ class NtlmExchange:
         if self._proof is None:
             return None
         return NtlmContext(self._proof.session_key, self.flags)
+
+
+def _allowed(answer: Authenticate) -> Literal["nothing", "identification", "impersonation"]:
+    if answer.is_anonymous:
+        return "nothing"
+    return "identification" if answer.flags & Flag.IDENTIFY else "impersonation"
 
 
 def _what(users: tuple[UserKey, ...]) -> str:

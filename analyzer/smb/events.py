@@ -29,7 +29,10 @@ class SmbInfo:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One carrier of DCERPC PDUs: an open of a pipe, or a TCP connection. `number` is unique in the capture."""
+    """One carrier of DCERPC PDUs: an open of a pipe, or a TCP connection. `number` is unique in the capture.
+
+    `impersonation` is the level that the client opened the pipe with ([MS-SMB2] section 2.2.13), None where it was not captured.
+    """
 
     number: int
     transport: Literal["ncacn_np", "ncacn_ip_tcp"]
@@ -38,6 +41,7 @@ class Channel:
     pipe: str | None
     session: int | None
     identity: Identity | None
+    impersonation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ class Request:
     chain: Chain | None = None
     file_id: bytes | None = None
     path: str | None = None
+    impersonation: int | None = None
     setup: Setup | None = None
 
 
@@ -383,7 +384,9 @@ class Smb2Reader:
             cur.skip("tree_connect.header", 4)
             request.path = _text(data, cur.u16("tree_connect.ofs_path"), cur.u16("tree_connect.len_path"))
         elif command == CREATE:
-            cur.skip("create.fixed", 44)
+            cur.skip("create.header", 4)
+            request.impersonation = cur.u32("create.impersonation_level")
+            cur.skip("create.fixed", 36)
             request.path = _text(data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
         elif command == CLOSE:
             cur.skip("close.header", 8)
@@ -521,7 +524,7 @@ class Smb2Reader:
         tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
         kind: OpenKind = tree.kind if tree is not None else "unknown"
         name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
-        opened = Open(kind, name, request.tree_id)
+        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation)
         yield from session.add_open(file_id, opened)
         chain = request.chain
         if chain is not None and chain.file_id is None:

@@ -56,6 +56,7 @@ class Open:
     name: str | None
     tree_id: int | None = None
     channel: Channel | None = None
+    impersonation: int | None = None
 
 
 @dataclass(slots=True)
@@ -265,6 +266,7 @@ class Session:
             opened.name,
             self.number,
             self.identity if self.handshake is not None or self.plain_identity is not None else None,
+            opened.impersonation,
         )
         for intact in self._intact:
             intact[opened.channel.number] = opened.channel

@@ -153,6 +153,19 @@ def test_an_anonymous_session_needs_no_key() -> None:
     assert handshake.session_key == conversation.session_key
 
 
+@pytest.mark.parametrize(
+    ("conversation", "allows"),
+    [
+        (ntlm_handshake(), "impersonation"),
+        (ntlm_handshake(flags=USUAL_FLAGS | 0x00100000), "identification"),
+        (ntlm_handshake(anonymous=True), "nothing"),
+        (ntlm_handshake(spnego=True), "impersonation"),
+    ],
+)
+def test_an_ntlm_client_says_what_the_server_may_do_in_its_name(conversation: NtlmConversation, allows: str) -> None:
+    assert followed(conversation, Keyring()).identity.allows == allows
+
+
 def test_a_changed_exchange_shows_in_its_mic() -> None:
     conversation = ntlm_handshake()
     handshake = followed(conversation)

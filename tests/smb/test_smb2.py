@@ -94,6 +94,7 @@ def test_a_transceive_gives_both_directions() -> None:
     assert all(item.fresh for item in data)
     channel = data[0].channel
     assert (channel.pipe, channel.transport, str(channel.server)) == ("winreg", "ncacn_np", "10.0.0.1:445")
+    assert channel.impersonation == 2
     assert only(events, ChannelClosed) == [ChannelClosed(channel)]
     info = data[0].smb
     assert info is not None
