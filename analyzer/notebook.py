@@ -18,6 +18,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import call_record, session_record
+from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.report.counters import Counters
@@ -97,11 +98,16 @@ def analyze(
     secrets: str | Path | Keyring | None = None,
     *,
     engine: Engine = "own",
+    metadata: str | Path | Sequence[str | Path] = (),
+    metadata_from: str | None = None,
 ) -> Capture:
     """Reads a capture (or several as one, in time order).
 
-    `secrets` is a file as for `--secrets`, or a `Keyring`. Raises `InputError` for what cannot be read at all.
+    `secrets` is a file as for `--secrets`, or a `Keyring`; `metadata` and `metadata_from` as for the options of
+    that name. Raises `InputError` for what cannot be read at all.
     """
     keyring = secrets if isinstance(secrets, Keyring) else Keyring.load(secrets) if secrets is not None else None
     sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
-    return Capture(run(sources, keyring, engine=engine))
+    files = [metadata] if isinstance(metadata, str | Path) else metadata
+    given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
+    return Capture(run(sources, keyring, engine=engine, metadata=given, metadata_from=metadata_from))

@@ -27,6 +27,7 @@ from analyzer.cli.filters import (
 )
 from analyzer.cli.handles import handles
 from analyzer.cli.keys import app as keys_app
+from analyzer.cli.metadata import export_metadata
 from analyzer.cli.options import (
     CaptureReading,
     Files,
@@ -57,6 +58,7 @@ app.command()(audit)
 app.command()(explain)
 app.command()(counters)
 app.command()(handles)
+app.command()(export_metadata)
 
 
 class CrosscheckFormat(StrEnum):

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from analyzer.core.errors import InputError
+
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
     from analyzer.model.analysis import Analysis
+    from analyzer.model.metadata import Metadata
     from analyzer.pipeline.run import Limits
 
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
@@ -94,6 +97,23 @@ MaxConnections = Annotated[
 ]
 
 
+MetadataFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--metadata",
+        help="Names and types of counters that the capture does not tell: what export-metadata wrote, or another capture.",
+    ),
+]
+MetadataFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata-from",
+        metavar="SERVER",
+        help="Use this server's part of --metadata for servers that it does not know (addresses differ between captures).",
+    ),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class CaptureReading:
     """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
@@ -101,12 +121,15 @@ class CaptureReading:
     keyring: Keyring
     engine: EngineName
     limits: Limits
+    metadata: tuple[Path, ...] = ()
+    metadata_from: str | None = None
 
     def analysis(self, files: list[str], *, pdus: bool = False) -> Analysis:
         """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
         from analyzer.cli.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
 
+        given = self._given_metadata()
         with watching() as progress:
             return analyze(
                 sources_of(files),
@@ -115,7 +138,28 @@ class CaptureReading:
                 limits=self.limits,
                 progress=progress,
                 pdus=pdus,
+                metadata=given,
+                metadata_from=self.metadata_from,
             )
+
+    def _given_metadata(self) -> list[Metadata]:
+        """The metadata files, read with the same keys."""
+        if not self.metadata:
+            if self.metadata_from is not None:
+                raise typer.BadParameter("it needs --metadata FILE", param_hint="--metadata-from")
+            return []
+        from analyzer.pipeline.metadata import load_metadata
+
+        given = [
+            load_metadata(path, self.keyring, engine=self.engine.value, limits=self.limits) for path in self.metadata
+        ]
+        known = [ip for metadata in given for ip in metadata.servers]
+        if self.metadata_from is not None and self.metadata_from not in known:
+            raise InputError(
+                f"no metadata file knows the server {self.metadata_from}",
+                hint=f"They know {', '.join(known) or 'none'}.",
+            )
+        return given
 
 
 def _reading(
@@ -129,6 +173,8 @@ def _reading(
     max_stub: MaxStub = None,
     max_held: MaxHeld = None,
     max_connections: MaxConnections = None,
+    metadata: MetadataFiles = None,
+    metadata_from: MetadataFrom = None,
 ) -> CaptureReading:
     """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
@@ -154,7 +200,8 @@ def _reading(
         tcp = replace(tcp, held_total=max_held, held_stream=min(tcp.held_stream, max_held))
     if max_connections is not None:
         tcp = replace(tcp, max_connections=max_connections)
-    return CaptureReading(keyring, engine, Limits(tcp) if max_stub is None else Limits(tcp, max_stub))
+    limits = Limits(tcp) if max_stub is None else Limits(tcp, max_stub)
+    return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from)
 
 
 def reads_captures(command: Callable[..., None]) -> Callable[..., None]:

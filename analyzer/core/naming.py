@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -47,22 +47,27 @@ class Texts(Generic[_Language]):
         self._by_language: dict[_Language, Name] = {}
 
     def tell(self, language: _Language, text: str, source: NameSource) -> Name | None:
-        """Notes a text. What the capture says is not changed by a file; a name that the capture contradicts is returned."""
+        """Notes a text. A file changes neither what the capture says nor what an earlier file did; a name that the capture
+        has otherwise is returned."""
         known = self._by_language.get(language)
-        if known is not None and known.source == "capture" and source != "capture":
-            return known if known.text != text else None
-        self._by_language[language] = Name(text, source)
-        return None
+        if known is None or source == "capture":
+            self._by_language[language] = Name(text, source)
+            return None
+        return known if known.source == "capture" and known.text != text else None
 
     def get(self, language: _Language) -> Name | None:
         return self._by_language.get(language)
 
-    def first(self) -> tuple[_Language | None, Name | None]:
-        """The text for people, with its language: the first that the capture told, else the first there is."""
+    def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
+        """The text for people, with its language: one that is preferred and that the capture told, if there is, else the
+        first there is."""
+        best: tuple[_Language | None, Name | None] = (None, None)
+        best_rank = -1
         for language, name in self._by_language.items():
-            if name.source == "capture":
-                return language, name
-        return next(iter(self._by_language.items()), (None, None))
+            rank = 2 * prefer(language) + (name.source == "capture")
+            if rank > best_rank:
+                best, best_rank = (language, name), rank
+        return best
 
     def __iter__(self) -> Iterator[tuple[_Language, Name]]:
         return iter(self._by_language.items())

@@ -14,6 +14,13 @@ from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, Sample
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import RequestCode
 
+# The lower ten bits of an LCID are its primary language, 9 is English ([MS-LCID] section 2.1).
+_PRIMARY_LANGUAGE, _ENGLISH = 0x3FF, 0x09
+
+
+def is_english(lcid: int) -> bool:
+    return lcid & _PRIMARY_LANGUAGE == _ENGLISH
+
 
 @dataclass(slots=True)
 class Described:
@@ -25,18 +32,20 @@ class Described:
 
     @property
     def named(self) -> Named:
-        language, local = self.names.first()
+        """Both names. Where the neutral English one is known, the other is in a language that is not English, if there is."""
+        wants_english = self.english is None
+        language, local = self.names.first(lambda lcid: is_english(lcid) == wants_english)
         return Named(self.english, local, language)
 
     @property
     def label(self) -> str | None:
-        """The name for people: the neutral English one where it is known, else that of the language asked for."""
+        """The name for people: the neutral English one where it is known, else that of a language asked for."""
         return self.english.text if self.english is not None else self.name
 
     @property
     def name(self) -> str | None:
-        """The name in the language asked for."""
-        _, local = self.names.first()
+        """The name in a language asked for."""
+        local = self.named.local
         return local.text if local is not None else None
 
     @property
@@ -51,10 +60,10 @@ class Described:
     def tell_english(self, text: str, source: NameSource) -> Name | None:
         """Notes the English name, as `Texts.tell` does."""
         known = self.english
-        if known is not None and known.source == "capture" and source != "capture":
-            return known if known.text != text else None
-        self.english = Name(text, source)
-        return None
+        if known is None or source == "capture":
+            self.english = Name(text, source)
+            return None
+        return known if known.source == "capture" and known.text != text else None
 
 
 @dataclass(slots=True)
@@ -70,10 +79,10 @@ class CounterEntry(Described):
 
     def tell_info(self, info: dict[str, Any], source: NameSource) -> bool:
         """Notes the registration information; False where a file says other than the capture, which stands."""
-        if self.info_source == "capture" and source != "capture":
-            return self.info == info
-        self.info, self.info_source = info, source
-        return True
+        if self.info is None or source == "capture":
+            self.info, self.info_source = info, source
+            return True
+        return self.info_source != "capture" or self.info == info
 
 
 @dataclass(slots=True)
@@ -84,6 +93,8 @@ class CountersetEntry(Described):
     provider_name: str | None = None
     provider_guid: str | None = None
     instance_type: int | None = None
+    # Which of the three above a metadata file told.
+    given: set[str] = field(default_factory=set)
     counters: dict[int, CounterEntry] = field(default_factory=dict)
 
     def counter(self, counter_id: int) -> CounterEntry:

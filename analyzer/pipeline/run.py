@@ -13,10 +13,11 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.metadata import Metadata, fill
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
 from analyzer.pcq.follow import with_queries
-from analyzer.pcq.layer import PerflibLayer
+from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
@@ -25,7 +26,7 @@ from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.timeline.recognise import recognised
-from analyzer.winperf.layer import WinregLayer
+from analyzer.winperf.layer import WinregCall, WinregLayer
 
 # How much of what calls carried is kept in memory.
 _ROOM_BYTES = 32 << 20
@@ -84,8 +85,13 @@ def analyze(
     limits: Limits = Limits(),
     progress: Callable[[int], None] | None = None,
     pdus: bool = True,
+    metadata: Sequence[Metadata] = (),
+    metadata_from: str | None = None,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
+
+    `metadata` fills what the capture does not tell about its countersets and names, server by server; `metadata_from` names the
+    server whose metadata the others are given too.
 
     `sources` are paths, globs or binary files and count as one capture in time order. `progress` is told the number of frames
     read so far, now and then. Raises `InputError` for what cannot be read at all.
@@ -107,6 +113,10 @@ def analyze(
     calls, collected.calls = collected.calls, []
     for higher in recognised(calls, pcq, winperf):
         collected.take(higher)
+    servers = {
+        call.exchange.channel.server.ip for call in collected.calls if isinstance(call, PerflibCall | WinregCall)
+    }
+    collected.problems += fill(pcq.catalogs, winperf.names, servers, metadata, instead=metadata_from)
     return Analysis(
         capture=facts(),
         calls=with_queries(sort_calls(collected.calls), pcq.losses),

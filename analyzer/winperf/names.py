@@ -128,7 +128,8 @@ class NameTable:
         """Notes what a metadata file says; returns what the capture says otherwise, which stands."""
         self._forget()
         told = self._told.get(language, {})
-        self._given.setdefault(language, {}).update(entries)
+        given = self._given.setdefault(language, {})
+        given.update({index: text for index, text in entries.items() if index not in given})
         return {index: told[index] for index, text in entries.items() if told.get(index, text) != text}
 
     @property

@@ -1,0 +1,303 @@
+"""What servers told about their counters, saved: a versioned JSON form, and how a saved one fills the gaps of a capture.
+
+A metadata file holds, for each server by its address, the registration information and names of countersets ([MS-PCQ] section
+3.1.4.1.2) and the name tables of winperf. What the capture itself says always stands; where a file says something else, a note
+tells so. Names of one server say nothing of another's: they are used for one only when the user says so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.naming import Name, NameSource
+from analyzer.pcq.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
+from analyzer.winperf.names import NameTable, NameTables
+
+Json = dict[str, Any]
+VERSION = 1
+_UINT32 = 0xFFFFFFFF
+# The fields of _PERF_COUNTER_REG_INFO that are not 32 bits without a sign ([MS-PCQ] section 2.2.4.2).
+_RANGES = {"attributes": (0, (1 << 64) - 1), "default_scale": (-(1 << 31), (1 << 31) - 1)}
+_INFO_FIELDS = (
+    "counter_id",
+    "counter_type",
+    "attributes",
+    "detail_level",
+    "default_scale",
+    "base_counter_id",
+    "perf_time_id",
+    "perf_freq_id",
+    "multi_id",
+    "aggregate_func",
+    "reserved",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerMetadata:
+    """What one server told; all of it is of source `metadata`."""
+
+    catalog: Catalog
+    tables: Mapping[str, Mapping[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The content of a metadata file, `origin` being what the user called it. Servers are named by their address."""
+
+    origin: str
+    servers: Mapping[str, ServerMetadata] = field(default_factory=dict)
+
+
+def metadata_json(catalogs: Catalogs, tables: NameTables) -> Json:
+    """What a capture told, in the form of a metadata file. What came from another such file is left out."""
+    told: dict[str, list[Json]] = {}
+    for ip, catalog in catalogs:
+        entries = [_counterset_json(entry) for entry in catalog.countersets.values()]
+        told[ip] = [entry for entry in entries if len(entry) > 1]
+    named = {ip: {language: _keyed(names) for language, names in table.told.items()} for ip, table in tables}
+    return {
+        "record": "metadata",
+        "version": VERSION,
+        "servers": [
+            {"ip": ip, "countersets": told.get(ip, []), "name_tables": named.get(ip, {})}
+            for ip in sorted({*told, *named})
+            if told.get(ip) or named.get(ip)
+        ],
+    }
+
+
+def _keyed(texts: Mapping[int, str]) -> dict[str, str]:
+    return {str(key): text for key, text in sorted(texts.items())}
+
+
+def _described_json(entry: Described) -> Json:
+    out: Json = {}
+    if entry.english is not None and entry.english.source == "capture":
+        out["english"] = entry.english.text
+    for key, texts in (("names", entry.names), ("helps", entry.helps)):
+        if told := {lcid: name.text for lcid, name in texts if name.source == "capture"}:
+            out[key] = _keyed(told)
+    return out
+
+
+def _counterset_json(entry: CountersetEntry) -> Json:
+    out: Json = {"guid": entry.guid} | _described_json(entry)
+    for key in ("provider_name", "provider_guid", "instance_type"):
+        if (value := getattr(entry, key)) is not None and key not in entry.given:
+            out[key] = value
+    counters = []
+    for counter_id, counter in sorted(entry.counters.items()):
+        told = _described_json(counter)
+        if counter.info is not None and counter.info_source == "capture":
+            told["info"] = dict(counter.info)
+        if told:
+            counters.append({"id": counter_id} | told)
+    if counters:
+        out["counters"] = counters
+    return out
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def looks_like_metadata(head: bytes) -> bool:
+    """Whether a file is one of ours rather than a capture: JSON begins with a brace."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+
+
+def metadata_from_json(data: bytes, origin: str) -> Metadata:
+    """The metadata in a file. Raises `InputError` in one sentence for what is none."""
+    try:
+        document = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{origin} is no JSON: {error}") from None
+    if not isinstance(document, dict) or "servers" not in document:
+        raise InputError(
+            f"{origin} is no metadata file", hint="pcq-analyzer export-metadata CAPTURE -o FILE writes one."
+        )
+    if document.get("version") != VERSION:
+        raise InputError(
+            f"{origin} is a metadata file of version {document.get('version')}, this program reads {VERSION}"
+        )
+    try:
+        servers = {
+            _typed(server["ip"], str, "ip"): _server(server) for server in _typed(document["servers"], list, "servers")
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{origin} is no metadata file: {what}") from None
+    return Metadata(origin, servers)
+
+
+def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
+    """What another capture told, as if it came from a file."""
+    return metadata_from_json(json.dumps(metadata_json(catalogs, tables)).encode(), origin)
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _typed(value: object, kind: type[_Kind], name: str) -> _Kind:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{name} is no {kind.__name__}")
+    return value
+
+
+def _number(value: object, name: str, low: int = 0, high: int = _UINT32) -> int:
+    number = _typed(value, int, name)
+    if not low <= number <= high:
+        raise ValueError(f"{name} is {number}")
+    return number
+
+
+def _texts(value: object, name: str) -> Iterator[tuple[int, str]]:
+    for key, text in _typed(value, dict, name).items():
+        if not (key.isascii() and key.isdecimal() and len(key) <= 10):
+            raise ValueError(f"{name} has the key {key!r}, which is no number")
+        yield _number(int(key), name), _typed(text, str, name)
+
+
+def _server(value: object) -> ServerMetadata:
+    server = _typed(value, dict, "server")
+    catalog = Catalog()
+    for counterset in _typed(server.get("countersets", []), list, "countersets"):
+        _read_counterset(catalog, _typed(counterset, dict, "counterset"))
+    tables = {
+        language: dict(_texts(names, "name table"))
+        for language, names in _typed(server.get("name_tables", {}), dict, "name_tables").items()
+    }
+    return ServerMetadata(catalog, tables)
+
+
+def _read_counterset(catalog: Catalog, value: Json) -> None:
+    entry = catalog.entry(str(UUID(_typed(value["guid"], str, "guid"))))
+    _read_described(entry, value)
+    if value.get("provider_name") is not None:
+        entry.provider_name = _typed(value["provider_name"], str, "provider_name")
+    if value.get("provider_guid") is not None:
+        entry.provider_guid = str(UUID(_typed(value["provider_guid"], str, "provider_guid")))
+    if value.get("instance_type") is not None:
+        entry.instance_type = _number(value["instance_type"], "instance_type")
+    for counter in _typed(value.get("counters", []), list, "counters"):
+        counter_id = _number(_typed(counter, dict, "counter")["id"], "id")
+        known = entry.counter(counter_id)
+        _read_described(known, counter)
+        if (info := counter.get("info")) is not None:
+            known.tell_info(
+                {name: _number(info[name], name, *_RANGES.get(name, (0, _UINT32))) for name in _INFO_FIELDS}, "metadata"
+            )
+
+
+def _read_described(entry: Described, value: Json) -> None:
+    if (english := value.get("english")) is not None:
+        entry.tell_english(_typed(english, str, "english"), "metadata")
+    for key, texts in (("names", entry.names), ("helps", entry.helps)):
+        for lcid, text in _texts(value.get(key, {}), key):
+            texts.tell(lcid, text, "metadata")
+
+
+# --------------------------------------------------------------------------------------------------------- filling
+
+
+@dataclass(slots=True)
+class _Differences:
+    """What a file says otherwise than the capture: how often, and the first of them in words."""
+
+    count: int = 0
+    first: str = ""
+
+    def add(self, what: str, kept: str, given: str) -> None:
+        self.count += 1
+        self.first = self.first or f"{what} {kept!r}, the file {given!r}"
+
+    def told(self, known: Name | None, what: str, given: str) -> None:
+        if known is not None:
+            self.add(what, known.text, given)
+
+
+def fill(
+    catalogs: Catalogs,
+    tables: NameTables,
+    servers: Iterable[str],
+    given: Sequence[Metadata],
+    *,
+    instead: str | None = None,
+) -> Iterator[Problem]:
+    """Fills the gaps of what the `servers` of a capture told with metadata files, earlier ones first; yields notes on what was
+    used for whom and where a file contradicts. `instead` is the server of a file whose metadata every server is given that
+    the file does not know."""
+    here = sorted(set(servers))
+    for metadata in given:
+        strangers = [ip for ip in here if ip not in metadata.servers]
+        for ip in here:
+            source = ip if ip in metadata.servers else instead
+            if source is None or (found := metadata.servers.get(source)) is None:
+                continue
+            if source != ip:
+                yield _note(f"names of {ip} are taken from {metadata.origin}, where they are those of {source}")
+            differences = _fill_server(catalogs.at(ip), tables.at(ip), found)
+            if differences.count:
+                more = f", and {differences.count - 1} more" if differences.count > 1 else ""
+                yield _note(
+                    f"{metadata.origin} contradicts what {ip} says in the capture, which stands: the capture has for "
+                    f"{differences.first}{more}"
+                )
+        if strangers and metadata.servers and instead not in metadata.servers:
+            known = ", ".join(metadata.servers)
+            yield _note(
+                f"{metadata.origin} has names of {known}, none of {', '.join(strangers)}; --metadata-from takes those of "
+                "another server"
+            )
+        elif not metadata.servers:
+            yield _note(f"{metadata.origin} has no names of any server")
+
+
+def _note(text: str) -> Problem:
+    return Problem("note", "model", (), text)
+
+
+def _fill_server(catalog: Catalog, table: NameTable, given: ServerMetadata) -> _Differences:
+    differences = _Differences()
+    for guid, entry in given.catalog.countersets.items():
+        known = catalog.entry(guid)
+        _fill_described(known, entry, f"counterset {guid}", differences)
+        for key in ("provider_name", "provider_guid", "instance_type"):
+            mine, theirs = getattr(known, key), getattr(entry, key)
+            if mine is None and theirs is not None:
+                setattr(known, key, theirs)
+                known.given.add(key)
+            elif theirs is not None and mine != theirs and key not in known.given:
+                differences.add(f"{key} of {guid}", str(mine), str(theirs))
+        for counter_id, counter in entry.counters.items():
+            _fill_counter(known.counter(counter_id), counter, f"counter {counter_id} of {guid}", differences)
+    for language, names in given.tables.items():
+        for index, told in table.give(language, names).items():
+            differences.add(f"index {index} in language {language}", told, names[index])
+    return differences
+
+
+def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differences: _Differences) -> None:
+    _fill_described(known, counter, what, differences)
+    mine, theirs = known.info, counter.info
+    if theirs is not None and not known.tell_info(theirs, "metadata"):
+        assert mine is not None
+        name = next(name for name in _INFO_FIELDS if mine[name] != theirs[name])
+        differences.add(f"{name} of {what}", str(mine[name]), str(theirs[name]))
+
+
+def _fill_described(known: Described, given: Described, what: str, differences: _Differences) -> None:
+    source: NameSource = "metadata"
+    if given.english is not None:
+        differences.told(
+            known.tell_english(given.english.text, source), f"the English name of {what}", given.english.text
+        )
+    for mine, theirs in ((known.names, given.names), (known.helps, given.helps)):
+        for lcid, name in theirs:
+            differences.told(mine.tell(lcid, name.text, source), f"{what} in language {lcid}", name.text)
