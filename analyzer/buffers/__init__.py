@@ -13,7 +13,7 @@ from analyzer.buffers.columns import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer
+from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer, find_damage
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, decode_stub
@@ -41,6 +41,7 @@ __all__ = [
     "counter_value",
     "decode_buffer",
     "decode_stub",
+    "find_damage",
     "guess_kind",
     "map_fields",
     "perf_data_columns",

@@ -22,6 +22,7 @@ from analyzer.buffers.adapt import (
 from analyzer.buffers.fast import regular_tree
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.buffers.remarks import remarks
+from analyzer.buffers.vector import regular_parts
 from analyzer.core.errors import DecodeError
 
 BufferKind = Literal[
@@ -116,6 +117,13 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
     if kind == "perf-data" and (tree := regular_tree(data)) is not None:
         return BufferDecode(kind, tree, len(data), None, ())
     return plain_decode(kind, data, big_endian=big_endian)
+
+
+def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
+    """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
+    if kind == "perf-data" and regular_parts(data) is not None:
+        return None
+    return decode_buffer(kind, data, big_endian=big_endian).problem
 
 
 def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:

@@ -89,9 +89,11 @@ Part = Grid | Singles
 class Layout:
     """All that a buffer says but its clocks and values, in the order of the buffer.
 
-    `places` tells in which word of the buffer each value stands, None where values are not aligned to words.
+    `statuses` is that of each block. `places` tells in which word of the buffer each value stands, None where values are not
+    aligned to words.
     """
 
+    statuses: Ints
     parts: tuple[Part, ...]
     places: Ints | None
 
@@ -144,7 +146,8 @@ def regular_parts(data: bytes) -> PerfParts | None:
         return None
     values = [part[1] for part in read]
     places = [part[2] for part in read if part[2] is not None]
-    layout = Layout(tuple(part[0] for part in read), _joined(places, np.int64) if len(places) == len(read) else None)
+    in_words = _joined(places, np.int64) if len(places) == len(read) else None
+    layout = Layout(statuses, tuple(part[0] for part in read), in_words)
     return PerfParts(stamp, time_100ns, freq, layout, _joined(values, np.uint64))
 
 

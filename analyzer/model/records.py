@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, cast
 
 from analyzer.auth.context import AuthLevel, Door, Identity
-from analyzer.buffers import BufferDecode, BufferKind, decode_buffer
+from analyzer.buffers import BufferDecode, BufferKind, decode_buffer, find_damage
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
@@ -111,13 +111,21 @@ def decoded_buffer(side: CallSide | None) -> BufferDecode | None:
     return decode_buffer(kind, side.buffer.data, big_endian=buffer_order(side))
 
 
+def buffer_damage(side: CallSide) -> DecodeError | None:
+    """What is wrong with the `lpData` of one side."""
+    if side.buffer is None or side.buffer_kind is None:
+        return None
+    kind = cast(BufferKind, side.buffer_kind)
+    return find_damage(kind, side.buffer.data, big_endian=buffer_order(side))
+
+
 def buffer_order(side: CallSide) -> bool | None:
     """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
     return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
 # What is wrong with the buffers of sides that were decoded already (None: nothing), by identity of the side.
-_Damages = dict[int, DecodeError | None]
+Damages = dict[int, DecodeError | None]
 
 
 def known_stub(side: CallSide, opnum: int | None) -> TracedBytes | Missing:
@@ -127,7 +135,7 @@ def known_stub(side: CallSide, opnum: int | None) -> TracedBytes | Missing:
 
 
 def side_json(
-    side: CallSide | None, opnum: int | None, facts: CaptureFacts, damages: _Damages | None = None
+    side: CallSide | None, opnum: int | None, facts: CaptureFacts, damages: Damages | None = None
 ) -> Record | None:
     """One side of a call. What is wrong with its buffer is noted in `damages`."""
     if side is None:
@@ -153,7 +161,7 @@ def side_json(
     return out
 
 
-def call_record(number: int, call: Call, analysis: Analysis, damages: _Damages | None = None) -> Record:
+def call_record(number: int, call: Call, analysis: Analysis, damages: Damages | None = None) -> Record:
     """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`."""
     opnum, facts = call.exchange.opnum, analysis.capture
     out = call_head(number, call, analysis)
@@ -248,7 +256,7 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> Record:
     }
 
 
-def all_problems(analysis: Analysis, damages: _Damages | None = None) -> Iterator[Problem]:
+def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
     """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
 
     `damages` tells of the buffers that were decoded before, which need not be decoded again.
@@ -269,8 +277,7 @@ def all_problems(analysis: Analysis, damages: _Damages | None = None) -> Iterato
             if damages is not None and id(side) in damages:
                 damage = damages[id(side)]
             else:
-                decoded = decoded_buffer(side)
-                damage = decoded.problem if decoded is not None else None
+                damage = buffer_damage(side)
             if damage is not None:
                 of_buffer = Problem.of(layer, damage, side.message.frames)
                 yield Problem(
@@ -343,7 +350,7 @@ def timeline_records(
 ) -> Iterator[Record]:
     """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says."""
     facts = analysis.capture
-    damages: _Damages = {}
+    damages: Damages = {}
     yield capture_record(facts)
     calls = shown if shown is not None else list(enumerate(analysis.calls, 1))
     before: int | None = None

@@ -58,7 +58,7 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
     """The values of a decoded answer; `query` names its blocks as far as it is known."""
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
-        counterset = known.counterset if known is not None else query.counterset if query is not None else None
+        counterset = counterset_of(query, row.block)
         counter_id = row.counter_id
         if counter_id is None and known is not None and known.names_one_counter:
             counter_id = known.counter_id
@@ -85,6 +85,14 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
             query.id_source if known is not None and query is not None else None,
             catalog.names(counterset, counter_id),
         )
+
+
+def counterset_of(query: QueryView | None, block: int) -> str | None:
+    """The counterset of a block: that of its identifier, or the only one the query holds counters of."""
+    if query is None:
+        return None
+    known = query.blocks.get(block)
+    return known.counterset if known is not None else query.counterset
 
 
 def _instance_of(row: PerfRow, known: Identifier | None) -> tuple[str | None, int | None]:

@@ -19,7 +19,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.records import Record, all_problems, handle_label, latency_ns, level_name
+from analyzer.model.records import Damages, Record, all_problems, handle_label, latency_ns, level_name
 from analyzer.model.samples import sample_records
 from analyzer.pcq.layer import PerflibCall
 from analyzer.report.output import Clock
@@ -89,14 +89,15 @@ def timeline_lines(
     if lines:
         yield ""
     before: int | None = None
+    damages: Damages = {}
     for number, call in lines:
         time = _time_words(call.exchange.first_time_ns, analysis.capture, clock, before)
         before = call.exchange.first_time_ns
-        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts, time=time)
+        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages)
     if selection.words is not None and not selected:
         yield ""
         yield safe(f"no call passes: {selection.words}; without that all calls are shown")
-    yield from problem_lines(analysis, width)
+    yield from problem_lines(analysis, width, damages)
     yield ""
     # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
     counted = selected if selection.tail is None else lines
@@ -203,8 +204,12 @@ def call_lines(
     *,
     all_attempts: bool = False,
     time: str | None = None,
+    damages: Damages | None = None,
 ) -> Iterator[str]:
-    """One call: time, number, who, handle, method, what was asked, what came back, how long it took."""
+    """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
+
+    What is wrong with the buffer of the answer is noted in `damages`.
+    """
     channel = call.exchange.channel
     if time is None:
         time = _time_words(call.exchange.first_time_ns, analysis.capture, "relative", None)
@@ -215,7 +220,7 @@ def call_lines(
         tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
         words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
     outcome = f" ⇒ {status_words(call)}"
-    told = answered(call, analysis)
+    told = answered(call, analysis, damages)
     if told:
         outcome += f", {told}"
     if call.state not in ("complete", "sealed"):
@@ -272,10 +277,10 @@ def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
     return f"frame{'s' if len(frames) > 1 else ''} {words}" + (f" and {more} more" if more else "")
 
 
-def problem_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """What could not be read, and why."""
+def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
+    """What could not be read, and why. `damages` as for `all_problems`."""
     facts = analysis.capture
-    problems = list(all_problems(analysis))
+    problems = list(all_problems(analysis, damages))
     reasons = Counter((call.state, call.reason) for call in analysis.calls if call.state != "complete")
     if not problems and not reasons:
         return

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from analyzer.buffers import BufferDecode
 from analyzer.buffers.names import counter_type_name
+from analyzer.buffers.vector import Grid, Layout, regular_parts
 from analyzer.core.absence import Missing
 from analyzer.core.labels import label
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import decoded_buffer
+from analyzer.model.records import Damages, decoded_buffer
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
 from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.samples import PerflibSample, perflib_samples
-from analyzer.rpc.call import Call
+from analyzer.pcq.queries import QueryView
+from analyzer.pcq.samples import counterset_of, perflib_samples
+from analyzer.rpc.call import Call, CallSide
 from analyzer.rpc.status import fault_name
 from analyzer.winperf.identity import ERROR_MORE_DATA
 from analyzer.winperf.identity import Opnum as WinregOpnum
@@ -59,17 +63,18 @@ def asked(call: Call, analysis: Analysis) -> str:
     return f"({len(call.request.stub)} bytes)"
 
 
-def answered(call: Call, analysis: Analysis) -> str:
-    """What the answer holds, after its status."""
+def answered(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
+    """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`."""
+    damages = {} if damages is None else damages
     side = call.response
     if side is None or isinstance(side.stub, Missing):
         return f"{side.message.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
     if side.trouble is not None:
         return f"{len(side.stub)} bytes"
     if isinstance(call, PerflibCall):
-        return _answer_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server))
+        return _answer_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server), damages)
     if isinstance(call, WinregCall):
-        return _answer_of_winreg(call, analysis)
+        return _answer_of_winreg(call, analysis, damages)
     return f"{len(side.stub)} bytes" if call.exchange.fault is None else ""
 
 
@@ -125,33 +130,60 @@ def _listed(items: list[str], noun: str) -> str:
     return ", ".join(items[:_SHOWN_ITEMS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _answer_of_perflib(call: PerflibCall, catalog: Catalog) -> str:
+def _answer_of_perflib(call: PerflibCall, catalog: Catalog, damages: Damages) -> str:
     side = call.response
     assert side is not None
     params, opnum = side.params, call.exchange.opnum
     if call.status != 0 and "pdwRtnSize" in params:
         unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
         return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
-    decoded = decoded_buffer(side)
+    size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
+    if side.buffer is not None and side.buffer_kind == "perf-data":
+        read = regular_parts(side.buffer.data)
+        if read is not None:
+            damages[id(side)] = None
+            return size + _parts_words(read.layout, call.query, catalog)
+    decoded = _decoded(side, damages)
     if decoded is None:
         return _number(len(side.buffer), "byte") if side.buffer is not None else ""
     tree = decoded.tree
-    size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
     damage = f" (damaged: {decoded.problem})" if decoded.problem is not None else ""
     words = _buffer_words(side.buffer_kind, tree, catalog)
     if side.buffer_kind == "perf-data":
-        words += _values_words(list(perflib_samples(call, catalog)))
+        values = [sample for sample in perflib_samples(call, catalog) if sample.data_size is not None]
+        names = dict.fromkeys(sample.counterset_name or sample.counterset for sample in values)
+        words += _values_words(len(values), names)
     return size + words + damage
 
 
-def _values_words(samples: list[PerflibSample]) -> str:
+def _decoded(side: CallSide, damages: Damages) -> BufferDecode | None:
+    decoded = decoded_buffer(side)
+    problem = decoded.problem if decoded is not None else None
+    damages[id(side)] = problem.alone() if problem is not None else None
+    return decoded
+
+
+def _parts_words(layout: Layout, query: QueryView | None, catalog: Catalog) -> str:
+    """The words for an undamaged answer of numbers, in arrays."""
+    failed = sorted({status_name(status) for status in layout.statuses.tolist() if status})
+    words = _number(len(layout.statuses), "block") + (f", some failed: {', '.join(failed)}" if failed else "")
+    blocks: list[int] = []
+    for part in layout.parts:
+        if isinstance(part, Grid):
+            blocks += [part.block] if len(part) else []
+        else:
+            blocks += part.block[part.data_size >= 0].tolist()
+    sets = (counterset_of(query, block) for block in dict.fromkeys(blocks))
+    names = dict.fromkeys(catalog.label(guid) or guid for guid in sets)
+    return words + _values_words(int((layout.data_sizes >= 0).sum()), names)
+
+
+def _values_words(count: int, countersets: Iterable[str | None]) -> str:
     """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture tells."""
-    values = [sample for sample in samples if sample.data_size is not None]
-    if not values:
+    if not count:
         return ""
-    names = dict.fromkeys(sample.counterset_name or sample.counterset for sample in values)
-    known = [name for name in names if name is not None]
-    return f", {_number(len(values), 'value')}" + (f" of {_listed(known, 'countersets')}" if known else "")
+    known = [name for name in countersets if name is not None]
+    return f", {_number(count, 'value')}" + (f" of {_listed(known, 'countersets')}" if known else "")
 
 
 def _buffer_words(kind: str | None, tree: dict[str, Any], catalog: Catalog) -> str:
@@ -215,7 +247,7 @@ def _asked_of_winreg(call: WinregCall, analysis: Analysis) -> str:
     return ""
 
 
-def _answer_of_winreg(call: WinregCall, analysis: Analysis) -> str:
+def _answer_of_winreg(call: WinregCall, analysis: Analysis, damages: Damages) -> str:
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
@@ -223,7 +255,7 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis) -> str:
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer is None:
         return ""
-    decoded = decoded_buffer(side)
+    decoded = _decoded(side, damages)
     words = f"{len(side.buffer)} bytes"
     if decoded is None:
         return words
