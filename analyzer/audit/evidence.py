@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from analyzer.audit.answers import DataAnswer, read_answer
 from analyzer.audit.identifiers import IdentifierList, read_identifiers
+from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.verdicts import At, SideName
 from analyzer.buffers import (
     BufferDecode,
@@ -262,6 +263,11 @@ class Evidence:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """What the servers said, over the whole capture."""
+        return Knowledge(self.analysis.calls)
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""

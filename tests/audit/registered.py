@@ -7,7 +7,7 @@ from struct import pack
 from uuid import UUID
 
 from analyzer.rpc.events import Exchange
-from tests.build.buffers import instance_header
+from tests.build.buffers import Block, instance_header, perf_data
 from tests.build.calls import COUNTERSET, Calls
 
 
@@ -42,3 +42,14 @@ def instances(names: Mapping[int, str], calls: Calls | None = None, guid: str = 
     return calls.exchange(
         2, asked, calls.sized(b"".join(instance_header(name, number) for number, name in names.items()))
     )
+
+
+def polled(
+    identifiers: bytes,
+    *blocks: Block,
+    calls: Calls | None = None,
+    clocks: tuple[int, int, int] = (5, 133_541_156_967_890_000, 7),
+) -> list[Exchange]:
+    """A handle that is opened, told what it holds, and asked for its data once."""
+    calls = calls or Calls()
+    return [calls.open_query(), calls.counter_info(identifiers), calls.counter_data(perf_data(list(blocks), clocks))]

@@ -1,0 +1,59 @@
+"""The base of a sampled fraction is zero.
+
+Looks for: values of counters of type PERF_SAMPLE_BASE that are 0.
+
+Why it matters: clients divide by it.
+
+Specification: [MS-PCQ] section 2.2.4.2: a PERF_SAMPLE_BASE is the divisor of a PERF_SAMPLE_FRACTION and must be greater than 0.
+What the division needs is that the difference of two values is not 0; the text speaks of the value.
+
+Flagged: 0.
+
+Accepted: 1; a 0 of any other type of base.
+
+Silent: where the capture does not tell which counter a block is of, or of which type the counter is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import DataAnswer, value_path
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import DATA, Odd, answer_check, cannot_say, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.values import Unknown, columns
+from analyzer.audit.verdicts import Judgement, Severity
+
+REQUIREMENTS = ("PCQ-2.2.4.2-R38",)
+SAMPLE_BASE = 0x40030401
+
+
+def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
+    unknown: set[str] = set()
+    for column in columns(call, answer):
+        if isinstance(column, Unknown):
+            unknown.add(column.reason)
+            continue
+        if column.type != SAMPLE_BASE:
+            continue
+        odd: list[Odd] = []
+        for number, row in enumerate(column.block.rows):
+            if not any(row.value(answer.data, column.place)):
+                at, held = row.value_at(column.place), row.shape.data_sizes[column.place]
+                odd.append(Odd(value_path(column.block, number, column.place), (at, at + held), "above 0", "0"))
+        message = "the base of a sampled fraction is zero"
+        yield from told(call, "response", REQUIREMENTS, len(column.block.rows), odd, message)
+    for reason in sorted(unknown):
+        yield from cannot_say(REQUIREMENTS, reason, call)
+
+
+RULE = Rule(
+    code="PCQ605",
+    name="sample-base-of-zero",
+    level=Level.VALUES,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=DATA,
+    check=answer_check(REQUIREMENTS, _check),
+)

@@ -1,0 +1,92 @@
+"""Values with what is known of them: a data answer and the handle it was asked on in, columns of values and their counters out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from analyzer.audit.answers import ERROR, Block, DataAnswer
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import NO_REGISTRATION
+from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.queries import Identifier, QueryView
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The values of one counter in one block, one of each instance. `info` is the counter's registration (`ksy/` ids)."""
+
+    block: Block
+    place: int
+    counterset: str
+    counter_id: int
+    info: dict[str, Any]
+
+    @property
+    def type(self) -> int:
+        kind: int = self.info["counter_type"]
+        return kind
+
+    @property
+    def sizes(self) -> Counter[int]:
+        """How many values there are of each dwDataSize."""
+        rows = Counter(id(row.shape) for row in self.block.rows)
+        shapes = {id(row.shape): row.shape for row in self.block.rows}
+        found: Counter[int] = Counter()
+        for shape, number in rows.items():
+            found[shapes[shape].data_sizes[self.place]] += number
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A block, or a column of one, of which the capture does not tell what it holds, and why."""
+
+    block: Block
+    reason: str
+
+
+def query_of(call: CallEvidence) -> QueryView | None:
+    return call.call.query if isinstance(call.call, PerflibCall) else None
+
+
+NO_HANDLE = "the handle of the call is not in the capture"
+
+
+def counter_of(query: QueryView, block: Block) -> Identifier | None:
+    """The identifier a block answers, where it is known."""
+    return query.blocks.get(block.number)
+
+
+def columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknown]:
+    """Every column of the blocks that can be read, in their order; error blocks have none."""
+    query = query_of(call)
+    for block in answer.blocks:
+        if block.kind == ERROR:
+            continue
+        if not block.is_whole:
+            yield Unknown(block, "the block is damaged")
+            continue
+        if query is None:
+            yield Unknown(block, NO_HANDLE)
+            continue
+        known = counter_of(query, block)
+        counterset = known.counterset if known is not None else query.counterset
+        if counterset is None:
+            yield Unknown(block, query.unknown or "which counter the block is of is not in the capture")
+            continue
+        ids = block.ids
+        if ids is None:
+            if known is None or not known.names_one_counter:
+                yield Unknown(block, query.unknown or "which counter the block is of is not in the capture")
+                continue
+            ids = (known.counter_id,)
+        entry = call.catalog.countersets.get(counterset)
+        for place, counter_id in enumerate(ids):
+            counter = entry.counters.get(counter_id) if entry is not None else None
+            if counter is None or counter.info is None:
+                yield Unknown(block, NO_REGISTRATION)
+            else:
+                yield Column(block, place, counterset, counter_id, counter.info)
