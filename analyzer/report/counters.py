@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
-from analyzer.report.output import OfCapture
+from analyzer.report.output import OfCapture, dumps
 from analyzer.report.text import folded, problem_lines, safe, styled
 from analyzer.timeline.cooking import Why, formula_of
 from analyzer.timeline.counters import Bucket, buckets, counter_records, display_of, selection_of
@@ -24,6 +25,9 @@ from analyzer.timeline.series import Point, Series, points
 
 if TYPE_CHECKING:
     import polars as pl
+
+# Rows of a table that are made and written at a time.
+ROWS_AT_ONCE = 50_000
 
 SPARK_CELLS = 16
 _BARS = "▁▂▃▄▅▆▇█"
@@ -53,10 +57,21 @@ class Counters(OfCapture):
         return counter_lines(self, width)
 
     def table(self) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.concat(self.tables(), rechunk=False)
+
+    def json_lines(self) -> Iterator[bytes]:
+        return (dumps(record) + b"\n" for record in self.records())
+
+    def tables(self) -> Iterator[pl.DataFrame]:
         from analyzer.report.tables import frame_of
 
+        schema = _schema(in_buckets=self.interval_ns is not None)
         rows = (_row(record) for record in self.records())
-        return frame_of(rows, _schema(in_buckets=self.interval_ns is not None))
+        while len(table := frame_of(islice(rows, ROWS_AT_ONCE), schema)) == ROWS_AT_ONCE:
+            yield table
+        yield table
 
 
 def _schema(*, in_buckets: bool) -> dict[str, Any]:
@@ -106,7 +121,7 @@ def _schema(*, in_buckets: bool) -> dict[str, Any]:
         "display": pl.String,
         "why_null": pl.String,
         "reason": pl.String,
-        "flags": pl.List(pl.String),
+        "flags": pl.String,
         "interval_ns": pl.Int64,
         "server_interval_ns": pl.Int64,
         "previous_call": pl.Int64,
@@ -124,6 +139,7 @@ def _row(record: Record) -> Record:
         from analyzer.report.tables import sample_row
 
         row |= sample_row(record)
+        row["flags"] = " ".join(record["flags"])
     else:
         row |= {"time": record["time_ns"], "server_ip": record["server"]["ip"]}
     for name in ("value", "scaled", "last", "minimum", "maximum"):

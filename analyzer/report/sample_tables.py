@@ -44,17 +44,20 @@ def sample_tables(items: Iterable[SampleChunk | Record]) -> Iterator[pl.DataFram
 
 
 def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO) -> None:
-    """Writes tables as one Parquet file, a row group at a time. A file that cannot be written is an OSError."""
+    """Writes tables of one schema, at least one, as one Parquet file, a row group at a time. A file that cannot be written is
+    an OSError."""
     ours: list[Exception] = []
+    first = next(tables)
 
     def source(*_: object) -> Iterator[pl.DataFrame]:
         try:
+            yield first
             yield from tables
         except Exception as error:
             ours.append(error)
             raise
 
-    frame = register_io_source(source, schema=SAMPLE_SCHEMA)
+    frame = register_io_source(source, schema=first.schema)
     try:
         frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True)
     except pl.exceptions.PolarsError as error:

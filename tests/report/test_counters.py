@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
@@ -96,6 +98,15 @@ def test_tables_have_one_row_a_value_or_interval() -> None:
     in_buckets = Counters(watched().analysis, interval_ns=1_000_000_000).table()
     assert in_buckets["readings"].to_list() == [3, 3, 3]
     assert in_buckets["value"].to_list() == [15.0, 40 / 3, None]
+
+
+def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole_table = Counters(watched().analysis).table()
+    for rows in (1, 3, 4, 9, 10):
+        monkeypatch.setattr("analyzer.report.counters.ROWS_AT_ONCE", rows)
+        pieces = list(Counters(watched().analysis).tables())
+        assert max(map(len, pieces)) <= rows
+        assert pl.concat(pieces).equals(whole_table)
 
 
 def test_a_course_keeps_the_order_of_heights() -> None:
