@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hmac
 import zlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -41,13 +41,19 @@ _SEARCH_BUDGET = 350_000
 # What each message may cost in any case, so that a later, better hint about the loss is not in vain.
 _SEARCH_MINIMUM = 256
 _REMEMBERED = 512
+# How much keystream a search makes at a time.
+_STRETCH = 4096
 _HEADER_LEN, _TRAILER_LEN = 24, 8
 
 
 class _Keystream:
-    """RC4 output by position. Going back further than what is kept starts over from the key."""
+    """RC4 output by position. Going back further than what is kept starts over from the key.
 
-    __slots__ = ("_base", "_buffer", "_cipher", "_key")
+    What is kept is output, from `base` on, and behind it messages that were opened as they came: they and what they were before
+    make the output, should anybody ask.
+    """
+
+    __slots__ = ("_base", "_buffer", "_cipher", "_end", "_key", "_opened")
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -56,21 +62,48 @@ class _Keystream:
     def _restart(self) -> None:
         self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
         self._buffer = bytearray()
-        self._base = 0
+        self._opened: deque[tuple[bytes, bytes]] = deque()
+        self._base = self._end = 0
 
-    def at(self, position: int, length: int) -> bytes:
+    def at(self, position: int, length: int, ahead: int = 0) -> bytes:
+        """Output from a position on; with `ahead` more of it is made, for those who are going to ask for what follows."""
         if position < self._base:
             self._restart()
-        missing = position + length - self._base - len(self._buffer)
+        while self._opened:
+            self._buffer += _xor(*self._opened.popleft())
+        missing = position + length - self._end
         if missing > 0:
-            self._buffer += self._cipher.update(bytes(missing + 4096))
+            self._buffer += self._cipher.update(bytes(missing + ahead))
+            self._end += missing + ahead
         start = position - self._base
         return bytes(self._buffer[start : start + length])
 
+    def open(self, position: int, data: bytes) -> bytes:
+        """What bytes sealed at this position say."""
+        if position != self._end:
+            return _xor(data, self.at(position, len(data)))
+        plain = self._cipher.update(data)
+        self._opened.append((data, plain))
+        self._end += len(data)
+        return plain
+
     def forget(self, before: int) -> None:
-        if (surplus := before - self._base) > _KEEP_BEHIND:
+        surplus = before - self._base - _KEEP_BEHIND
+        if surplus <= 0:
+            return
+        kept = len(self._buffer)
+        if surplus < kept:
             del self._buffer[:surplus]
             self._base += surplus
+            return
+        if kept:
+            self._buffer.clear()
+            self._base += kept
+            surplus -= kept
+        while self._opened and (size := len(self._opened[0][0])) <= surplus:
+            self._opened.popleft()
+            self._base += size
+            surplus -= size
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +184,39 @@ class NtlmContext:
             return self._open_extended(sender, stream, piece)
         return self._open_plain(stream, piece)
 
+    @property
+    def header_signed(self) -> bool:
+        return self._header_signed
+
+    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
+        """See `QuickContext.open_next`: the message with the next number, at the place that follows from the one before."""
+        stream = self._streams[sender]
+        at = stop + _TRAILER_LEN
+        if (
+            not self._extended
+            or not stream.proven
+            or stream.has_lost
+            or stream.failed_count
+            or len(pdu) - at != SIGNATURE_LEN
+            or pdu[at : at + 4] != b"\x01\0\0\0"
+        ):
+            return None
+        number = int.from_bytes(pdu[at + 12 :], "little")
+        if number != stream.number or number in stream.places:
+            return None
+        tag = pdu[at + 4 : at + 12]
+        size = stop - start
+        if self._key_exchange:
+            opened = stream.keystream.open(stream.position, pdu[start:stop] + tag)
+            plain, tag = opened[:size], opened[size:]
+        else:
+            plain = stream.keystream.open(stream.position, pdu[start:stop])
+        covered = pdu[at + 12 :] + (pdu[:start] + plain + pdu[stop:at] if self._header_signed else plain)
+        if hmac.digest(self._sign[sender], covered, "md5")[:8] != tag:
+            return None
+        stream.adopt(stream.position, number, size + 8 if self._key_exchange else size)
+        return plain
+
     def lost(self, sender: Sender, length: int | None) -> None:
         """See `SecurityContext.lost`."""
         stream = self._streams[sender]
@@ -176,7 +242,7 @@ class NtlmContext:
         if missing > 0 or stream.has_lost:
             for position in self._search(stream, piece, max(missing, 0)):
                 ways = (self._header_signed,) if stream.proven else (self._header_signed, not self._header_signed)
-                found = self._try_extended(sender, stream, piece, number, position, ways)
+                found = self._try_extended(sender, stream, piece, number, position, ways, _STRETCH)
                 if found is not None:
                     return self._accepted(stream, piece, number, position, found)
             return self._not_found(stream, piece, number)
@@ -238,11 +304,18 @@ class NtlmContext:
         return 8 if self._key_exchange else 0
 
     def _try_extended(
-        self, sender: Sender, stream: _Stream, piece: _Piece, number: int, position: int, ways: tuple[bool, ...]
+        self,
+        sender: Sender,
+        stream: _Stream,
+        piece: _Piece,
+        number: int,
+        position: int,
+        ways: tuple[bool, ...],
+        ahead: int = 0,
     ) -> tuple[bytes, bool] | None:
         body = piece.body
         own = len(body) if piece.sealed else 0
-        stretch = stream.keystream.at(position, own + 8)
+        stretch = stream.keystream.at(position, own + 8, ahead)
         if own:
             body = _xor(body, stretch[:own])
         tag = piece.signature[4:12]
@@ -264,16 +337,18 @@ class NtlmContext:
                 return self._accepted(stream, piece, number, position, (body, header_signed))
         if stream.has_lost or stream.failed_count:
             for position in self._search(stream, piece, 1):
-                result = self._try_plain(stream, piece, position)
+                result = self._try_plain(stream, piece, position, _STRETCH)
                 if result is not None:
                     body, number, header_signed = result
                     return self._accepted(stream, piece, number, position, (body, header_signed))
         return self._not_found(stream, piece, stream.number)
 
-    def _try_plain(self, stream: _Stream, piece: _Piece, position: int) -> tuple[bytes, int, bool] | None:
+    def _try_plain(
+        self, stream: _Stream, piece: _Piece, position: int, ahead: int = 0
+    ) -> tuple[bytes, int, bool] | None:
         body = piece.body
         own = len(body) if piece.sealed else 0
-        stretch = stream.keystream.at(position, own + 12)
+        stretch = stream.keystream.at(position, own + 12, ahead)
         if own:
             body = _xor(body, stretch[:own])
         checksum = int.from_bytes(_xor(piece.signature[8:12], stretch[own + 4 : own + 8]), "little")

@@ -11,7 +11,7 @@ position by position, what became of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,9 +26,14 @@ from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, Featur
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.rpc.pdu import (
     CLIENT_PTYPES,
+    FIRST_FRAG,
     HEADER_LEN,
+    LAST_FRAG,
+    LITTLE_SEC,
     MAYBE,
+    QUICK_RESPONSE,
     RESPONSE_LEN,
+    SEC_TRAILER_LEN,
     SERVER_PTYPES,
     SUPPORT_HEADER_SIGN,
     Bind,
@@ -56,6 +61,7 @@ _MAX_PENDING = 1024
 # Answers seen before their question (frames swapped by the capture) wait for it; more than a handful is no swap.
 _MAX_EARLY = 16
 _MAX_OFFERS = 16
+_RESPONSE = int(Ptype.RESPONSE)
 
 
 class _Side:
@@ -232,9 +238,19 @@ class Association:
 
     # What happens on the channel
 
-    def data(self, event: ChannelData) -> Iterator[Event]:
+    def data(self, event: ChannelData) -> Iterable[Event]:
         """Bytes of one direction."""
-        for item in self._framers[event.from_client].feed(event.data, event.smb, event.fresh):
+        from_client, data = event.from_client, event.data
+        framer = self._framers[from_client]
+        if framer.at_rest and not self._pdus:
+            told = self._quick(from_client, data, event.smb)
+            if told is not None:
+                framer.passed(len(data))
+                return told
+        return self._long(event, framer)
+
+    def _long(self, event: ChannelData, framer: Framer) -> Iterator[Event]:
+        for item in framer.feed(event.data, event.smb, event.fresh):
             yield from self._item(event.from_client, item)
 
     def gap(self, event: ChannelGap) -> Iterator[Event]:
@@ -271,7 +287,8 @@ class Association:
 
     def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
         if isinstance(item, RawPdu):
-            yield from self._pdu(from_client, item)
+            told = None if self._pdus else self._quick(from_client, item.data, item.smb)
+            yield from told if told is not None else self._pdu(from_client, item)
         elif isinstance(item, CutPdu):
             yield from self._derailed(from_client, item, item.data.frames)
         else:
@@ -324,6 +341,69 @@ class Association:
         return Problem("gap", "rpc", lost.frames, f"{amount} of DCERPC from the {who} were lost: {lost.reason}")
 
     # PDUs
+
+    def _quick(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None) -> Iterable[Event] | None:
+        """The same as `_pdu` for the PDUs that are nearly all there are: whole fragments of answers that are going well.
+
+        None where `data` is anything else; nothing has happened then.
+        """
+        raw = data.data
+        if len(raw) < RESPONSE_LEN:
+            return None
+        version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(raw)
+        if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10 or length != len(raw):
+            return None
+        call = self._calls.get(call_id)
+        if call is None:
+            return None
+        side, asked = call.response, call.request.trailer
+        # Only the first fragment says that it is.
+        if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
+            return None
+        stop = length
+        plain: Plain = None
+        step = ""
+        if auth_length == 0:
+            if asked is not None and asked.level >= AuthLevel.PRIVACY:
+                return None
+            if side.wire_length + stop - RESPONSE_LEN > self._max_stub:
+                return None
+            side.is_bare = True
+        else:
+            start = length - auth_length - SEC_TRAILER_LEN
+            if asked is None or start < RESPONSE_LEN:
+                return None
+            auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, start)
+            stop = start - pad
+            security = self._security.known(context_id)
+            if (
+                security is None
+                or level != AuthLevel.PRIVACY
+                or (auth_type, level, context_id) != (asked.auth_type, asked.level, asked.context_id)
+                or stop < RESPONSE_LEN
+                or side.wire_length + stop - RESPONSE_LEN > self._max_stub
+            ):
+                return None
+            opened = security.open_next(self._sender(from_client), raw, RESPONSE_LEN, start)
+            if opened is None:
+                return None
+            plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
+            if side.security is None:
+                side.security = security
+                side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
+            side.is_sealed = True
+            side.verdicts.add(True)
+            side.header_signed.add(security.header_signed)
+        if not side.began:
+            side.began, side.smb, side.hint = True, smb, hint
+        if not side.wire_length:
+            side.first_length = stop - RESPONSE_LEN
+        side.wire_length += stop - RESPONSE_LEN
+        side.pdus.add(data, RESPONSE_LEN, stop, plain, step)
+        if not flags & LAST_FRAG:
+            return ()
+        side.done = True
+        return self._conclude(call) if call.has_request else ()
 
     def _pdu(self, from_client: bool, raw: RawPdu) -> Iterator[Event]:
         header, data = raw.header, raw.data
@@ -519,8 +599,8 @@ class Association:
                 security.failed_check(data.frames)
         pad = trailer.pad_length if trailer else 0
         bad = self._contradiction(header, trailer)
-        if bad is None and pad > stop - head.stub:
-            bad = f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
+        if pad > stop - head.stub:
+            bad = bad or f"auth_pad_length: {pad} bytes of padding in {stop - head.stub} bytes of stub"
             pad = 0
         if bad is not None:
             yield Problem("malformed", "rpc", data.frames, bad)

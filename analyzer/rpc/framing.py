@@ -68,6 +68,15 @@ class Framer:
     def seeking(self) -> bool:
         return self._seeking
 
+    @property
+    def at_rest(self) -> bool:
+        """A PDU is due, and nothing of it is here yet."""
+        return not self._seeking and not len(self._held)
+
+    def passed(self, length: int) -> None:
+        """A whole PDU came at rest, and somebody else has taken it."""
+        self._position += length
+
     def feed(self, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> Iterator[RawPdu | CutPdu | Lost]:
         """Takes bytes in order; yields PDUs as they become whole."""
         end = self._position + len(self._held)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake
@@ -36,11 +36,14 @@ class RpcLayer:
         self._associations: dict[int, Association] = {}
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
-    def feed(self, event: Event) -> Iterator[Event]:
+    def feed(self, event: Event) -> Iterable[Event]:
         """Takes one event; yields what it completed."""
+        if isinstance(event, ChannelData):
+            return self._association(event.channel).data(event)
+        return self._other(event)
+
+    def _other(self, event: Event) -> Iterator[Event]:
         match event:
-            case ChannelData(channel=channel):
-                yield from self._association(channel).data(event)
             case ChannelGap(channel=channel):
                 yield from self._association(channel).gap(event)
                 yield event

@@ -77,8 +77,12 @@ class Header:
 _LITTLE = struct.Struct("<BBBB4sHHI")
 _BIG = struct.Struct(">BBBB4sHHI")
 # auth_type, auth_level, auth_pad_length, one reserved byte, auth_context_id.
-_LITTLE_SEC = struct.Struct("<BBBxI")
+LITTLE_SEC = struct.Struct("<BBBxI")
 _BIG_SEC = struct.Struct(">BBBxI")
+
+
+# Version, minor version, type, flags, drep, frag_length, auth_length, call_id, alloc_hint, p_cont_id of a little-endian response.
+QUICK_RESPONSE = struct.Struct("<BBBBBxxxHHIIH")
 
 
 def read_header(data: bytes, start: int = 0) -> Header:
@@ -148,7 +152,7 @@ def find_sec_trailer(header: Header, data: bytes, body_start: int) -> SecTrailer
             start=10,
             stop=12,
         )
-    auth_type, level, pad, context_id = (_LITTLE_SEC if header.order == "little" else _BIG_SEC).unpack_from(data, start)
+    auth_type, level, pad, context_id = (LITTLE_SEC if header.order == "little" else _BIG_SEC).unpack_from(data, start)
     return SecTrailer(auth_type, level, pad, context_id, start, len(data))
 
 

@@ -11,7 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SecurityContext, Sender, Unprotected
+from analyzer.auth.context import (
+    AuthLevel,
+    AuthType,
+    Door,
+    Handshake,
+    Identity,
+    QuickContext,
+    SecurityContext,
+    Sender,
+    Unprotected,
+)
 from analyzer.rpc.pdu import SecTrailer
 
 _MECHANISMS = {
@@ -54,6 +64,7 @@ class Security:
         self.level = level
         self._handshake = handshake
         self._context: SecurityContext | None = None
+        self._quick: QuickContext | None = None
         self._lost_before: list[tuple[Sender, int | None]] = []
         self._heard: set[Sender] = set()
         self._identity: Identity | None = None
@@ -145,6 +156,8 @@ class Security:
             for side, length in self._lost_before:
                 self._context.lost(side, length)
             self._lost_before.clear()
+            if isinstance(self._context, QuickContext):
+                self._quick = self._context
         self._sealed += sealed
         result = self._context.unprotect(sender, trailer.level, pdu, body, trailer.value)
         if is_doubtful and not result.verified:
@@ -157,6 +170,20 @@ class Security:
         door = result.door if result.door not in (Door.OPEN, Door.NOT_SEALED) else Door.WRONG_KEY
         why = result.reason or self._handshake.reason
         return Opened(None, True, None, None, door, f"{door.value}: {why}" if why else door.value)
+
+    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
+        """The short way to open a sealed PDU; see `QuickContext.open_next`. None: `open` is to be asked."""
+        if self._quick is None:
+            return None
+        plain = self._quick.open_next(sender, pdu, start, stop)
+        if plain is not None:
+            self._sealed += 1
+        return plain
+
+    @property
+    def header_signed(self) -> bool:
+        """Of the PDU that `open_next` opened."""
+        return self._quick is not None and self._quick.header_signed
 
     def _checked(self, wire: bytes, result: Unprotected) -> Opened:
         """A readable stub: whatever came of its checksum, it is handed up as it was on the wire."""
@@ -200,6 +227,10 @@ class SecurityTable:
             self._has_strangers = True
             security = self._new(trailer)
         return security
+
+    def known(self, context_id: int) -> Security | None:
+        """The context of that id, None where there is none yet."""
+        return self._by_id.get(context_id)
 
     def was_never_offered(self, trailer: SecTrailer) -> bool:
         """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
