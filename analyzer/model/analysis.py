@@ -35,7 +35,8 @@ class Analysis:
     """One capture, read.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
-    `name_tables` hold what the servers told about their counters, over the whole capture.
+    `name_tables` hold what the servers told about their counters, over the whole capture. `closed` are the numbers of the
+    channels whose end is in the capture.
     """
 
     capture: CaptureFacts
@@ -48,3 +49,4 @@ class Analysis:
     name_tables: NameTables
     secrets_given: bool = False
     features: Sequence[FeaturesOffered] = ()
+    closed: frozenset[int] = frozenset()

@@ -21,7 +21,7 @@ from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
-from analyzer.smb.events import NotOurs, SmbSession
+from analyzer.smb.events import ChannelClosed, NotOurs, SmbSession
 from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
@@ -128,6 +128,7 @@ def analyze(
         name_tables=winperf.names,
         secrets_given=bool(keyring),
         features=tuple(collected.features),
+        closed=frozenset(collected.closed),
     )
 
 
@@ -171,6 +172,8 @@ class _Collector:
         self.sessions: list[SmbSession] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
+        self.closed: set[int] = set()
+        self.has_ended = False
         self.pdus: list[Pdu] = []
 
     def take(self, event: Event) -> None:
@@ -187,6 +190,11 @@ class _Collector:
                 self.sessions.append(event)
             case Bound():
                 self.bounds.append(event)
+            case ChannelClosed(channel=channel):
+                if not self.has_ended:
+                    self.closed.add(channel.number)
+            case CaptureEnds():
+                self.has_ended = True
             case FeaturesOffered():
                 self.features.append(event)
             case Pdu():

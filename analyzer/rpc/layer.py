@@ -19,7 +19,7 @@ _CAPTURE_ENDS = "the capture ends before the answer"
 
 
 class RpcLayer:
-    """Follows every channel; gaps and events it does not know pass unchanged."""
+    """Follows every channel; gaps, ends of channels and events it does not know pass unchanged."""
 
     def __init__(
         self,
@@ -51,6 +51,7 @@ class RpcLayer:
                 association = self._associations.pop(channel.number, None)
                 if association is not None:
                     yield from association.close(self._unanswered)
+                yield event
             case CaptureEnds():
                 self._unanswered = _CAPTURE_ENDS
                 yield event

@@ -270,4 +270,5 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         catalogs=pcq.catalogs,
         name_tables=registry.names,
         features=tuple(collected.features),
+        closed=frozenset(collected.closed),
     )
