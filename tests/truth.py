@@ -21,7 +21,7 @@ from typing import Any
 CAPTURES = Path(__file__).resolve().parent.parent / "captures"
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 WINREG = "338cd001-2244-31f1-aaaa-900038001003"
-_QUERY_COUNTER_DATA, _QUERY_VALUE = 6, 17
+_OPEN_QUERY_HANDLE, _QUERY_COUNTER_DATA, _QUERY_VALUE = 3, 6, 17
 # What the client libraries call the faults they saw; impacket prints names, Samba's bindings an NTSTATUS.
 _FAULTS = {
     "nca_s_fault_context_mismatch": 0x1C00001A,
@@ -83,6 +83,7 @@ class TrueCall:
     status: int | None
     fault: int | None
     samples: Counter[Sample] | None
+    client: str = ""
 
     def differences(self, call: Record) -> Iterator[str]:
         """What a reading of this call says otherwise."""
@@ -99,16 +100,21 @@ class TrueCall:
             yield f"fault {self.fault} read as {call['fault']}"
 
 
+def document_of(capture: Capture) -> dict[str, Any]:
+    """The truth file of a capture as it is."""
+    return dict(json.loads(gzip.decompress(capture.truth_path.read_bytes())))
+
+
 def load(capture: Capture) -> list[TrueCall]:
     """The calls of a capture in the order the client made them."""
-    document = json.loads(gzip.decompress(capture.truth_path.read_bytes()))
-    answers = iter([seen for seen in document.get("server_view") or [] if seen["opnum"] == _QUERY_COUNTER_DATA])
+    document = document_of(capture)
+    answers = _answers(document)
     calls = []
     for number, raw in enumerate(document["calls"], 1):
         interface = PCQ if str(raw["iface"]).lower() == "perflibv2" else WINREG
         samples = None
         if interface == PCQ and raw["opnum"] == _QUERY_COUNTER_DATA:
-            samples = _pcq_samples(next(answers).get("decoded"))
+            samples = _pcq_samples(next(answers[raw["client"]]).get("decoded"))
         elif interface == WINREG and raw["opnum"] == _QUERY_VALUE:
             samples = _winperf_samples(raw["decoded"])
         response = raw.get("response_stub_b64")
@@ -122,10 +128,37 @@ def load(capture: Capture) -> list[TrueCall]:
                 raw.get("status"),
                 _fault(raw),
                 samples,
+                raw["client"],
             )
         )
-    assert next(answers, None) is None, "the server answered calls the client does not know of"
+    assert not any(list(left) for left in answers.values()), "the server answered calls the client does not know of"
     return calls
+
+
+def server_views(document: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What the server did for each client, in order. Which connection is whose tells the handle that it was given."""
+    lines = document.get("server_view") or []
+    clients = {raw["client"] for raw in document["calls"]}
+    if len(clients) == 1:
+        return {client: list(lines) for client in clients}
+    handles = {
+        base64.b64decode(raw["response_stub_b64"])[4:20].hex(): raw["client"]
+        for raw in document["calls"]
+        if raw["opnum"] == _OPEN_QUERY_HANDLE and raw.get("status") == 0
+    }
+    owners = {line["conn"]: handles[line["handle"]] for line in lines if line["opnum"] == _OPEN_QUERY_HANDLE}
+    views: dict[str, list[Any]] = {client: [] for client in clients}
+    for line in lines:
+        views[owners[line["conn"]]].append(line)
+    return views
+
+
+def _answers(document: Mapping[str, Any]) -> dict[str, Iterator[Any]]:
+    """The data answers the server gave each client."""
+    return {
+        client: iter([line for line in lines if line["opnum"] == _QUERY_COUNTER_DATA])
+        for client, lines in server_views(document).items()
+    }
 
 
 def compare(true: Sequence[TrueCall], calls: Sequence[Record], samples: Sequence[Record]) -> list[str]:
@@ -133,7 +166,7 @@ def compare(true: Sequence[TrueCall], calls: Sequence[Record], samples: Sequence
     ours = [call for call in calls if call["interface"]["uuid"] in (PCQ, WINREG)]
     found = [f"{len(true)} calls were made, {len(ours)} were read"] if len(true) != len(ours) else []
     by_call = _by_call(samples)
-    for one, call in zip(true, ours, strict=False):
+    for one, call in zip(_in_order_of(ours, true), ours, strict=False):
         if (one.interface, one.opnum) != (call["interface"]["uuid"], call["opnum"]):
             found.append(f"call {one.number}, opnum {one.opnum}: opnum {call['opnum']} was read")
             continue
@@ -144,6 +177,25 @@ def compare(true: Sequence[TrueCall], calls: Sequence[Record], samples: Sequence
         elif read:
             found.append(f"call {one.number}: {read.total()} samples were read where none is known")
     return found + [f"samples of call {number}, which is none of ours" for number in by_call]
+
+
+def _in_order_of(ours: Sequence[Record], true: Sequence[TrueCall]) -> Sequence[TrueCall]:
+    """The calls of several clients noted the time by themselves; on the wire they may lie otherwise. Whose connection is
+    whose tells the first request, which names another machine for each client."""
+    by_client: dict[str, list[TrueCall]] = {}
+    for one in true:
+        by_client.setdefault(one.client, []).append(one)
+    if len(by_client) == 1:
+        return true
+    first = {next(iter(_request_digests(calls[0].request, {}))): calls for calls in by_client.values()}
+    owners: dict[tuple[str, int], Iterator[TrueCall]] = {}
+    ordered = []
+    for call in ours:
+        place = call["client"]["ip"], call["client"]["port"]
+        if place not in owners:
+            owners[place] = iter(first.get(call["request"]["stub_sha256"], []))
+        ordered.append(next(owners[place], true[0]))
+    return ordered
 
 
 def compare_damaged(
@@ -190,7 +242,7 @@ def _untrue(true: Sequence[TrueCall], call: Record) -> Iterator[str]:
 def _request_digests(stub: bytes, call: Record) -> set[str]:
     """The stub, and where a verification trailer followed it also with the up to 3 bytes that align the trailer."""
     digests = {_sha256(stub)}
-    if (call["request"] or {}).get("verification_trailer") is not None:
+    if (call.get("request") or {}).get("verification_trailer") is not None:
         digests.add(_sha256(stub + bytes(-len(stub) % 4)))
     return digests
 

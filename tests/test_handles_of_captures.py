@@ -1,0 +1,132 @@
+"""Handle lives and the meaning of blocks are what the server itself noted, in every capture whose server did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.pcq.follow import with_queries
+from analyzer.pcq.queries import Identifier
+from analyzer.pipeline.run import analyze
+from analyzer.timeline.handles import HandleEvent, HandleLife, handle_lives
+from tests import truth
+
+OPEN, CLOSE, INFO, POLL, VALIDATE = 3, 4, 5, 6, 7
+KINDS = {OPEN: "open", CLOSE: "close", INFO: "info", POLL: "poll"}
+NEVER_GIVEN_OUT = "11111111-1111-1111-1111-111111111111"
+Line = dict[str, Any]
+Key = tuple[str, int, int, str]
+
+CAPTURES = [capture for capture in truth.captures() if capture.file.startswith("pcq_")]
+
+
+def lives_of(capture: truth.Capture) -> dict[str, HandleLife]:
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    lives = handle_lives(analysis)
+    assert len({life.handle for life in lives}) == len(lives)
+    return {life.handle: life for life in lives}
+
+
+def lines_of(capture: truth.Capture) -> dict[str, list[Line]]:
+    """What the server did with each handle, in its order."""
+    lines: dict[str, list[Line]] = {}
+    for view in truth.server_views(truth.document_of(capture)).values():
+        for line in view:
+            # A refused opening gives out no handle.
+            if line["opnum"] == OPEN and line["status"] != 0:
+                continue
+            if OPEN <= line["opnum"] <= VALIDATE and line.get("handle") and line["name"] != "opnum9":
+                lines.setdefault(str(UUID(bytes_le=bytes.fromhex(line["handle"]))), []).append(line)
+    return lines
+
+
+def key(item: Line) -> Key:
+    return item["guid"], item["counter_id"], item["instance_id"], item["instance"]
+
+
+def ours(identifier: Identifier) -> Key:
+    return identifier.counterset, identifier.counter_id, identifier.instance_id, identifier.instance or ""
+
+
+def compare(event: HandleEvent, line: Line, held: list[Key]) -> None:
+    """One call as we tell it and as the server noted it; `held` is the server's list before it."""
+    kind = KINDS.get(line["opnum"]) or ("add" if line["add"] else "remove")
+    assert event.kind == kind
+    assert (event.status, event.fault) == (line.get("status"), line.get("fault"))
+    if line["opnum"] in (INFO, VALIDATE) and line["status"] == 0:
+        told = [(*ours(one), one.status) for one in event.identifiers or ()]
+        assert told == [(*key(item), item["status"]) for item in line["decoded"]]
+        if line["opnum"] == INFO:
+            assert [one.index for one in event.identifiers or ()] == [item["index"] for item in line["decoded"]]
+    if event.succeeded and line["opnum"] != OPEN:
+        assert event.view.held is not None
+        assert [ours(one) for one in event.view.held] == held
+    if line["opnum"] == POLL and line.get("status") == 0:
+        assert event.blocks == len(line["decoded"]["blocks"]) == len(held)
+        assert event.view.id_source is not None
+        assert [ours(event.view.blocks[block]) for block in range(len(held))] == held
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
+def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> None:
+    lives, lines = lives_of(capture), lines_of(capture)
+    assert set(lives) == set(lines)
+    for handle, noted in lines.items():
+        life = lives[handle]
+        assert len(life.events) == len(noted)
+        # Calls of several clients on the same handle are told in the order of time.
+        held: list[Key] = []
+        closed = False
+        for event, line in zip(life.events, noted, strict=True):
+            compare(event, line, held)
+            assert ("after-close" in event.oddities) == closed
+            if line["opnum"] == VALIDATE and line["status"] == 0:
+                for item in line["decoded"]:
+                    if item["status"] == 0 and line["add"]:
+                        held.append(key(item))
+                    elif item["status"] == 0:
+                        held.remove(key(item))
+            closed |= line["opnum"] == CLOSE and line["status"] == 0
+        was_opened = noted[0]["opnum"] == OPEN
+        assert life.origin == ("opened" if was_opened else "never opened")
+        assert was_opened or handle == NEVER_GIVEN_OUT
+        assert life.end == ("closed" if closed else "never closed")
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
+def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> None:
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    calls = [call for call in analysis.calls if call.exchange.opnum != INFO]
+    lives = {life.handle: life for life in handle_lives(replace(analysis, calls=with_queries(calls)))}
+    replayed = 0
+    for handle, noted in lines_of(capture).items():
+        held: list[Key] = []
+        events = iter(lives[handle].events)
+        for line in noted:
+            if line["opnum"] == INFO:
+                continue
+            event = next(events)
+            if line["opnum"] == POLL and line.get("status") == 0 and event.view.id_source is not None:
+                assert event.view.id_source == "replay"
+                assert [ours(event.view.blocks[block]) for block in range(len(held))] == held
+                replayed += len(held)
+            elif line["opnum"] == VALIDATE and line["status"] == 0:
+                changed = [key(item) for item in line["decoded"] if item["status"] == 0]
+                held = [*held, *changed] if line["add"] else [one for one in held if one not in changed]
+    assert replayed or not any(life.polls for life in lives.values())
+
+
+def test_two_clients_are_told_apart() -> None:
+    (capture,) = (capture for capture in CAPTURES if "2clients" in capture.file)
+    lives = [life for life in lives_of(capture).values() if life.origin == "opened"]
+    assert len(lives) == 4
+    assert len({life.clients for life in lives}) == 2
+    assert all(len(life.channels) == 1 for life in lives)
+    calls = sorted((event.call, life.clients[0]) for life in lives for event in life.events)
+    turns = sum(one[1] != other[1] for one, other in pairwise(calls))
+    assert turns > len(calls) // 2, "their calls lie between each other"
