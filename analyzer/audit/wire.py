@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
+from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 from analyzer.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header
 
@@ -145,11 +146,7 @@ def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
         yield SealedPdu(number, header, trailer, is_cut)
 
 
-def is_fault(call: CallEvidence) -> bool:
-    """Whether the call was answered by a fault PDU."""
-    return call.call.exchange.fault is not None
-
-
-def is_answered(call: CallEvidence) -> bool:
-    """Whether an answer of the method came whose return value could be read."""
-    return not is_fault(call) and call.status is not None
+def returned(call: CallEvidence) -> str:
+    """The return value in words."""
+    status = call.status or 0
+    return f"{win32_name(status) or 'an error'} ({status:#x})"

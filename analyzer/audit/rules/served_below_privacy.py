@@ -24,9 +24,8 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.audit.wire import pdus_of
+from analyzer.audit.wire import pdus_of, returned
 from analyzer.auth.context import AuthLevel
-from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 
 SERVED = "PCQ-2.1-R05"
@@ -80,7 +79,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             if status == 0
             else "the server looked at a request that was not sealed, and answered with another error than the one for it",
             expected="ERROR_ACCESS_DENIED (5), or a fault",
-            seen=f"{win32_name(status) or 'an error'} ({status:#x})",
+            seen=returned(call),
             confidence=Confidence.HIGH if status == 0 else Confidence.MEDIUM,
             also=(method,),
         )
