@@ -13,14 +13,17 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
+
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps
 from analyzer.report.text import folded, problem_lines, safe, styled
+from analyzer.report.words import shortened
 from analyzer.timeline.cooking import Why, formula_of
 from analyzer.timeline.counters import Bucket, buckets, counter_records, display_of, selection_of
-from analyzer.timeline.paths import Selection
+from analyzer.timeline.paths import PathSelection
 from analyzer.timeline.series import Point, Series, points
 
 if TYPE_CHECKING:
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
 # Rows of a table that are made and written at a time.
 ROWS_AT_ONCE = 50_000
 
-SPARK_CELLS = 16
+SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
 _EMPTY = "·"
-# Widths of the columns, and what the path has of a line at least and at most.
+# Widths: of a number; of what stands between the name of a series and its course (values, unit, four numbers); of the name.
 _NUMBER = 9
-_MIN_PATH, _MAX_PATH, _NO_WIDTH = 30, 60, 132
+_NUMBERS = 10 + 4 + 4 * (_NUMBER + 1) + 2
+_LEAST_NAME, _MOST_NAME = 24, 60
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Counters(OfCapture):
     interval_ns: int | None = None
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> PathSelection:
         """What the patterns mean; once the view is written, also which of them meant nothing."""
         return selection_of(self.analysis, self.patterns)
 
@@ -243,7 +247,7 @@ class _Line:
         notes = [f"{count} {reason}" for reason, count in why.items() if count > 0]
         notes += [f"{count} {flag}" for flag, count in self.flags.items()]
         if self.times > 1:
-            notes.append(f"asked for {self.times} times")
+            notes.append(f"asked {self.times}×")
         return ", ".join(notes)
 
 
@@ -259,22 +263,20 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
         return
     for name in view.analysis.capture.files:
         yield styled("bold", name)
-    shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
     hidden = sum(line.series.is_hidden for line in lines) if not view.patterns else 0
-    room = (width or _NO_WIDTH) - _columns_width()
-    longest = max((len(line.series.local_path) for line in shown), default=0)
-    path_width = min(longest, max(_MIN_PATH, min(room, _MAX_PATH)))
-    heading: tuple[Any, ...] | None = None
-    for line in sorted(shown, key=lambda line: (_place(line.series), line.series.number)):
-        if (place := _place(line.series)) != heading:
-            heading = place
-            yield ""
-            yield from _heading(line.series, lines)
-            yield _titles(path_width)
-        yield from _series_lines(line, path_width, width)
+    shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
+    by_place: dict[tuple[Any, ...], list[_Line]] = {}
+    for line in shown:
+        by_place.setdefault(_place(line.series), []).append(line)
+    for place in sorted(by_place):
+        yield ""
+        yield from _place_lines(by_place[place], width)
     yield ""
     yield from folded(_summary(view, lines, hidden, answers), 2, width)
-    yield from folded("n/m: values of readings; the first reading of a rate or timer has no value yet", 2, width)
+    legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
+    if view.interval_ns is not None:
+        legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
+    yield from folded(legend, 2, width)
 
 
 def _collected(view: Counters) -> tuple[list[_Line], int]:
@@ -316,35 +318,45 @@ def _place(series: Series) -> tuple[Any, ...]:
     return series.server.ip, series.client.ip, series.client.port, series.source, len(handle), handle
 
 
-def _heading(series: Series, lines: Iterable[_Line]) -> Iterator[str]:
-    """The machine, who watched it, how, and when."""
-    here = [line for line in lines if _place(line.series) == _place(series)]
-    span = (max(line.last_ns for line in here) - min(line.first_ns for line in here)) / NS_PER_S
-    way = f"query {series.handle}" if series.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
-    yield styled("bold", f"\\\\{series.server.ip}") + safe(
-        f"  watched by {series.client} through {way}, {len(here)} series over {span:,.3f} s"
-    )
+def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
+    """The machine, who watched it, how, and when; then its series, on a terminal under their objects."""
+    first = lines[0].series
+    span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
+    way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
+    count = sum(line.times for line in lines)
+    watched = f"  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
+    yield styled("bold", f"\\\\{first.server.ip}") + safe(watched)
+    by_object: dict[str, list[_Line]] = {}
+    for line in lines:
+        by_object.setdefault(line.series.objects[0], []).append(line)
+    is_nested = width is not None
+    names = {line.series.number: _name(line.series, is_nested=is_nested) for line in lines}
+    course = max(len(str(line.spark)) for line in lines)
+    room = width - _NUMBERS - max(course, len("course")) if width is not None else _MOST_NAME
+    name_width = min(max(map(cell_len, names.values())), max(_LEAST_NAME, min(room, _MOST_NAME)))
+    titles = "".join(f" {title:>{_NUMBER}}" for title in ("min", "mean", "max", "last"))
+    yield styled("dim", f"{'  counter':<{name_width}}{'n/m':>9} {'unit':<4}{titles}  course")
+    for group, members in by_object.items():
+        if is_nested:
+            yield from (styled("bold", text) for text in folded(f"  \\{group}", 4, width))
+        for line in members:
+            yield from _series_lines(line, names[line.series.number], name_width, width)
 
 
-def _columns_width() -> int:
-    """What a line takes beside the path: two spaces before it, then values, unit, four numbers, the course."""
-    return 2 + 10 + 4 + 4 * (_NUMBER + 1) + 2 + SPARK_CELLS
+def _name(series: Series, *, is_nested: bool) -> str:
+    if not is_nested:
+        return f"  {series.local_path}"
+    return "    " + series.local_path.removeprefix(f"\\{series.objects[0]}").removeprefix("\\")
 
 
-def _titles(path_width: int) -> str:
-    names = "".join(f" {name:>{_NUMBER}}" for name in ("min", "mean", "max", "last"))
-    return styled("dim", f"  {'counter':<{path_width}}{'n/m':>9} {'unit':<4}{names}  course")
-
-
-def _series_lines(line: _Line, path_width: int, width: int | None) -> Iterator[str]:
-    path = line.series.local_path
-    if len(path) > path_width:
-        yield from (safe(text) for text in folded(f"  {path}", 4, width))
-        path = ""
+def _series_lines(line: _Line, name: str, name_width: int, width: int | None) -> Iterator[str]:
+    if cell_len(name) > name_width:
+        yield from (safe(text) for text in folded(name, 6, width))
+        name = ""
     count = f"{line.values}/{line.readings}"
-    head = f"  {path:<{path_width}}{count:>9} {line.series.unit or '':<4}"
+    head = f"{name}{' ' * (name_width - cell_len(name))}{count:>9} {line.series.unit or '':<4}"
     if line.values == 0 and line.shown is not None:
-        numbers = f' "{line.shown}"'
+        numbers = f' "{shortened(line.shown)}"'
     elif line.values == 0 or line.last is None:
         numbers = " " + "-".rjust(4 * (_NUMBER + 1) - 1)
     elif _is_hex(line.series):
@@ -352,16 +364,13 @@ def _series_lines(line: _Line, path_width: int, width: int | None) -> Iterator[s
     else:
         values = (line.minimum, line.total / line.values, line.maximum, line.last)
         numbers = "".join(f" {compact(value):>{_NUMBER}}" for value in values)
-    course = f"  {line.spark!s:<{SPARK_CELLS}}"
+    full = f"{head}{numbers}  {line.spark}".rstrip()
     notes = line.notes
-    full = (head + numbers + course).rstrip()
-    if not notes:
-        yield safe(full)
-    elif width is None or len(full) + 2 + len(notes) <= width:
-        yield f"{safe(full)}  {styled('yellow', notes)}"
+    if width is None or not notes or len(full) + 2 + len(notes) <= width:
+        yield safe(full) + (f"  {styled('yellow', notes)}" if notes else "")
     else:
         yield safe(full)
-        yield from (styled("yellow", text) for text in folded(f"    {notes}", 4, width))
+        yield from (styled("yellow", text) for text in folded(f"      {notes}", 6, width))
 
 
 def _is_hex(series: Series) -> bool:
@@ -376,7 +385,8 @@ def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> s
     if view.interval_ns is not None:
         words += f"; means over {view.interval_ns / NS_PER_S:g} s, nothing where nothing was read"
     if hidden:
-        words += f"; {hidden} bases and hidden counters are not listed (--counter '\\*' lists all)"
+        are = "base or hidden counter is" if hidden == 1 else "bases and hidden counters are"
+        words += f"; {hidden} {are} not listed (--counter '\\*' lists all)"
     return words
 
 

@@ -15,7 +15,7 @@ from analyzer.model.samples import perflib_json, winperf_json
 from analyzer.pcq.samples import PerflibSample
 from analyzer.timeline.cooking import formula_of, scaled, shown, type_name
 from analyzer.timeline.hosts import host_records
-from analyzer.timeline.paths import Selection
+from analyzer.timeline.paths import PathSelection
 from analyzer.timeline.series import Point, Series, points
 
 _UNITS = {"ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S}
@@ -24,16 +24,16 @@ _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
 _SAMPLE_KEYS = (*(item.name for item in fields(PerflibSample)), "block_status_name", "name_source")
 
 
-def selection_of(analysis: Analysis, patterns: Iterable[str] = ()) -> Selection:
+def selection_of(analysis: Analysis, patterns: Iterable[str] = ()) -> PathSelection:
     """The series that counter paths mean; a machine may be given by any name the capture has for it."""
     wanted = list(patterns)
     machines: dict[str, tuple[str, ...]] = {}
     if any(text.strip().startswith("\\\\") for text in wanted):
         machines = {host["ip"]: tuple(name["name"] for name in host["names"]) for host in host_records(analysis)}
-    return Selection(wanted, machines)
+    return PathSelection(wanted, machines)
 
 
-def counter_records(analysis: Analysis, selection: Selection, interval_ns: int | None = None) -> Iterator[Record]:
+def counter_records(analysis: Analysis, selection: PathSelection, interval_ns: int | None = None) -> Iterator[Record]:
     """The records of `counters`, in the order of the calls; with `interval_ns` those of `buckets`."""
     if interval_ns is None:
         for point in points(analysis, selection):

@@ -47,7 +47,7 @@ class PathPattern:
         return False
 
 
-class Selection:
+class PathSelection:
     """The series that any of some patterns means; all if there are none. `machines` are the names of each address."""
 
     def __init__(self, patterns: Sequence[str], machines: dict[str, tuple[str, ...]]) -> None:

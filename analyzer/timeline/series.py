@@ -568,7 +568,7 @@ class _Pool:
         assert counter is not None
         assert counter.info is not None
         assert entry is not None
-        whom = "the chosen instances" if entry.instance_type == _MULTI_AGGREGATE else "all instances"
+        whom = "chosen" if entry.instance_type == _MULTI_AGGREGATE else "all"
         function = counter.info["aggregate_func"]
         label = f"{AGGREGATES[function]} of {whom}"
         described = replace(series, instance=label, aggregate=AGGREGATES[function])

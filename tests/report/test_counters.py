@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from analyzer.report.counters import Counters, Spark, compact
+from analyzer.report.counters import SPARK_CELLS, Counters, Spark, compact
 from tests.build.buffers import Block, wide
 from tests.build.calls import OTHER_HANDLE, analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
@@ -30,11 +30,17 @@ def watched() -> Watch:
 
 def test_one_line_a_series_under_the_machine_and_the_handle() -> None:
     lines = text(Counters(watched().analysis))
-    assert lines[2] == "\\\\10.0.0.1  watched by 10.0.0.2:49152 through query q1, 3 series over 0.004 s"
+    assert lines[2] == "\\\\10.0.0.1  watched by 10.0.0.2:49152 through query q1, 2 series over 0.004 s"
     assert lines[3].split() == ["counter", "n/m", "unit", "min", "mean", "max", "last", "course"]
     assert lines[4].split()[-7:] == ["2/3", "/s", "10", "15", "20", "20", "·▁█"]
     assert lines[5].split()[-6:] == ["3/3", "0", "13.333", "30", "30", "▁▃█"]
-    assert "1 bases and hidden counters are not listed" in lines[-2]
+    assert "1 base or hidden counter is not listed" in lines[-2]
+
+
+def test_a_terminal_has_them_under_their_objects() -> None:
+    lines = text(Counters(watched().analysis), 100)
+    assert lines[4] == "  \\383487a6-3676-4870-a4e7-d45b30c35629"
+    assert lines[5].split()[:3] == ["(a)\\counter", "5", "2/3"]
 
 
 def test_bases_are_listed_when_asked_for() -> None:
@@ -48,7 +54,7 @@ def test_a_counter_asked_for_twice_is_one_line() -> None:
     watch.poll(Block(1, values=(large(3),)), Block(4, instances=(("a", 1),), values=(large(3),)))
     lines = [line for line in text(Counters(watch.analysis)) if "counter 5" in line]
     assert len(lines) == 1
-    assert lines[0].endswith("asked for 2 times")
+    assert lines[0].endswith("asked 2×")
 
 
 def test_two_clients_are_told_apart() -> None:
@@ -123,7 +129,7 @@ def test_a_course_never_grows(values: list[float | None]) -> None:
     spark = Spark()
     for value in values:
         spark.take(value)
-    assert len(str(spark)) <= 16
+    assert len(str(spark)) <= SPARK_CELLS
 
 
 @settings(deadline=None, max_examples=200)

@@ -216,7 +216,7 @@ def test_a_set_that_asks_for_it_is_aggregated() -> None:
     assert outcomes(found) == [3, 4, 7]
     assert found[-1].series.aggregate == "total"
     assert (found[-1].sample, found[-1].aggregated, found[-1].left_out) == (None, 2, 0)
-    assert found[-1].series.local_path.endswith("(total of all instances)\\counter 5")
+    assert found[-1].series.local_path.endswith("(total of all)\\counter 5")
 
 
 def test_instances_without_a_value_are_left_out_and_counted() -> None:
