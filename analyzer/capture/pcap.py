@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from struct import Struct, unpack, unpack_from
+from struct import unpack, unpack_from
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.capture.lanes import Lanes
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
-from analyzer.capture.walk import Chain, Walk, walk, walk_plain
+from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
@@ -102,13 +104,13 @@ class PcapFile:
             smallest=0,
             largest=MAX_FRAME_BYTES,
         )
-        guesser = _Guesser(chain, header)
+        guess, lanes = _Guess(chain, header), Lanes()
         while True:
             data, last = read_on(self._stream, rest, self.block_bytes)
             found: Walk
             if self._fast and len(data) > 0:
-                guesser.learn(data)
-                found = walk(chain, data, 0, guesser)
+                guess.learn(data)
+                found = lanes.walk(chain, data, 0, guess)
             else:
                 found = walk_plain(chain, data)
             if len(found.at):
@@ -129,22 +131,22 @@ class PcapFile:
             yield self._problem("truncated", f"{why} after frame {self._number}")
 
     def _block(self, header: PcapHeader, data: bytes, found: Walk) -> FrameBlock:
-        words = np.ndarray((len(data) - 3,), header.order + "u4", data, strides=(1,))
-        at = found.at
-        seconds = words[at].astype(np.int64)
-        fractions = words[at + 4].astype(np.int64)
-        captured = words[at + 8].astype(np.int64)
-        original = words[at + 12].astype(np.int64)
+        # The four words of each record header, gathered at once.
+        heads = np.ndarray((len(data) - _RECORD_HEADER_LEN + 1,), "V16", data, strides=(1,))[found.at]
+        words = heads.view(header.order + "u4").reshape(-1, 4)
+        seconds, fractions, captured, original = words.T.astype(np.int64)
         if header.lengths_swapped:
             captured, original = original, captured
+        seconds *= NS_PER_S
+        seconds += fractions * header.fraction_ns
         first = frame_id(self.file, self._number + 1)
-        self._number += len(at)
+        self._number += len(found.at)
         return FrameBlock(
             data,
             header.link_type,
-            np.arange(first, first + len(at), dtype=np.int64),
-            seconds * NS_PER_S + fractions * header.fraction_ns,
-            at + header.record_header_len,
+            np.arange(first, first + len(found.at), dtype=np.int64),
+            seconds,
+            found.at + header.record_header_len,
             captured,
             original,
         )
@@ -181,12 +183,12 @@ def _fraction_unit(data: bytes, order: str) -> int:
     return 1000
 
 
-class _Guesser:
-    """Finds what looks like a record header: the upper half of its seconds is that of the record before the lane."""
+class _Guess:
+    """Finds what looks like a record header: the upper half of its seconds is that of the first record of the block."""
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
-        self._header = Struct(header.order + "IIII").unpack_from
+        self._order = header.order
         self._high_at = 2 if header.order == "<" else 0
         self._high = b""
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
@@ -195,29 +197,37 @@ class _Guesser:
         """Takes the time of the first record as the one to look for."""
         self._high = data[self._high_at : self._high_at + 2]
 
-    def __call__(self, data: bytes, start: int, stop: int) -> int:
-        at = start + self._high_at
+    def __call__(self, data: bytes, starts: range) -> IntArray:
+        high_at, high, find = self._high_at, self._high, data.find
+        lanes = [(start + high_at, start + starts.step) for start in starts]
+        found: list[IntArray] = []
         for _ in range(_GUESS_TRIES):
-            at = data.find(self._high, at, stop)
-            if at < 0:
-                return -1
-            if self._looks_right(data, at - self._high_at):
-                return at - self._high_at
-            at += 1
-        return -1
+            hits = [find(high, at, stop) for at, stop in lanes]
+            at = np.array(hits, np.int64) - high_at
+            right = self._look_right(data, at)
+            found.append(at[right])
+            lanes = [
+                (hit + 1, stop)
+                for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
+                if hit >= 0 and not fits
+            ]
+            if not lanes:
+                break
+        return np.sort(np.concatenate(found))
 
-    def _looks_right(self, data: bytes, pos: int) -> bool:
+    def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
+        """Whether two records in a row say nothing impossible, and have the same upper half of seconds."""
+        words = np.ndarray((len(data) - 3,), self._order + "u4", data, strides=(1,))
         last = len(data) - self._chain.header
-        high = None
+        right = (at >= 0) & (at <= last)
+        at = np.where(right, at, 0)
+        seconds = words[at]
         for _ in range(_GUESS_RECORDS):
-            if pos > last:
-                return False
-            seconds, fraction, first, second = self._header(data, pos)
-            length = second if self._chain.length_at == 12 else first
-            if fraction >= self._most_fraction or length > MAX_FRAME_BYTES or second > _MOST_ON_WIRE:
-                return False
-            if high is not None and seconds >> 16 != high:
-                return False
-            high = seconds >> 16
-            pos += self._chain.extra + length
-        return True
+            second = words[at + 12]
+            length = words[at + self._chain.length_at].astype(np.int64)
+            right &= words[at + 4] < self._most_fraction
+            right &= (length <= MAX_FRAME_BYTES) & (second <= _MOST_ON_WIRE) & (words[at] >> 16 == seconds >> 16)
+            at = at + length + self._chain.extra
+            right &= at <= last
+            at[~right] = 0
+        return right

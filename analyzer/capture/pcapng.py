@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.capture.lanes import Lanes
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
-from analyzer.capture.walk import Chain, IntArray, Walk, walk, walk_plain
+from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
@@ -100,6 +101,7 @@ class PcapngFile:
         self._stream = stream
         self.file = file
         self._fast = fast
+        self._lanes = Lanes()
         self._number = 0
         self._order: Literal["<", ">"] = "<"
         self._interfaces: list[Interface] = []
@@ -163,7 +165,10 @@ class PcapngFile:
         chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
         if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
             return Walk(np.empty(0, np.int64), start, False)
-        found = walk(chain, data, start, _Guesser(self._order, start)) if self._fast else walk_plain(chain, data, start)
+        if self._fast:
+            found = self._lanes.walk(chain, data, start, _Guess(self._order, start))
+        else:
+            found = walk_plain(chain, data, start)
         if not len(found.at):
             return found
         words = _words(data, self._order)
@@ -402,7 +407,7 @@ def _words(data: bytes, order: str) -> npt.NDArray[np.uint32]:
     return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
 
 
-class _Guesser:
+class _Guess:
     """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
 
     def __init__(self, order: str, base: int) -> None:
@@ -410,25 +415,33 @@ class _Guesser:
         self._base = base
         self._type = ENHANCED_PACKET.to_bytes(4, "little" if order == "<" else "big")
 
-    def __call__(self, data: bytes, start: int, stop: int) -> int:
-        at = start
+    def __call__(self, data: bytes, starts: range) -> IntArray:
+        kind, find = self._type, data.find
+        lanes = [(start, start + starts.step) for start in starts]
+        found: list[IntArray] = []
         for _ in range(_GUESS_TRIES):
-            at = data.find(self._type, at, stop)
-            if at < 0:
-                return -1
-            if (at - self._base) % 4 == 0 and self._looks_right(data, at):
-                return at
-            at += 1
-        return -1
+            hits = [find(kind, at, stop) for at, stop in lanes]
+            at = np.array(hits, np.int64)
+            right = self._look_right(data, at)
+            found.append(at[right])
+            lanes = [
+                (hit + 1, stop)
+                for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
+                if hit >= 0 and not fits
+            ]
+            if not lanes:
+                break
+        return np.sort(np.concatenate(found))
 
-    def _looks_right(self, data: bytes, pos: int) -> bool:
+    def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
+        words = _words(data, self._order)
+        right: npt.NDArray[np.bool_] = (at >= 0) & ((at - self._base) % 4 == 0)
         for _ in range(2):
-            if pos + 8 > len(data):
-                return False
-            length = unpack_from(self._order + "I", data, pos + 4)[0]
-            if not 12 <= length <= MAX_BLOCK_BYTES or length % 4 or pos + length > len(data):
-                return False
-            if unpack_from(self._order + "I", data, pos + length - 4)[0] != length:
-                return False
-            pos += length
-        return True
+            right &= at <= len(data) - 12
+            at = np.where(right, at, 0)
+            length = words[at + 4].astype(np.int64)
+            right &= (length >= 12) & (length <= MAX_BLOCK_BYTES) & (length % 4 == 0) & (at + length <= len(data))
+            length = np.where(right, length, 12)
+            right &= words[at + length - 4] == length
+            at = at + length
+        return right

@@ -33,7 +33,7 @@ Source = str | Path | BinaryIO
 
 STANDARD_INPUT = "-"
 # Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
-BLOCK_BYTES = 4 * 1024 * 1024
+BLOCK_BYTES = 8 * 1024 * 1024
 # What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
 FEWEST_BLOCK_BYTES = 64 * 1024
