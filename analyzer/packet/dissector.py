@@ -9,23 +9,25 @@ are dropped without a word.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
-from analyzer.core.traced import FrameSource, TracedBytes
-from analyzer.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key
-from analyzer.packet.fast import NO_FRAMES, IntArray, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
+from analyzer.core.traced import TracedBytes
+from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
+from analyzer.packet.columns import Columns, columns_of
+from analyzer.packet.fast import NO_FRAMES, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
-from analyzer.packet.plain import IPV6_LEN, TCP, TCP_LEN, Found, Item, Lost, PlainRoad, checksum_fails
-from analyzer.packet.segment import Endpoint, Segment
+from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
+from analyzer.packet.runs import find_runs
+from analyzer.packet.segment import Endpoint, Segment, SegmentRun
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -76,7 +78,7 @@ class Dissector:
         self._held: deque[_Held] = deque()
         self._held_size = 0
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
-        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey]] = {}
+        self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._lost: dict[str, _Count] = {}
         self._bad_checksums = _Count()
         self._bad_tcp_checksums = _Count()
@@ -84,6 +86,10 @@ class Dissector:
 
     def feed(self, block: FrameBlock) -> Iterator[Segment | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
+        return _one_by_one(self.feed_runs(block))
+
+    def feed_runs(self, block: FrameBlock) -> Iterator[Segment | SegmentRun | Problem]:
+        """The same as `feed`, but neighbouring segments that are nothing but data in order come together."""
         held = self._look_at(block)
         self._held.append(held)
         self._held_size += held.size
@@ -92,6 +98,10 @@ class Dissector:
 
     def finish(self) -> Iterator[Segment | Problem]:
         """Gives out the rest, then the sums of what could not be read."""
+        return _one_by_one(self.finish_runs())
+
+    def finish_runs(self) -> Iterator[Segment | SegmentRun | Problem]:
+        """The same as `finish`, with runs."""
         while self._held:
             yield from self._give_out()
         for lost in self._road.finish():
@@ -171,30 +181,82 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[Segment | Problem]:
+    def _give_out(self) -> Iterator[Segment | SegmentRun | Problem]:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
         chosen = self._ours(held)
-        if not len(chosen):
-            for _, item in held.plain:
-                yield from self._item(item)
-            return
         plain = iter(held.plain)
         waiting = next(plain, None)
-        for index, segment, bad_checksum in self._segments(held, chosen):
-            while waiting is not None and waiting[0] < index:
-                yield from self._item(waiting[1])
-                waiting = next(plain, None)
-            if isinstance(segment, Segment):
-                if bad_checksum:
-                    self._bad_checksums.add(segment.frame)
-                yield segment
-            else:
-                yield from self._item(segment)
+        if len(chosen):
+            columns = columns_of(held.block, held.views, chosen)
+            for index, item in self._common(held, columns):
+                while waiting is not None and waiting[0] < index:
+                    yield from self._item(waiting[1])
+                    waiting = next(plain, None)
+                if isinstance(item, Segment | SegmentRun):
+                    yield item
+                else:
+                    yield from self._item(item)
         while waiting is not None:
             yield from self._item(waiting[1])
             waiting = next(plain, None)
+
+    def _common(self, held: _Held, columns: Columns) -> Iterator[tuple[int, Segment | SegmentRun | Item]]:
+        """What the frames in common shapes hold of our flows, with positions in the block."""
+        data, index = columns.data, columns.index
+        between = np.array([at for at, item in held.plain if not isinstance(item, Lost)], np.int64)
+        cuts = np.searchsorted(index, between)
+        runs = find_runs(columns, held.views, cuts[cuts < len(columns)])
+        begins, ends, frames, table = runs.data_begins, runs.data_ends, runs.data_frames, runs.table
+        at, ips, tcps = index[runs.first].tolist(), columns.ip[runs.first].tolist(), columns.tcp[runs.first].tolist()
+        for where, ip, tcp, row in zip(at, ips, tcps, runs.rows(), strict=True):
+            src, dst, key, by_port = self._ends(data, ip, tcp)
+            if not (by_port or key in self._flows):
+                continue
+            first, stop, is_run, seq, ack, position, low, high, time_ns = row
+            if not is_run:
+                yield from self._one_by_one(held, columns, first, stop)
+                continue
+            count = high - low
+            if count == 1:
+                payload = data[begins[low] : ends[low]]
+            elif count:
+                payload = b"".join(
+                    [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
+                )
+            else:
+                payload = b""
+            frame = frames[high - 1] if count else 0
+            yield (
+                where,
+                SegmentRun(
+                    src,
+                    dst,
+                    seq,
+                    ack,
+                    TracedBytes(payload, table, position),
+                    count,
+                    frame,
+                    time_ns,
+                    partial(columns.segments, first, stop, self._ends),
+                ),
+            )
+
+    def _one_by_one(self, held: _Held, columns: Columns, first: int, stop: int) -> Iterator[tuple[int, Segment | Item]]:
+        """The segments of a stretch that is no run; what is odd about them is counted."""
+        for at, segment in zip(range(first, stop), columns.segments(first, stop, self._ends), strict=True):
+            index = int(columns.index[at])
+            if not columns.good[at]:
+                for odd in self._road.dissect(held.block.frame(index)):
+                    yield index, odd
+                continue
+            yield index, segment
+            # Only now, when what came before it has been counted.
+            if columns.bad_tcp_checksum[at]:
+                self._bad_tcp_checksums.add(segment.frame)
+            if columns.bad_ip_checksum[at]:
+                self._bad_checksums.add(segment.frame)
 
     def _ours(self, held: _Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports."""
@@ -205,40 +267,6 @@ class Dissector:
         if len(self._flows):
             mask |= np.isin(common.port_pairs(), self._flows.port_pairs())
         return common.chosen(mask)
-
-    def _segments(self, held: _Held, chosen: TcpFrames) -> Iterator[tuple[int, Segment | Item, bool]]:
-        block, views = held.block, held.views
-        data = block.data
-        columns = _columns(block, views, chosen)
-        starts = block.starts[chosen.index].tolist()
-        frames = block.frames[chosen.index].tolist()
-        times = block.times_ns[chosen.index].tolist()
-        for (
-            index,
-            ip,
-            tcp,
-            seq,
-            ack,
-            flags,
-            window,
-            begin,
-            length,
-            missing,
-            good,
-            bad_checksum,
-            bad_tcp_checksum,
-        ), start, frame, time_ns in zip(zip(*columns, strict=True), starts, frames, times, strict=True):
-            src, dst, key = self._ends(data, ip, tcp)
-            if key not in self._flows:
-                continue
-            if not good:
-                for odd in self._road.dissect(block.frame(index)):
-                    yield index, odd, False
-                continue
-            payload = TracedBytes(data[begin : begin + length], FrameSource(frame, begin - start, time_ns))
-            if bad_tcp_checksum:
-                self._bad_tcp_checksums.add(frame)
-            yield index, Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns), bad_checksum
 
     def _item(self, item: Item) -> Iterator[Segment | Problem]:
         """What an item of the plain road amounts to."""
@@ -271,8 +299,8 @@ class Dissector:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
             self._lost.setdefault(lost.kind, _Count()).add(lost.frame)
 
-    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey]:
-        """Both ends of a frame in a common shape, from memory where they were seen before."""
+    def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
+        """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port says it is ours."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)
@@ -282,7 +310,8 @@ class Dissector:
             half = len(addresses) // 2
             src = (addresses[:half], int.from_bytes(raw[-4:-2], "big"))
             dst = (addresses[half:], int.from_bytes(raw[-2:], "big"))
-            known = self._pairs[raw] = self._endpoint(src), self._endpoint(dst), flow_key(src, dst)
+            by_port = src[1] in PORTS or dst[1] in PORTS
+            known = self._pairs[raw] = self._endpoint(src), self._endpoint(dst), flow_key(src, dst), by_port
         return known
 
     def _endpoint(self, end: tuple[bytes, int]) -> Endpoint:
@@ -294,96 +323,9 @@ class Dissector:
         return known
 
 
-def _columns(block: FrameBlock, views: Views, chosen: TcpFrames) -> tuple[list[int], ...]:
-    """The fields of the segments, each as a list; `good` says that the header's lengths agree with each other."""
-    ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
-    is_ipv4 = views.u8[ip] >> 4 == 4
-    lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
-    starts = block.starts[index]
-    ends = starts + block.captured[index]
-    wire = starts + np.maximum(block.original[index], block.captured[index])
-    stops = np.where(lengths == 0, wire, ip + lengths + np.where(is_ipv4, 0, IPV6_LEN))
-    header = (views.u8[tcp + 12] >> 4).astype(np.int64) << 2
-    begins = tcp + header
-    good = (header >= TCP_LEN) & (begins <= stops)
-    payload = np.maximum(np.minimum(stops, ends) - begins, 0)
-    return (
-        index.tolist(),
-        ip.tolist(),
-        tcp.tolist(),
-        views.be32[tcp + 4].tolist(),
-        views.be32[tcp + 8].tolist(),
-        views.u8[tcp + 13].tolist(),
-        views.be16[tcp + 14].tolist(),
-        begins.tolist(),
-        payload.tolist(),
-        (stops - begins - payload).tolist(),
-        good.tolist(),
-        _bad_checksums(block.data, views, ip, tcp, is_ipv4).tolist(),
-        _bad_tcp_checksums(
-            block.data, views, ip, tcp, begins + payload - tcp, good & (stops - begins == payload)
-        ).tolist(),
-    )
-
-
-def _bad_checksums(
-    data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    bad = np.zeros(len(ip), np.bool_)
-    usual = np.flatnonzero(is_ipv4 & (tcp - ip == 20))
-    at = ip[usual]
-    # A ones' complement sum is the same in either byte order (RFC 1071).
-    total = np.zeros(len(at), np.int64)
-    for word in range(0, 20, 2):
-        total += views.u16[at + word]
-    total = (total & 0xFFFF) + (total >> 16)
-    total = (total & 0xFFFF) + (total >> 16)
-    bad[usual] = (total != 0xFFFF) & (views.u16[at + 10] != 0)
-    for position in np.flatnonzero(is_ipv4 & (tcp - ip != 20)).tolist():
-        bad[position] = checksum_fails(data[int(ip[position]) : int(tcp[position])])
-    return bad
-
-
-def _bad_tcp_checksums(
-    data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """What `plain.tcp_checksum_fails` says of each whole segment; sums are taken of little-endian words (RFC 1071)."""
-    bad = np.zeros(len(ip), np.bool_)
-    chosen = np.flatnonzero(whole)
-    ip, tcp, lengths = ip[chosen], tcp[chosen], lengths[chosen]
-    ends = np.full(len(chosen), TCP << 8, np.int64)
-    is_ipv4 = views.u8[ip] >> 4 == 4
-    for of_version, first, words in ((is_ipv4, 12, 4), (~is_ipv4, 8, 16)):
-        at = ip[of_version] + first
-        for word in range(words):
-            ends[of_version] += views.u16[at + 2 * word]
-    swapped = (lengths & 0xFF) << 8 | lengths >> 8 & 0xFF
-    swapped += (lengths >> 16 & 0xFF) << 8 | lengths >> 24
-    wrong = (ends + swapped + _word_sums(data, views, tcp, lengths)) % 0xFFFF != 0
-    left = views.u16[tcp + 16].astype(np.int64)
-    unfinished = (left == 0) | ((left - ends) % 0xFFFF == 0) | ((left - ends - swapped) % 0xFFFF == 0)
-    bad[chosen] = wrong & ~unfinished
-    return bad
-
-
-def _word_sums(data: bytes, views: Views, starts: IntArray, lengths: IntArray) -> IntArray:
-    """For each run of bytes the sum of its 16-bit words, up to a multiple of 0xFFFF; an odd last byte counts as a word."""
-    if int(lengths.sum()) * 8 < len(data):
-        # Few runs far apart: as numbers, one by one. The remainder by 0xFFFF is that of the sum of the words.
-        ends = (starts + lengths).tolist()
-        return np.array(
-            [int.from_bytes(data[a:b], "little") % 0xFFFF for a, b in zip(starts.tolist(), ends, strict=True)], np.int64
-        )
-    sums: IntArray = (lengths & 1) * views.u8[starts + lengths - 1].astype(np.int64)
-    for parity in (0, 1):
-        chosen = np.flatnonzero(starts & 1 == parity)
-        if not len(chosen):
-            continue
-        words = np.frombuffer(data, "<u2", (len(data) - parity) // 2, parity)
-        begin = (starts[chosen] - parity) // 2
-        end = begin + lengths[chosen] // 2
-        # `reduceat` takes no index behind the end: a run that reaches it gives its last word extra.
-        at_end = end == len(words)
-        borders = np.column_stack((begin, end - at_end)).ravel()
-        sums[chosen] += np.add.reduceat(words, borders, dtype=np.int64)[::2] + at_end * words[-1]
-    return sums
+def _one_by_one(items: Iterable[Segment | SegmentRun | Problem]) -> Iterator[Segment | Problem]:
+    for item in items:
+        if isinstance(item, SegmentRun):
+            yield from item
+        else:
+            yield item

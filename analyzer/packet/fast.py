@@ -76,7 +76,7 @@ class Views:
         self.u8 = np.frombuffer(data, np.uint8)
         self.u16 = np.ndarray((max(size - 1, 0),), "<u2", data, strides=(1,))
         self.u32 = np.ndarray((max(size - 3, 0),), "<u4", data, strides=(1,))
-        self.u64 = np.ndarray((max(size - 7, 0),), "<u8", data, strides=(1,))
+        self.u64: npt.NDArray[np.uint64] = np.ndarray((max(size - 7, 0),), "<u8", data, strides=(1,))
         self.be16 = np.ndarray((max(size - 1, 0),), ">u2", data, strides=(1,))
         self.be32 = np.ndarray((max(size - 3, 0),), ">u4", data, strides=(1,))
 

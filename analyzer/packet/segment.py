@@ -1,13 +1,17 @@
-"""TCP segments as they leave the IP layer, and the names of the two ends."""
+"""TCP segments as they leave the IP layer, one by one and in runs, and the names of the two ends."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 
 FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+# RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
+# of the number space are ahead: a capture that paused may have missed much.
+FARTHEST_AHEAD = 3 << 30
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,3 +43,39 @@ class Segment(Event):
     missing: int
     frame: int
     time_ns: int
+
+
+class SegmentRun(Event):
+    """Segments of one connection, neighbours in the capture, that are nothing but data in order (see `packet.runs`).
+
+    `src` sent the data: `payload` together, `count` segments of it, the first at `seq`, the last in `frame`; all its segments
+    have the same `ack`. Those of `dst` carry no data, and acknowledge nothing beyond the data that came before them in the run.
+    `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by one.
+    """
+
+    __slots__ = ("ack", "count", "dst", "frame", "payload", "segments", "seq", "src", "time_ns")
+
+    def __init__(
+        self,
+        src: Endpoint,
+        dst: Endpoint,
+        seq: int,
+        ack: int,
+        payload: TracedBytes,
+        count: int,
+        frame: int,
+        time_ns: int,
+        segments: Callable[[], Iterator[Segment]],
+    ) -> None:
+        self.src = src
+        self.dst = dst
+        self.seq = seq
+        self.ack = ack
+        self.payload = payload
+        self.count = count
+        self.frame = frame
+        self.time_ns = time_ns
+        self.segments = segments
+
+    def __iter__(self) -> Iterator[Segment]:
+        return self.segments()

@@ -15,7 +15,7 @@ from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.metadata import Metadata, fill
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment
+from analyzer.packet.segment import Segment, SegmentRun
 from analyzer.pcq.follow import with_queries
 from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
@@ -154,7 +154,9 @@ def smb_session_keys(sources: Sequence[Source], keyring: Keyring, *, engine: Eng
 def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Event]:
     """Segments put in order; what else comes from below passes, and the end of the capture is told."""
     for item in segments:
-        if isinstance(item, Segment):
+        if isinstance(item, SegmentRun):
+            yield from reassembler.feed_run(item)
+        elif isinstance(item, Segment):
             yield from reassembler.feed(item)
         else:
             yield item
@@ -213,11 +215,11 @@ def _own_segments(
             if isinstance(item, Problem):
                 yield item
                 continue
-            yield from dissector.feed(item)
+            yield from dissector.feed_runs(item)
             frames += len(item)
             if progress is not None:
                 progress(frames)
-        yield from dissector.finish()
+        yield from dissector.finish_runs()
 
     def facts() -> CaptureFacts:
         info = reader.info

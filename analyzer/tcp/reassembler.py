@@ -5,8 +5,8 @@ The state of a connection, and what moves it:
 * *opening*: begun without the SYN of a direction that has data. The first few segments are kept, so that a frame which
   the capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where
   the peer's acknowledgement says it stands), and the kept segments are taken in again in file order.
-* *calm*: nothing is held, nothing awaited. A segment that continues its direction leaves at once (`feed`); anything
-  else goes through `_slow`.
+* *calm*: nothing is held, nothing awaited. A segment that continues its direction leaves at once (`feed`), and so does a
+  run of them (`feed_run`); anything else goes through `_slow`.
 * *troubled*: something is held. A direction holds entries sorted by position: data, what a snapshot length cut off,
   FIN. The first entry leaves when it continues its direction and the other direction has delivered everything it
   acknowledges (`need`); so a response never overtakes its request, whatever the order in the file.
@@ -36,18 +36,16 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal
 
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment
+from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Endpoint, Segment, SegmentRun
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
 
 _MASK = 0xFFFFFFFF
-# RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
-# of the number space are ahead of us: a capture that paused may have missed much.
-_AHEAD = 3 << 30
+# RFC 7323 section 2.3.
 _MAX_WINDOW = 1 << 30
 # Farther off than this in both numbers, a segment is not of this connection: senders are a few MiB ahead at most. As many
 # in a row are another connection, fewer are damaged.
@@ -55,7 +53,7 @@ _STRAY = 64 << 20
 _MAX_STRAYS = 3
 # What an entry costs beside its bytes: objects around a payload, measured roughly.
 _ENTRY_COST = 512
-# Delivered chunks kept for comparing retransmissions with them.
+# Delivered segments kept for comparing retransmissions with them.
 _RECENT = 128
 # A stream with more disagreements than this says so once and compares no more.
 _MAX_CONFLICTS = 32
@@ -194,7 +192,7 @@ class _Half:
 
     def position(self, seq: int) -> int:
         lead = (seq - self.next) & _MASK
-        return self.next + (lead if lead < _AHEAD else lead - (1 << 32))
+        return self.next + (lead if lead < FARTHEST_AHEAD else lead - (1 << 32))
 
 
 class _Flow:
@@ -243,6 +241,42 @@ class _Flow:
         return self.gapped or any(half.frame is not None for half in self.halves)
 
 
+class _Recent:
+    """The last delivered segments; those of a run came in one chunk."""
+
+    __slots__ = ("_chunks", "_count")
+
+    def __init__(self) -> None:
+        self._chunks: deque[tuple[StreamChunk, int]] = deque()
+        self._count = 0
+
+    def add(self, chunk: StreamChunk, count: int = 1) -> None:
+        self._chunks.append((chunk, count))
+        self._count += count
+        while self._count - self._chunks[0][1] >= _RECENT:
+            self._count -= self._chunks.popleft()[1]
+
+    def of(self, connection: Connection, direction: Direction) -> Iterator[tuple[int, TracedBytes]]:
+        """Offset and data of each segment of a direction, the last one first."""
+        left = _RECENT
+        for chunk, count in reversed(self._chunks):
+            if chunk.connection is connection and chunk.direction == direction:
+                if count == 1:
+                    yield chunk.offset, chunk.data
+                else:
+                    yield from islice(_pieces(chunk), left)
+            left -= count
+
+
+def _pieces(chunk: StreamChunk) -> Iterator[tuple[int, TracedBytes]]:
+    """The segments of a run, the last one first."""
+    stop = len(chunk.data)
+    for extent in reversed(list(chunk.data.extents())):
+        start = stop - extent.length
+        yield chunk.offset + start, chunk.data[start:stop]
+        stop = start
+
+
 _Key = tuple[str, int, str, int]
 _NOTHING: tuple[Event, ...] = ()
 
@@ -257,7 +291,7 @@ class Reassembler:
         self._holding: dict[int, _Flow] = {}
         self._held_total = 0
         self._resets: dict[int, _Flow] = {}
-        self._recent: deque[StreamChunk] = deque(maxlen=_RECENT)
+        self._recent = _Recent()
         self._count = 0
         self._now = 0
 
@@ -279,7 +313,7 @@ class Reassembler:
                 # A direction that was never captured: nothing to wait for, only to remember how far it went.
                 other.acked = other.last_ack = max(other.acked, other.next + lead)
                 lead = 0
-            if lead == 0 or lead >= _AHEAD:
+            if lead == 0 or lead >= FARTHEST_AHEAD:
                 size = len(item.payload.data)
                 if size == 0:
                     half.seen = True
@@ -289,11 +323,40 @@ class Reassembler:
                     half.next = start + size
                     half.frame = item.frame
                     chunk = StreamChunk(flow.connection, half.direction, start - half.origin, item.payload)
-                    self._recent.append(chunk)
+                    self._recent.add(chunk)
                     return iter((chunk,))
         elif flow.ignored and not item.flags & SYN:
             return iter(_NOTHING)
         return iter(self._slow(half, item))
+
+    def feed_run(self, run: SegmentRun) -> Iterator[Event]:
+        """The same as `feed` for each segment of a run: where both ends are calm and the run continues its direction at once."""
+        src, dst = run.src, run.dst
+        half = self._halves.get((src.ip, src.port, dst.ip, dst.port))
+        if half is not None and half.calm and half.seen:
+            other = half.other
+            # What the speaker acknowledges is the same in the whole run, and nothing it acknowledges comes meanwhile. What
+            # the other end acknowledges lies in the run, which is checked there. So each segment would take the calm road.
+            lead = (run.ack - other.next) & _MASK
+            start = half.next
+            if other.calm and other.seen and (lead == 0 or lead >= FARTHEST_AHEAD):
+                if not run.count:
+                    self._tick(half.flow, run.time_ns)
+                    return iter(_NOTHING)
+                if (run.seq - start) & _MASK == 0:
+                    flow = half.flow
+                    self._tick(flow, run.time_ns)
+                    half.next = start + len(run.payload)
+                    half.frame = run.frame
+                    chunk = StreamChunk(flow.connection, half.direction, start - half.origin, run.payload)
+                    self._recent.add(chunk, run.count)
+                    return iter((chunk,))
+        return chain.from_iterable(map(self.feed, run))
+
+    def _tick(self, flow: _Flow, time_ns: int) -> None:
+        flow.time_ns = time_ns
+        if time_ns > self._now:
+            self._now = time_ns
 
     def finish(self) -> Iterator[Event]:
         """What the end of the capture completes."""
@@ -583,17 +646,16 @@ class Reassembler:
         connection, direction = half.flow.connection, half.direction
         offset = start - half.origin
         stop = min(offset + len(item.payload), half.next - half.origin)
-        for chunk in reversed(self._recent):
-            if chunk.connection is connection and chunk.direction == direction:
-                low, high = max(offset, chunk.offset), min(stop, chunk.offset + len(chunk.data))
-                if low < high:
-                    first = chunk.data.data[low - chunk.offset : high - chunk.offset]
-                    again = item.payload.data[low - offset : high - offset]
-                    if first != again:
-                        frames = (chunk.data[low - chunk.offset : high - chunk.offset].frames[:1], (item.frame,))
-                        self._compare(half, low + half.origin, first, again, frames[0] + frames[1], out)
-                    if low == offset:
-                        return
+        for begin, data in self._recent.of(connection, direction):
+            low, high = max(offset, begin), min(stop, begin + len(data))
+            if low < high:
+                first = data.data[low - begin : high - begin]
+                again = item.payload.data[low - offset : high - offset]
+                if first != again:
+                    frames = (*data[low - begin : high - begin].frames[:1], item.frame)
+                    self._compare(half, low + half.origin, first, again, frames, out)
+                if low == offset:
+                    return
 
     def _compare(
         self, half: _Half, start: int, first: bytes, again: bytes, frames: tuple[int, ...], out: list[Event]
@@ -699,7 +761,7 @@ class Reassembler:
             assert entry.data is not None
             half.frame = entry.frame
             chunk = StreamChunk(connection, direction, offset, entry.data)
-            self._recent.append(chunk)
+            self._recent.add(chunk)
             out.append(chunk)
         elif entry.kind == _CUT:
             frames = (entry.frame, *(after.frame for after in half.held[:1]))

@@ -33,6 +33,14 @@ def tcp(
     return pack(">HHIIBBHHH", sport, dport, seq, ack, offset << 4, flags, window, 0, 0) + options + payload
 
 
+def with_checksum(segment: bytes, src: str, dst: str) -> bytes:
+    """A TCP segment with the checksum it has between these addresses (RFC 9293 section 3.1)."""
+    pseudo = ip_address(src).packed + ip_address(dst).packed + pack(">II", len(segment), 6)
+    whole = pseudo + segment[:16] + b"\0\0" + segment[18:] + bytes(len(segment) & 1)
+    total = int.from_bytes(whole, "big") % 0xFFFF
+    return segment[:16] + pack(">H", 0xFFFF - total) + segment[18:]
+
+
 def udp(payload: bytes, *, sport: int = 40000, dport: int = 53) -> bytes:
     return pack(">HHHH", sport, dport, 8 + len(payload), 0) + payload
 

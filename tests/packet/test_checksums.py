@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from analyzer.core.events import Problem
+from analyzer.packet.checksums import word_sums
 from analyzer.packet.segment import Segment
 from tests.build.packet import block, dissect
 
@@ -96,3 +99,21 @@ def test_a_segment_that_was_cut_short_cannot_be_checked(fast: bool) -> None:
     segments, problems = read(frame(4, SMB * 40)[:200], fast=fast)
     assert segments[0].missing > 0
     assert problems == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**48), st.sampled_from([1, 60]))
+def test_sums_of_words_are_those_of_the_bytes_as_one_number(seed: int, thin: int) -> None:
+    chance = random.Random(seed)
+    data, starts, lengths = b"", [], []
+    for _ in range(chance.randrange(1, 20)):
+        data += chance.randbytes(chance.randrange(40) * thin)
+        starts.append(len(data))
+        lengths.append(chance.choice([20, 21, 33, chance.randrange(20, 3000)]))
+        data += chance.choice([chance.randbytes(lengths[-1]), b"\xff" * lengths[-1], bytes(lengths[-1])])
+    data += chance.randbytes(chance.randrange(20))
+    plain = [
+        int.from_bytes(data[start : start + length], "little") % 0xFFFF
+        for start, length in zip(starts, lengths, strict=True)
+    ]
+    assert word_sums(data, np.array(starts), np.array(lengths)).tolist() == plain

@@ -1,0 +1,91 @@
+"""The checksums of many segments at once: where they lie in a buffer in, which of them are wrong out.
+
+The slow twins are `plain.checksum_fails` and `plain.tcp_checksum_fails`, which say when a checksum counts as wrong. A ones'
+complement sum of 16-bit words (RFC 1071) is the remainder by 0xFFFF of all bytes as one number, and the same in either byte
+order. Because 2**16 leaves 1, so do 2**32 and 2**64: words may be added up in larger ones, and a run of bytes that begins at
+an odd place has the sum of its neighbours turned by a byte, which is a factor of 2**8. So one running sum of a buffer's
+64-bit words (folded to 33 bits, that it cannot overflow) gives the sum of every run of bytes in it as a difference.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.packet.fast import Bools, IntArray, Views
+from analyzer.packet.plain import TCP, checksum_fails
+
+_USUAL_HEADER_LEN = 20
+# Where segments are thin in a buffer they are copied together first.
+_DENSE = 4
+_U64 = npt.NDArray[np.uint64]
+
+
+def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:
+    """What `plain.checksum_fails` says of each IPv4 header."""
+    bad = np.zeros(len(ip), np.bool_)
+    is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
+    usual = np.flatnonzero(is_usual)
+    headers = np.ndarray((max(len(data) - _USUAL_HEADER_LEN + 1, 0),), f"V{_USUAL_HEADER_LEN}", data, strides=(1,))
+    words = headers[ip[usual]].view("<u2").reshape(-1, _USUAL_HEADER_LEN // 2)
+    total = words.sum(axis=1, dtype=np.int64)
+    bad[usual] = (total % 0xFFFF != 0) & (words[:, 5] != 0)
+    for position in np.flatnonzero(is_ipv4 & ~is_usual).tolist():
+        bad[position] = checksum_fails(data[int(ip[position]) : int(tcp[position])])
+    return bad
+
+
+def bad_tcp_checksums(
+    data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: Bools, is_ipv4: Bools
+) -> Bools:
+    """What `plain.tcp_checksum_fails` says of each whole segment."""
+    bad = np.zeros(len(ip), np.bool_)
+    chosen = np.flatnonzero(whole & (views.u16[tcp + 16] != 0))
+    if not len(chosen):
+        return bad
+    ip, tcp, lengths, is_ipv4 = ip[chosen], tcp[chosen], lengths[chosen], is_ipv4[chosen]
+    pseudo = np.full(len(chosen), TCP << 8, np.int64)
+    for of_version, first, words in ((is_ipv4, 12, 2), (~is_ipv4, 8, 8)):
+        if of_version.any():
+            at = ip[of_version] + first
+            for word in range(words):
+                pseudo[of_version] += views.u32[at + 4 * word]
+    swapped = (lengths & 0xFF) << 8 | lengths >> 8 & 0xFF
+    swapped += (lengths >> 16 & 0xFF) << 8 | lengths >> 24
+    left = views.u16[tcp + 16].astype(np.int64)
+    # What a card was to finish after the capture saw it.
+    finished = ((left - pseudo) % 0xFFFF != 0) & ((left - pseudo - swapped) % 0xFFFF != 0)
+    chosen, tcp, lengths = chosen[finished], tcp[finished], lengths[finished]
+    if len(chosen):
+        sums = word_sums(data, tcp, lengths).astype(np.int64)
+        bad[chosen] = (pseudo[finished] + swapped[finished] + sums) % 0xFFFF != 0
+    return bad
+
+
+def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
+    """For each run of at least eight bytes the sum of its 16-bit words by 0xFFFF; an odd last byte counts as a word."""
+    if int(lengths.sum()) * _DENSE < len(data):
+        pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+        data = b"".join(pieces)
+        starts = np.cumsum(lengths) - lengths
+    whole = np.frombuffer(data, "<u8", len(data) // 8)
+    running = np.zeros(len(whole) + 1, np.uint64)
+    np.cumsum((whole & np.uint64(0xFFFFFFFF)) + (whole >> np.uint64(32)), out=running[1:])
+    stops = starts + lengths
+    # The 64-bit words that lie in the run, and the bytes before and after them.
+    first, last = -(-starts // 8), stops // 8
+    head = _bytes_at(data, starts, first * 8 - starts)
+    tail = _bytes_at(data, last * 8, stops - last * 8)
+    middle = (running[last] - running[first]) % np.uint64(0xFFFF) + tail % np.uint64(0xFFFF)
+    turned = np.where(starts & 1 == 1, np.uint64(1 << 8), np.uint64(1))
+    sums: _U64 = (head % np.uint64(0xFFFF) + middle * turned) % np.uint64(0xFFFF)
+    return sums
+
+
+def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
+    """Fewer than eight bytes at each place, as a little-endian number."""
+    words: _U64 = np.ndarray((len(data) - 7,), np.dtype(np.uint64).newbyteorder("<"), data, strides=(1,))
+    # A place near the end of the data is read from a little before it.
+    at = np.minimum(starts, len(data) - 8)
+    found: _U64 = words[at] >> ((starts - at) * 8).astype(np.uint64)
+    return found % (np.uint64(1) << (counts * 8).astype(np.uint64))

@@ -1,0 +1,118 @@
+"""The header fields of segments as columns: positions of TCP headers in, one array a field out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.core.traced import FrameSource, TracedBytes
+from analyzer.packet.candidates import FlowKey
+from analyzer.packet.checksums import bad_ip_checksums, bad_tcp_checksums
+from analyzer.packet.fast import Bools, IntArray, TcpFrames, Views
+from analyzer.packet.plain import IPV6_LEN, TCP_LEN
+from analyzer.packet.segment import Endpoint, Segment
+
+# Both ends of the segment whose IP and TCP headers begin at these offsets of the data.
+Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Segments of a block, in the order of frames: one entry in each array.
+
+    `index` is the position in the block, `ip` and `tcp` where the headers begin in `data`, `offsets` where the payload begins in
+    its frame and `begins` in `data`, `sizes` what was captured of it and `missing` what was not. `good`: the lengths in the headers
+    agree with each other; else nothing but the ports is to be believed.
+    """
+
+    data: bytes
+    is_ipv4: Bools
+    index: IntArray
+    ip: IntArray
+    tcp: IntArray
+    frames: IntArray
+    times_ns: IntArray
+    seq: IntArray
+    ack: IntArray
+    flags: IntArray
+    window: IntArray
+    offsets: IntArray
+    begins: IntArray
+    sizes: IntArray
+    missing: IntArray
+    good: Bools
+    bad_ip_checksum: Bools
+    bad_tcp_checksum: Bools
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def segments(self, first: int, stop: int, ends: Ends) -> Iterator[Segment]:
+        """The segments from the one at `first` up to that at `stop`."""
+        run = slice(first, stop)
+        columns = (
+            self.ip,
+            self.tcp,
+            self.seq,
+            self.ack,
+            self.flags,
+            self.window,
+            self.begins,
+            self.sizes,
+            self.offsets,
+            self.missing,
+            self.frames,
+            self.times_ns,
+        )
+        for ip, tcp, seq, ack, flags, window, begin, size, offset, missing, frame, time_ns in zip(
+            *(column[run].tolist() for column in columns), strict=True
+        ):
+            src, dst, _, _ = ends(self.data, ip, tcp)
+            payload = TracedBytes(self.data[begin : begin + size], FrameSource(frame, offset, time_ns))
+            yield Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns)
+
+
+def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
+    """The fields of the chosen frames."""
+    ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
+    is_ipv4 = views.u8[ip] >> 4 == 4
+    lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
+    starts = block.starts[index]
+    captured = block.captured[index]
+    ends = starts + captured
+    # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
+    wire = starts + np.maximum(block.original[index], captured)
+    stops = np.where(lengths == 0, wire, ip + lengths + np.where(is_ipv4, 0, IPV6_LEN))
+    # Sequence and acknowledgement number, length of the header, flags, window.
+    fields = np.ndarray((max(len(block.data) - 11, 0),), "V12", block.data, strides=(1,))[tcp + 4]
+    seq, ack, _ = fields.view(">u4").reshape(-1, 3).T.astype(np.int64)
+    single = fields.view(np.uint8).reshape(-1, 12)
+    header = (single[:, 8] >> 4).astype(np.int64) << 2
+    begins = tcp + header
+    good = (header >= TCP_LEN) & (begins <= stops)
+    sizes = np.maximum(np.minimum(stops, ends) - begins, 0)
+    missing = stops - begins - sizes
+    whole = good & (missing == 0)
+    return Columns(
+        block.data,
+        is_ipv4,
+        index,
+        ip,
+        tcp,
+        block.frames[index],
+        block.times_ns[index],
+        seq,
+        ack,
+        single[:, 9].astype(np.int64),
+        fields.view(">u2").reshape(-1, 6)[:, 5].astype(np.int64),
+        begins - starts,
+        begins,
+        sizes,
+        missing,
+        good,
+        bad_ip_checksums(block.data, views, ip, tcp, is_ipv4),
+        bad_tcp_checksums(block.data, views, ip, tcp, begins + sizes - tcp, whole, is_ipv4),
+    )

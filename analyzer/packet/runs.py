@@ -1,0 +1,183 @@
+"""Neighbouring segments of one connection that are nothing but data in order, found by the block: columns in, runs out.
+
+What may be taken together, so that reassembly need not see each segment? A run has one speaker, whose data segments continue
+each other, all with the same acknowledgement, and between them bare acknowledgements of the other end that say no more than
+what the run has brought until then. All of this is told by the segments themselves, compared with their neighbours; where the
+connection stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
+
+A run ends before a segment of another connection, data of the other end, another acknowledgement of the speaker, an earlier
+time, or a payload that begins like SMB or DCERPC: messages that begin with a segment begin a run. Segments with any flag but
+ACK and PSH, cut short, or with a wrong checksum are in no run.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.core.traced import FrameTable
+from analyzer.packet.candidates import PDU_HEADER_LEN
+from analyzer.packet.columns import Columns
+from analyzer.packet.fast import Bools, IntArray, Views
+from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
+
+_MASK = 0xFFFFFFFF
+_CONTROL = SYN | FIN | RST | ACK
+# Longer runs are cut: what is passed on in one piece is held in one piece.
+RUN_BYTES_BITS = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Stretches of columns, all of them one after the other: the segments `first[i]` to `stop[i]` of the columns.
+
+    Where `is_run` they are a run, with `counts` data segments from number `data_first[i]` on, whose bytes begin in `data_begins`
+    and end in `data_ends`; `seq`, `frame` and position in `table` are theirs. Else they are to be taken one by one.
+    """
+
+    first: list[int]
+    stop: list[int]
+    is_run: list[bool]
+    seq: list[int]
+    ack: list[int]
+    positions: list[int]
+    data_first: list[int]
+    data_stop: list[int]
+    time_ns: list[int]
+    data_begins: list[int]
+    data_ends: list[int]
+    data_frames: list[int]
+    table: FrameTable
+
+    def rows(self) -> Iterator[tuple[int, int, bool, int, int, int, int, int, int]]:
+        """All stretches, field by field up to `time_ns`."""
+        return zip(
+            self.first,
+            self.stop,
+            self.is_run,
+            self.seq,
+            self.ack,
+            self.positions,
+            self.data_first,
+            self.data_stop,
+            self.time_ns,
+            strict=True,
+        )
+
+
+def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
+    """The runs of a block's segments, of which there is at least one. No run reaches across a cut."""
+    regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
+    regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
+    sizes = np.where(regular, columns.sizes, 0)
+    is_data = sizes > 0
+    same, turned = _compared(columns, views)
+    every = np.arange(len(columns))
+    # First the borders that nothing reaches across.
+    border = ~(same | turned) | ~regular | _begins_like_ours(columns, views)
+    border[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
+    # Bytes that begin like a PDU only together with those of the next segment are not to begin a run together.
+    border[1:] |= is_data[:-1] & (sizes[:-1] < PDU_HEADER_LEN)
+    border[cuts] = True
+    border[0] = True
+    # Which of the two ends sent a segment, told from its neighbours: the number of turns, odd or even.
+    side = np.cumsum(turned) & 1
+    # The speaker is who sent the last data; where nobody has yet, who sends now.
+    latest = np.maximum.accumulate(np.where(is_data | border, every, 0))
+    speaker = np.where(is_data[latest], side[latest], side)
+    mine = speaker == side
+    border[1:] |= speaker[1:] != speaker[:-1]
+    # With these borders each run begins with a segment of its speaker, so the last one of the speaker is in the same run.
+    before = np.zeros(len(columns), np.int64)
+    before[1:] = np.maximum.accumulate(np.where(mine, every, 0))[:-1]
+    border |= mine & (columns.ack != columns.ack[before])
+    # How many bytes of data came before each segment, in the block and in its run.
+    brought = np.cumsum(sizes) - sizes
+    bucket = brought - brought[np.maximum.accumulate(np.where(border, every, 0))] >> RUN_BYTES_BITS
+    border |= mine & (bucket != bucket[before])
+    first = np.flatnonzero(border)
+    stop = np.append(first[1:], len(columns))
+    number = np.cumsum(border) - 1
+    # Data segments by their own count.
+    data = np.flatnonzero(is_data)
+    data_first, data_stop = np.searchsorted(data, first), np.searchsorted(data, stop)
+    has_data = data_stop > data_first
+    # Where the stream of each run would stand at the beginning of the block; the same for all its segments, if in order.
+    zero = (columns.seq - brought) & _MASK
+    zeros = np.zeros(len(first), np.int64)
+    zeros[has_data] = zero[data[data_first[has_data]]]
+    fits = zero == zeros[number]
+    fits |= ~is_data
+    ahead = (columns.ack - brought - zeros[number]) & _MASK
+    fits &= mine | (has_data[number] & ((ahead == 0) | (ahead >= FARTHEST_AHEAD)))
+    is_run = np.logical_and.reduceat(fits, first) & regular[first]
+    begins = columns.begins[data]
+    return Runs(
+        first.tolist(),
+        stop.tolist(),
+        is_run.tolist(),
+        ((zeros + brought[first]) & _MASK).tolist(),
+        columns.ack[first].tolist(),
+        brought[first].tolist(),
+        data_first.tolist(),
+        data_stop.tolist(),
+        columns.times_ns[stop - 1].tolist(),
+        begins.tolist(),
+        (begins + sizes[data]).tolist(),
+        columns.frames[data].tolist(),
+        FrameTable(
+            _array(np.append(brought[data], sizes.sum())),
+            _array(columns.frames[data]),
+            _array(columns.offsets[data]),
+            _array(columns.times_ns[data]),
+        ),
+    )
+
+
+def _compared(columns: Columns, views: Views) -> tuple[Bools, Bools]:
+    """Which segments go the same way as the one before them, and which go the other way of the same connection."""
+    ip = columns.ip
+    ports = views.u32[columns.tcp].astype(np.uint64)
+    turned_ports = ports >> np.uint64(16) | (ports & np.uint64(0xFFFF)) << np.uint64(16)
+    version = columns.is_ipv4
+    sources: list[npt.NDArray[np.uint64]] = []
+    targets: list[npt.NDArray[np.uint64]] = []
+    if version.all():
+        both = views.u64[ip + 12]
+        sources.append(both & np.uint64(_MASK))
+        targets.append(both >> np.uint64(32))
+    else:
+        # An IPv4 address is the upper half of its four bytes and what follows them; the version tells it from IPv6.
+        of_ipv6 = np.where(version, 0, 1)
+        at = ip + np.where(version, 12, 8)
+        masks = np.where(version, np.uint64(_MASK), np.uint64((1 << 64) - 1))
+        for word in (0, 8):
+            sources.append(views.u64[at + word * of_ipv6] & masks)
+            targets.append(views.u64[at + np.where(version, 4, 16 + word)] & masks)
+    same = np.zeros(len(columns), np.bool_)
+    turned = np.zeros(len(columns), np.bool_)
+    same[1:] = (version[1:] == version[:-1]) & (ports[1:] == ports[:-1])
+    turned[1:] = (version[1:] == version[:-1]) & (ports[1:] == turned_ports[:-1])
+    for source, target in zip(sources, targets, strict=True):
+        same[1:] &= (source[1:] == source[:-1]) & (target[1:] == target[:-1])
+        turned[1:] &= (source[1:] == target[:-1]) & (target[1:] == source[:-1])
+    return same, turned & ~same
+
+
+def _begins_like_ours(columns: Columns, views: Views) -> Bools:
+    """Which payloads begin like SMB after its framing, or may begin like DCERPC."""
+    at = np.minimum(columns.begins, len(views.u64) - 1)
+    words = views.u64[at]
+    found: Bools = (words & np.uint64(0xFEFF)) == 5
+    found |= (words >> np.uint64(40)) == int.from_bytes(b"SMB", "little")
+    return found & (columns.sizes > 0)
+
+
+def _array(column: IntArray) -> array[int]:
+    found = array("q")
+    found.frombytes(column.astype(np.int64).tobytes())
+    return found

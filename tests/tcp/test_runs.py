@@ -1,0 +1,254 @@
+"""Runs of segments against the slow twin: each segment on its own gives the same events, segment by segment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.core.events import Event, Problem
+from analyzer.packet.dissector import Dissector
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment, SegmentRun
+from analyzer.tcp.events import Gap, StreamChunk
+from analyzer.tcp.reassembler import Reassembler, TcpLimits
+from tests.build.packet import block, ethernet, ipv4, ipv6, rpc, smb2, tcp, with_checksum
+from tests.build.tcp import Talk
+
+ENDS = [
+    (Endpoint("192.0.2.1", 50000), Endpoint("198.51.100.2", 445)),
+    (Endpoint("192.0.2.1", 50001), Endpoint("198.51.100.2", 445)),
+    (Endpoint("192.0.2.2", 50000), Endpoint("192.0.2.1", 139)),
+    (Endpoint("2001:db8::1", 50000), Endpoint("2001:db8::2", 445)),
+    (Endpoint("2001:db8::1", 50000), Endpoint("2001:db8::3", 445)),
+    (Endpoint("192.0.2.1", 445), Endpoint("192.0.2.2", 445)),
+    # The same ports as the first, so that only an address tells them apart.
+    (Endpoint("192.0.2.7", 50000), Endpoint("198.51.100.2", 445)),
+    (Endpoint("192.0.2.1", 50000), Endpoint("198.51.100.3", 445)),
+]
+
+
+def conversation(chance: random.Random, ends: tuple[Endpoint, Endpoint]) -> list[Segment]:
+    """Requests and answers of any size, acknowledged now and then, disturbed as captures are."""
+    client_isn, server_isn = (chance.choice([chance.randrange(1 << 32), 0xFFFFFF00]) for _ in range(2))
+    talk = Talk(*ends, client_isn, server_isn)
+    made = talk.open() if chance.random() < 0.8 else []
+    if not made:
+        talk.skip_handshake()
+    for _ in range(chance.randrange(1, 12)):
+        src, dst = ends if chance.random() < 0.5 else ends[::-1]
+        whole = chance.choice([b"", smb2(), rpc(), smb2()[:5]]) + chance.randbytes(
+            chance.choice([0, 5, 400, 9000, 90_000])
+        )
+        mss = chance.choice([3, 16, 100, 1460, 1460]) if len(whole) < 9000 else 1460
+        for at in range(0, len(whole), mss):
+            made.append(talk.send(src, whole[at : at + mss]))
+            if chance.random() < 0.3:
+                made.append(talk.ack(dst))
+    made += [talk.fin(ends[0]), talk.fin(ends[1]), talk.ack(ends[0])] if chance.random() < 0.5 else []
+    for _ in range(chance.choice([0, 0, 1, 4, 9])):
+        disturb(chance, made)
+    return made
+
+
+def disturb(chance: random.Random, made: list[Segment]) -> None:
+    if len(made) < 3:
+        return
+    at = chance.randrange(len(made) - 1)
+    kind = chance.randrange(8)
+    if kind == 7:
+        # What bare acknowledgements say matters as much as data does.
+        kind, at = 4, chance.choice([at, *(at for at, one in enumerate(made[:-1]) if not one.payload)])
+    segment = made[at]
+    if kind == 0:
+        made[at], made[at + 1] = made[at + 1], segment
+    elif kind == 1:
+        del made[at]
+    elif kind == 2:
+        made.insert(chance.randrange(at, len(made)), segment)
+    elif kind == 3:
+        changed = segment.payload.data[::-1]
+        made.insert(chance.randrange(at, len(made)), replace(segment, payload=segment.payload.replaced(changed, "x")))
+    elif kind == 4:
+        made[at] = replace(segment, ack=(segment.ack + chance.choice([-5000, -1, 1, 5000, 1 << 31])) & 0xFFFFFFFF)
+    elif kind == 5:
+        made[at] = replace(segment, flags=chance.choice([ACK | FIN, ACK | RST, SYN, PSH, ACK]))
+    else:
+        made[at] = replace(segment, seq=(segment.seq + chance.choice([-700, 700, 1 << 30])) & 0xFFFFFFFF)
+
+
+def frame_of(chance: random.Random, segment: Segment, *, spoil: bool) -> bytes | tuple[bytes, int]:
+    """The segment on Ethernet; now and then damaged, or cut by a snapshot length."""
+    head = tcp(
+        segment.payload.data,
+        sport=segment.src.port,
+        dport=segment.dst.port,
+        seq=segment.seq,
+        ack=segment.ack,
+        flags=segment.flags,
+        window=segment.window,
+    )
+    src, dst = segment.src.ip, segment.dst.ip
+    odd = chance.random() if spoil else 0.75
+    if odd < 0.01:
+        head = head[:16] + b"\x12\x34" + head[18:]
+    elif odd < 0.5:
+        head = with_checksum(head, src, dst)
+    if ":" in src:
+        data = ethernet(ipv6(head, src=src, dst=dst), 0x86DD)
+    else:
+        data = ethernet(ipv4(head, src=src, dst=dst, checksum=7 if odd > 0.99 else None))
+    if 0.5 < odd < 0.51:
+        return data[: max(len(data) - 9, 50)], len(data)
+    return data
+
+
+def captured(seed: int) -> list[FrameBlock]:
+    """Several conversations through each other, in a few blocks, times mostly ascending."""
+    chance = random.Random(seed)
+    waiting = [conversation(chance, ends) for ends in chance.sample(ENDS, chance.randrange(1, 5))]
+    spoil = chance.random() < 0.5
+    frames: list[bytes | tuple[bytes, int]] = []
+    while waiting := [left for left in waiting if left]:
+        left = chance.choice(waiting)
+        for _ in range(min(chance.choice([1, 1, 5, 40]), len(left))):
+            frames.append(frame_of(chance, left.pop(0), spoil=spoil))
+    blocks, first = [], 1
+    while frames:
+        count = chance.choice([17, 60, 500])
+        made = block(frames[:count], first=first, time_ns=10**18 + first * 10**6)
+        if chance.random() < 0.2:
+            made.times_ns[chance.randrange(len(made))] -= 10**9
+        blocks.append(made)
+        first += count
+        frames = frames[count:]
+    return blocks
+
+
+def pieces(events: Iterable[Event]) -> list[Event]:
+    """Chunks cut into what one frame carried."""
+    out: list[Event] = []
+    for event in events:
+        if isinstance(event, StreamChunk):
+            at = 0
+            for extent in event.data.extents():
+                data = event.data[at : at + extent.length]
+                out.append(replace(event, offset=event.offset + at, data=data))
+                at += extent.length
+        else:
+            out.append(event)
+    return out
+
+
+def one_by_one(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> list[Event]:
+    dissector, room, out = Dissector(), Reassembler(limits), list[Event]()
+    items = [item for made in blocks for item in dissector.feed(made)] + list(dissector.finish())
+    for item in items:
+        for event in room.feed(item) if isinstance(item, Segment) else [item]:
+            out.append(event)
+            ignore_one(room, event, ignore)
+    return [*out, *room.finish()]
+
+
+def by_runs(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> tuple[list[Event], int]:
+    dissector, room, out = Dissector(), Reassembler(limits), list[Event]()
+    items = [item for made in blocks for item in dissector.feed_runs(made)] + list(dissector.finish_runs())
+    longest = 0
+    for item in items:
+        if isinstance(item, Problem):
+            out.append(item)
+            continue
+        if isinstance(item, SegmentRun):
+            longest = max(longest, item.count)
+            assert len(item.payload) <= 1 << 17
+        for event in room.feed_run(item) if isinstance(item, SegmentRun) else room.feed(item):
+            out.append(event)
+            ignore_one(room, event, ignore)
+    return [*out, *room.finish()], longest
+
+
+def ignore_one(room: Reassembler, event: Event, ignore: int) -> None:
+    if isinstance(event, StreamChunk) and event.connection.number == ignore:
+        room.ignore(event.connection)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 2**48), st.booleans())
+def test_runs_give_what_their_segments_give(seed: int, tight: bool) -> None:
+    limits = TcpLimits(max_connections=2, held_stream=4000, held_total=6000) if tight else TcpLimits()
+    blocks = captured(seed)
+    found, _ = by_runs(blocks, limits, ignore=-1)
+    assert pieces(found) == pieces(one_by_one(blocks, limits, ignore=-1))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**48))
+def test_an_ignored_connection_is_silent_after_the_chunk_that_told(seed: int) -> None:
+    blocks = captured(seed)
+    left = [event for event in by_runs(blocks, TcpLimits(), ignore=0)[0] if not of_first(event)]
+    assert pieces(left) == [event for event in pieces(one_by_one(blocks, TcpLimits(), ignore=0)) if not of_first(event)]
+
+
+def of_first(event: Event) -> bool:
+    return isinstance(event, StreamChunk) and event.connection.number == 0
+
+
+def test_data_in_order_comes_in_runs() -> None:
+    talk = Talk(*ENDS[0])
+    segments = [*talk.open(), talk.c(smb2())]
+    for _ in range(100):
+        segments += [talk.s(b"x" * 1000), talk.s(b"y" * 1000), talk.ack(ENDS[0][0])]
+    chance = random.Random(1)
+    blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments])]
+    events, longest = by_runs(blocks, TcpLimits(), ignore=-1)
+    chunks = [event for event in events if isinstance(event, StreamChunk)]
+    assert longest > 60
+    assert len(chunks) < 10
+    assert sum(len(chunk.data) for chunk in chunks) == 200_000 + len(smb2())
+
+
+def told(segments: list[Segment]) -> list[Event]:
+    """The events of segments that come in one block, which have to be the same on both roads."""
+    chance = random.Random(1)
+    blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
+    found = pieces(by_runs(blocks, TcpLimits(), ignore=-1)[0])
+    assert found == pieces(one_by_one(blocks, TcpLimits(), ignore=-1))
+    return found
+
+
+def test_an_acknowledgement_of_what_was_not_captured_is_in_no_run() -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(10):
+        segments += [talk.c(smb2(b"x" * 500)), talk.s(smb2(b"y" * 500)), talk.s(b"z" * 500)]
+    talk.s(b"lost" * 100)
+    events = told([*segments, talk.ack(ENDS[0][0])])
+    assert [event.length for event in events if isinstance(event, Gap)] == [400]
+
+
+def test_an_end_that_said_farewell_no_longer_acknowledges_in_runs() -> None:
+    talk = Talk(*ENDS[0])
+    segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), talk.fin(ENDS[0][0]), talk.ack(ENDS[0][1])]
+    for _ in range(10):
+        segments += [talk.s(b"y" * 500), talk.s(b"z" * 500), talk.ack(ENDS[0][0])]
+    assert sum(len(event.data) for event in told(segments) if isinstance(event, StreamChunk)) == 10_000 + 2 * len(
+        smb2()
+    )
+
+
+def test_connections_that_differ_in_one_address_are_in_no_run_together() -> None:
+    for one, other in ((0, 6), (0, 7), (3, 4)):
+        first, second = (Talk(*ENDS[at], server_isn=0xFFFFFF00) for at in (one, other))
+        segments = [*first.open(), *second.open(), first.c(smb2()), second.c(smb2())]
+        for _ in range(20):
+            # The second goes on where the first stands, as if both were one.
+            segments.append(first.s(b"x" * 500))
+            second.seq[ENDS[other][1]] = first.seq[ENDS[one][1]]
+            segments.append(second.s(b"y" * 500))
+            first.seq[ENDS[one][1]] = second.seq[ENDS[other][1]]
+        for chunk in told(segments):
+            if isinstance(chunk, StreamChunk) and chunk.direction == 1:
+                assert set(chunk.data.data) == {ord("x") if chunk.connection.number == 0 else ord("y")}
