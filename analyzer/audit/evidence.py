@@ -31,6 +31,7 @@ from analyzer.pcq import identity as pcq
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.layer import PerflibCall
 from analyzer.rpc.call import Call, CallSide
+from analyzer.timeline.handles import HandleLife, handle_lives
 from analyzer.winperf import identity as winreg
 from analyzer.winperf.layer import WinregCall
 
@@ -268,6 +269,16 @@ class Evidence:
     def knowledge(self) -> Knowledge:
         """What the servers said, over the whole capture."""
         return Knowledge(self.analysis.calls)
+
+    @cached_property
+    def lives(self) -> tuple[HandleLife, ...]:
+        """The life of every query handle."""
+        return handle_lives(self.analysis)
+
+    def call(self, number: int) -> CallEvidence:
+        """The call of this number."""
+        call = self.analysis.calls[number - 1]
+        return CallEvidence(number, call, self.analysis.catalogs.of(call.exchange.channel.server))
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
