@@ -1,0 +1,70 @@
+"""A data answer has more or fewer blocks than the query holds counters.
+
+Looks for: answers of QueryCounterData on handles whose counters the capture tells, and the number of their blocks.
+
+Why it matters: with a block missing, every one behind it stands at the place of another counter.
+
+Specification: [MS-PCQ] section 3.1.1.5: a data query covers every counter identifier of the handle's list. One that could not
+be read has an error block, which counts.
+
+Flagged: two blocks on a handle to which three counters were added.
+
+Accepted: three blocks, one of type 0.
+
+Silent: where the capture does not tell what the handle holds, or the same counter was added to it twice with success: then it
+may count once or twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import FlawKind
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.looks import DATA, Odd, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.values import NO_HANDLE, query_of
+from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+
+REQUIREMENT = "PCQ-3.1.1.5-R03"
+
+
+class _Blocks:
+    def __init__(self, evidence: Evidence) -> None:
+        self._knowledge = evidence.knowledge
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        assert call.response is not None
+        query, answer = query_of(call), call.response.answer
+        held = query.held if query is not None else None
+        reason = None
+        if query is None or held is None:
+            reason = query.unknown if query is not None else NO_HANDLE
+            reason = reason or "what the handle holds is not in the capture"
+        elif self._knowledge.is_doubled(query.number, call.number):
+            reason = "the same counter was added twice, and may be held once or twice"
+        elif not answer.is_walked or answer.of(FlawKind.BLOCK_COUNT):
+            reason = "the blocks of the answer cannot be counted"
+        if reason is not None or held is None:
+            yield inconclusive(REQUIREMENT, reason or "", call)
+            return
+        odd = []
+        if len(answer.blocks) != len(held):
+            expected = f"{len(held)}, one for each counter held"
+            odd.append(Odd("lpData.num_blocks", (4, 8), expected, f"{len(answer.blocks)} blocks"))
+        message = "the answer has another number of blocks than the query holds counters"
+        yield from told(call, "response", (REQUIREMENT,), 1, odd, message)
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ546",
+    name="blocks-unlike-the-query",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    reads=DATA,
+    watch=_Blocks,
+)

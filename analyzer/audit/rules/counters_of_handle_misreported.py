@@ -1,0 +1,101 @@
+"""QueryCounterInfo tells of other counters than were added to the handle.
+
+Looks for: answers of QueryCounterInfo whose identifiers are not those that ValidateCounters added to the handle, less those it
+removed.
+
+Why it matters: a client that asks what its query holds goes by the answer. A counter left out is one whose block it does not
+find.
+
+Specification: [MS-PCQ] section 3.1.1.5: the server keeps a list of counter identifiers with each handle. Section 3.1.4.1.5: it
+must return the identifier of each counter that is tied to the handle.
+
+Flagged: three counters were added with status 0, and two are told.
+
+Accepted: counters in any order; names in another case; a specific InstanceId in place of the 0xFFFFFFFF (any) that was sent.
+
+Silent: where the handle's opening or a change of it is not in the capture, or the same counter was added twice with success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.identifiers import IdentifierBlock
+from analyzer.audit.looks import INFO, Odd, told
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.values import NO_HANDLE, query_of
+from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.pcq.identity import NONE_ID
+from analyzer.pcq.queries import Identifier
+
+REQUIREMENTS = ("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02")
+
+
+class _Lists:
+    def __init__(self, evidence: Evidence) -> None:
+        self._knowledge = evidence.knowledge
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        assert call.response is not None
+        query = query_of(call)
+        held = query.held if query is not None else None
+        reason = None
+        if query is None or held is None:
+            reason = query.unknown if query is not None else NO_HANDLE
+            reason = reason or "what the handle holds is not in the capture"
+        elif self._knowledge.is_doubled(query.number, call.number):
+            reason = "the same counter was added twice, and may be held once or twice"
+        if reason is not None or held is None:
+            for requirement in REQUIREMENTS:
+                yield inconclusive(requirement, reason or "", call)
+            return
+        blocks = call.response.identifiers.blocks
+        missing = list(held)
+        extra: list[IdentifierBlock] = []
+        for block in blocks:
+            match = next((one for one in missing if _same(one, block)), None)
+            if match is not None:
+                missing.remove(match)
+            else:
+                extra.append(block)
+        odd = [
+            Odd(block.path, (block.at, block.at + block.size), "a counter that was added", _told(block))
+            for block in extra
+        ]
+        message = "a counter is told of that was not added to the handle, or was removed from it"
+        yield from told(call, "response", REQUIREMENTS, len(blocks) if not missing else len(odd), odd, message)
+        odd = [Odd("lpData", (0, len(call.response.data)), _named(one), "not among those told") for one in missing]
+        message = "a counter that was added to the handle is not told of"
+        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message)
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+def _same(one: Identifier, block: IdentifierBlock) -> bool:
+    return (
+        one.counterset == block.counterset
+        and one.counter_id == block.counter_id
+        and (one.instance or "").casefold() == (block.name or "").casefold()
+        and (one.instance_id == block.instance_id or NONE_ID in (one.instance_id, block.instance_id))
+    )
+
+
+def _told(block: IdentifierBlock) -> str:
+    return f"counter {block.counter_id} of {block.counterset}, instance {block.name!r}"
+
+
+def _named(one: Identifier) -> str:
+    return f"counter {one.counter_id} of {one.counterset}, instance {one.instance!r}"
+
+
+RULE = Rule(
+    code="PCQ445",
+    name="counters-of-handle-misreported",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=INFO,
+    watch=_Lists,
+)

@@ -1,0 +1,53 @@
+"""A data query failed with what is no system error code.
+
+Looks for: the return value of QueryCounterData, where it is neither success nor ERROR_NOT_ENOUGH_MEMORY.
+
+Why it matters: a caller looks the number up to tell its user what went wrong.
+
+Specification: perflib.h: for other types of failure the return value is a system error code, that is a Win32 code of [MS-ERREF]
+section 2.2.
+
+Flagged: 0x80070005. A warning: 0x12345.
+
+Accepted: 5 (access denied).
+
+Silent: where the answer is sealed or was not captured; on a fault of the RPC runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import status_oddity
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENT = "PL-QCD-R06"
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    status = call.status
+    if status in (None, 0, 8):
+        return
+    oddity = status_oddity(status)
+    if oddity is None:
+        yield passed(REQUIREMENT)
+        return
+    say = failed if oddity == "fail" else warned
+    message = "a data query failed with what is no system error code"
+    yield say(
+        REQUIREMENT, call, At("response", "ReturnValue"), message, expected="a Win32 error code", seen=f"{status:#x}"
+    )
+
+
+RULE = Rule(
+    code="PCQ562",
+    name="data-query-failure-unknown",
+    level=Level.STUBS,
+    severity=Severity.WARNING,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("response",), failure=True),
+    check=check,
+)

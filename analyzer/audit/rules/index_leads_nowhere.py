@@ -1,0 +1,85 @@
+"""The Index of a counter is that of another one, or of no block.
+
+Looks for: answers of QueryCounterInfo in which two identifiers have the same Index; data answers on the same handle, before
+counters were added or removed, that have no block at a position such an answer told.
+
+Why it matters: Index is all that connects a value with a counter. Two counters at one place, or one at no place, have no value.
+
+Specification: [MS-PCQ] section 3.1.4.1.5: Index must be the position of the corresponding block in the answers of later data
+queries on the handle.
+
+Flagged: two identifiers with Index 0; Index 5 where the data have five blocks.
+
+Accepted: positions in any order; positions counted anew after ValidateCounters.
+
+Silent: where one of the answers is sealed, was not captured, or is damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.answers import FlawKind
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.identifiers import INDEX
+from analyzer.audit.looks import Odd, cannot_say, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.values import query_of
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENTS = ("PCQ-3.1.4.1.5-R13",)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    response = call.response
+    assert response is not None
+    if not response.is_readable:
+        yield from cannot_say(REQUIREMENTS, "the response stub does not decode", call)
+    elif call.opnum == Opnum.QUERY_COUNTER_INFO:
+        yield from _info(call)
+    else:
+        yield from _data(call)
+
+
+def _info(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    found = call.response.identifiers
+    taken: dict[int, int] = {}
+    odd: list[Odd] = []
+    for block in found.blocks:
+        first = taken.setdefault(block.position, block.number)
+        if first != block.number:
+            seen = f"{block.position}, as of identifier {first}"
+            odd.append(Odd(f"{block.path}.index", block.span(INDEX), "a position of its own", seen))
+    if found.flaw is not None:
+        yield from cannot_say(REQUIREMENTS, "the list of identifiers is damaged", call)
+        return
+    message = "two counters have the same position in data answers"
+    yield from told(call, "response", REQUIREMENTS, len(found.blocks), odd, message)
+
+
+def _data(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    query, answer = query_of(call), call.response.answer
+    if query is None or query.id_source != "index":
+        return
+    if not answer.is_walked or answer.of(FlawKind.BLOCK_COUNT):
+        yield from cannot_say(REQUIREMENTS, "the blocks of the answer cannot be counted", call)
+        return
+    beyond = [index for index in query.blocks if index >= len(answer.blocks)]
+    seen = f"{len(answer.blocks)} blocks"
+    odd = [Odd("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in sorted(beyond)]
+    message = "the answer has no block at a position that QueryCounterInfo told"
+    yield from told(call, "response", REQUIREMENTS, len(query.blocks), odd, message)
+
+
+RULE = Rule(
+    code="PCQ450",
+    name="index-leads-nowhere",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.QUERY_COUNTER_DATA), ("response.lpData",), success=True, damaged=True),
+    check=check,
+)

@@ -1,0 +1,71 @@
+"""A client asks for an instance id that the server did not list.
+
+Looks for: identifiers that add a counter of a counterset with instances, with an InstanceId other than 0xFFFFFFFF (any) that no
+EnumerateCounterSetInstances in the capture listed for it.
+
+Why it matters: the id filters. One that does not exist gives a query without values, and nobody says why.
+
+Specification: [MS-PCQ] section 2.2.4.6: InstanceId is the identifier of the instance; perflib.h: 0xFFFFFFFF leaves the name
+alone to choose.
+
+Flagged (as a warning): InstanceId 7, where the instances listed have the ids 0 to 3.
+
+Accepted: 0xFFFFFFFF; any id for a counterset without instances.
+
+Silent: where the instances of the counterset were not listed, or its registration is not in the capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.identifiers import INSTANCE_ID
+from analyzer.audit.looks import Odd, has_instances, told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
+from analyzer.pcq.identity import NONE_ID, Opnum
+
+REQUIREMENT = "PCQ-2.2.4.6-R08"
+
+
+class _Instances:
+    def __init__(self, evidence: Evidence) -> None:
+        self._knowledge = evidence.knowledge
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        assert call.request is not None
+        if not call.asked["dwAdd"]:
+            return
+        odd: list[Odd] = []
+        looked_at = 0
+        for block in call.request.identifiers.blocks:
+            if block.instance_id != NONE_ID and has_instances(call, block.counterset) is not False:
+                lists = self._knowledge.instances(call.server, block.counterset)
+                if not lists:
+                    yield inconclusive(
+                        REQUIREMENT, "the instances of the counterset were not listed in the capture", call
+                    )
+                    continue
+                listed = {number for one in lists for number in one.ids}
+                if block.instance_id not in listed:
+                    seen = f"{block.instance_id}"
+                    odd.append(Odd(f"{block.path}.instance_id", block.span(INSTANCE_ID), "an id that was listed", seen))
+            looked_at += 1
+        message = "a client asks for an instance id that the server did not list"
+        yield from told(call, "request", (REQUIREMENT,), looked_at - len(odd), [], message)
+        yield from told(call, "request", (REQUIREMENT,), 0, odd, message, warn=True, confidence=Confidence.MEDIUM)
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ440",
+    name="instance-id-never-listed",
+    level=Level.SEQUENCES,
+    severity=Severity.WARNING,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request", "request.lpData")),
+    watch=_Instances,
+)

@@ -1,0 +1,74 @@
+"""A client made room for what the server said it needs, and was told again that it is too little.
+
+Looks for: QueryCounterData that failed with 8, then again on the same handle with a dwInSize of at least the pdwRtnSize that
+was returned.
+
+Why it matters: a client that does as it is told never gets its data.
+
+Specification: perflib.h: on ERROR_NOT_ENOUGH_MEMORY the size returned is the one needed; the caller enlarges its buffer and
+calls again.
+
+Flagged: pdwRtnSize 800, then dwInSize 800 and error 8 with pdwRtnSize 800 again.
+
+Accepted: success with dwInSize 800. That more is needed now (instances came in between) is inconclusive.
+
+Silent: where one of the two calls is sealed or was not captured; where the client offers less than it was told, or never tries
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.values import query_of
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENT = "PL-QCD-R04"
+_NOT_ENOUGH = 8
+
+
+class _Needs:
+    def __init__(self, evidence: Evidence) -> None:
+        self._needed: dict[int, int] = {}
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        query = query_of(call)
+        if query is None or call.status is None:
+            return
+        needed = self._needed.pop(query.number, None)
+        offered = call.asked["dwInSize"]
+        needs = call.answered.get("pdwRtnSize", 0)
+        if needed is not None and offered >= needed:
+            if call.status == 0:
+                yield passed(REQUIREMENT)
+            elif call.status == _NOT_ENOUGH and needs > needed:
+                yield inconclusive(REQUIREMENT, "more was needed at the second call", call)
+            elif call.status == _NOT_ENOUGH:
+                yield failed(
+                    REQUIREMENT,
+                    call,
+                    At("response", "pdwRtnSize"),
+                    "a buffer of the size the server had asked for was refused as too small",
+                    expected=f"success with {offered} bytes, where {needed} were said to be needed",
+                    seen=f"error 8, and {needs} bytes needed",
+                    confidence=Confidence.MEDIUM,
+                )
+        if call.status == _NOT_ENOUGH:
+            self._needed[query.number] = needs
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ560",
+    name="needed-size-not-enough",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
+    watch=_Needs,
+)

@@ -1,0 +1,80 @@
+"""The offsets of a block of counter strings lead to its strings from nowhere.
+
+Looks for: answers to the request codes 5, 6 and 10 in which an offset leads beyond the buffer, or to where no string ends, both
+when counted from the start of the buffer and from the end of its headers.
+
+Why it matters: the names of counters cannot be read.
+
+Specification: perflib.h counts dwOffset from the start of the buffer, and 0xFFFFFFFF says that there is no string. [MS-PCQ]
+section 2.2.4.4 counts from the end of the headers; over RPC, that text goes before. What reads in either way satisfies one of
+them, which is all that this rule asks for.
+
+Flagged: an offset of 4096 in a buffer of 100 bytes.
+
+Accepted: offsets counted from either place; 0xFFFFFFFF.
+
+Silent: where the answer is sealed or was not captured; where the headers themselves are damaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import unpack_from
+
+from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import Odd, cannot_say, told
+from analyzer.audit.registration import answers_to
+from analyzer.audit.rule import Level, Rule
+from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.pcq.identity import NONE_ID, RequestCode
+
+REQUIREMENTS = ("PL-QCD-R14",)
+
+
+def check(call: CallEvidence) -> Iterator[Judgement]:
+    assert call.response is not None
+    data = call.response.data
+    count = unpack_from("<I", data, 4)[0] if len(data) >= 8 else 0
+    head = 8 + 8 * count
+    if not call.response.is_readable or len(data) < 8 or head > len(data):
+        yield from cannot_say(REQUIREMENTS, "the headers of the strings are damaged", call)
+        return
+    offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
+    from_start, from_end = (_lost(data, offsets, head, base) for base in (0, head))
+    odd = []
+    if from_start is not None and from_end is not None:
+        path = f"lpData.strings[{from_end}].ofs_string"
+        at = 12 + 8 * from_end
+        odd.append(Odd(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[from_end]}"))
+    yield from told(call, "response", REQUIREMENTS, 1, odd, "an offset leads to no string, from wherever it is counted")
+
+
+def _lost(data: bytes, offsets: list[int], head: int, base: int) -> int | None:
+    """The first offset that leads to no string; None where all do."""
+    # The last NUL a string at an even and at an odd place may end with.
+    last = [_last_nul(data, 0), _last_nul(data, 1)]
+    for number, offset in enumerate(offsets):
+        at = base + offset
+        if offset != NONE_ID and (at < head or at > last[at % 2]):
+            return number
+    return None
+
+
+def _last_nul(data: bytes, parity: int) -> int:
+    at = data.rfind(b"\0\0")
+    while at > 0 and at % 2 != parity:
+        at = data.rfind(b"\0\0", 0, at + 1)
+    return at
+
+
+RULE = Rule(
+    code="PCQ390",
+    name="string-offsets-lead-nowhere",
+    level=Level.BUFFERS,
+    severity=Severity.ERROR,
+    requirements=REQUIREMENTS,
+    reads=answers_to(
+        RequestCode.COUNTER_NAME_STRINGS, RequestCode.COUNTER_HELP_STRINGS, RequestCode.COUNTER_ENGLISH_NAMES
+    ),
+    check=check,
+)

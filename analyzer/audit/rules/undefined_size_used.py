@@ -1,0 +1,73 @@
+"""A client took a size from an answer that defines none.
+
+Looks for: QueryCounterData that failed with another error than 8, then a call on the same handle whose dwInSize is the
+pdwRtnSize of that failure and was not the client's own before.
+
+Why it matters: the number means nothing. A client that allocates by it allocates at random.
+
+Specification: perflib.h: the size returned is the bytes stored on success, the bytes needed on ERROR_NOT_ENOUGH_MEMORY; with
+any other error it is undefined and should not be used.
+
+Flagged (as a warning): error 5 with pdwRtnSize 12345, then dwInSize 12345.
+
+Accepted: another dwInSize, or the same as before the failure.
+
+Silent: where one of the two calls is sealed or was not captured; where the size is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.looks import told
+from analyzer.audit.rule import Level, Reads, Rule
+from analyzer.audit.values import query_of
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, warned
+from analyzer.pcq.identity import Opnum
+
+REQUIREMENT = "PL-QCD-R05"
+
+
+class _Sizes:
+    def __init__(self, evidence: Evidence) -> None:
+        # By handle: the size of a failure that defines none, and what the client had offered.
+        self._undefined: dict[int, tuple[int, int]] = {}
+
+    def feed(self, call: CallEvidence) -> Iterator[Judgement]:
+        query = query_of(call)
+        if query is None:
+            return
+        before = self._undefined.pop(query.number, None)
+        offered = call.asked["dwInSize"]
+        if before is not None:
+            size, own = before
+            if offered == size != own:
+                yield warned(
+                    REQUIREMENT,
+                    call,
+                    At("request", "dwInSize"),
+                    "the client took its size from a failure that defines none",
+                    expected=f"not the {size} of the failed call before",
+                    seen=f"{offered}",
+                    confidence=Confidence.MEDIUM,
+                )
+            else:
+                yield from told(call, "request", (REQUIREMENT,), 1, [], "")
+        size = call.answered.get("pdwRtnSize", 0)
+        if call.status not in (None, 0, 8) and size:
+            self._undefined[query.number] = size, offered
+
+    def finish(self) -> Iterator[Judgement]:
+        return iter(())
+
+
+RULE = Rule(
+    code="PCQ561",
+    name="undefined-size-used",
+    level=Level.SEQUENCES,
+    severity=Severity.WARNING,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.QUERY_COUNTER_DATA,), ("request", "response")),
+    watch=_Sizes,
+)
