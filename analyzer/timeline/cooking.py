@@ -301,8 +301,8 @@ def _ratio(formula: Formula, numerator: int, denominator: int | None, newer: Rea
         return Cooked(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
         freq = TICKS_PER_S_100NS if formula.clock == "N" else newer.object_freq if formula.clock == "O" else newer.freq
-        if freq is None or (freq == 0 and formula.per_second):
-            return Cooked(None, Why.NO_CLOCK, "the clock's frequency is missing or zero", flags)
+        if freq is None or freq < 0 or (freq == 0 and formula.per_second):
+            return Cooked(None, Why.NO_CLOCK, "the clock's frequency is missing, zero or below zero", flags)
         if formula.in_seconds:
             denominator *= freq
         else:
@@ -338,8 +338,9 @@ def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Cooked:
         return Cooked(
             None, Why.NO_CLOCK, "the counters that PerfTimeId and PerfFreqId name are not in the answer", flags
         )
-    if reading.object_freq == 0:
-        return Cooked(None, Why.ZERO_DENOMINATOR, "the object's clock has a frequency of 0", flags)
+    if reading.object_freq <= 0:
+        why = Why.ZERO_DENOMINATOR if reading.object_freq == 0 else Why.NO_CLOCK
+        return Cooked(None, why, f"the object's clock has a frequency of {reading.object_freq}", flags)
     if reading.object_ticks < reading.raw:
         return Cooked(
             None, Why.NEGATIVE_DELTA, f"it starts at {reading.raw}, its clock is at {reading.object_ticks}", flags

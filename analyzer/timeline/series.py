@@ -175,6 +175,8 @@ class _Pairing:
         self._select = select
         self._viewers: dict[Key, _Viewer] = {}
         self._states: dict[Key, _State] = {}
+        # The handle through which a client last read a counter, to say why a pair is none.
+        self._handles: dict[Key, str] = {}
         # The last values of instances of sets that remember those that are gone.
         self._remembered: dict[Key, dict[Key, Fraction]] = {}
 
@@ -225,7 +227,7 @@ class _Pairing:
                 continue
             reading = reply.reading(sample, info)
             point = self._paired(viewer, place, state, reading, (number, call, handle, sample))
-            cooked = reply.explained(point.cooked, info, call)
+            cooked = self._through(call, handle, sample, reply.explained(point.cooked, info, call))
             point = replace(point, cooked=cooked) if cooked is not point.cooked else point
             if state.wanted:
                 yield point
@@ -235,6 +237,19 @@ class _Pairing:
                 pools[pool_key].take((place.name, place.identity), point)
         for counter, pool in pools.items():
             yield from self._aggregated((viewer_key, *counter), pool, (number, call, handle))
+
+    def _through(self, call: PerflibCall, handle: str, sample: PerflibSample, cooked: Cooked) -> Cooked:
+        """The same, where a first reading of this handle is none of its client, with a word of that."""
+        if sample.counterset is None or sample.counter_id is None:
+            return cooked
+        channel = call.exchange.channel
+        what = (sample.counterset, sample.counter_id, _folded(sample.instance), sample.instance_id)
+        key = (channel.server.ip, channel.client.ip, *what)
+        before = self._handles.get(key)
+        self._handles[key] = handle
+        if cooked.why is not Why.FIRST_SAMPLE or cooked.reason is not None or before in (None, handle):
+            return cooked
+        return replace(cooked, reason=f"the first through this handle; {before} read it before")
 
     def _perflib_series(
         self, call: PerflibCall, handle: str, sample: PerflibSample, place: _Place, catalog: Catalog

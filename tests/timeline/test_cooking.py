@@ -131,6 +131,12 @@ def test_an_age_below_zero_is_no_value() -> None:
     assert cook(ELAPSED, None, Reading(5000, object_ticks=10, object_freq=10)).why is Why.NEGATIVE_DELTA
 
 
+def test_a_clock_that_cannot_be_gives_nothing() -> None:
+    assert cook(ELAPSED, None, Reading(5, object_ticks=10, object_freq=-1)).why is Why.NO_CLOCK
+    assert cook(BULK, Reading(1, ticks=1, freq=-5), Reading(2, ticks=2, freq=-5)).why is Why.NO_CLOCK
+    assert cook(0x30020400, Reading(1, base=1, freq=-5), Reading(2, base=2, freq=-5)).why is Why.NO_CLOCK
+
+
 def test_a_precision_object_timer_takes_its_base_where_it_names_no_clock() -> None:
     assert cook(PRECISION_OBJECT, Reading(0, base=0), Reading(1, base=4)).value == 25
     assert cook(PRECISION_OBJECT, Reading(0, base=0), Reading(1)).why is Why.NO_BASE

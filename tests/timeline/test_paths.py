@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
@@ -134,3 +136,32 @@ def test_buckets_hold_what_was_read_and_no_more() -> None:
     records = list(counter_records(watch.analysis, selection_of(watch.analysis), 100_000_000))
     assert [record["value"] for record in records] == [15.0, 40.0]
     assert [(record["minimum"], record["maximum"]) for record in records] == [(10, 20), (40, 40)]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 400)), max_size=12), st.integers(1, 300))
+def test_buckets_lose_nothing_and_invent_nothing(steps: list[tuple[int, int]], width_ms: int) -> None:
+    """Each reading is in one bucket, that of its time; no bucket is empty; the mean lies between the extremes."""
+    watch = Watch((Info(5, BULK),)).open(identifier(COUNTERSET, counter=5, instance=NONE, index=0, name="*"))
+    value = 0
+    for grown, waited_ms in steps:
+        value += grown
+        watch.make.frame += waited_ms
+        watch.poll(Block(4, instances=(("a", 1), ("b", 2)), values=(large(value), large(2 * value))))
+    readings = watch.points()
+    found = list(buckets(readings, width_ms * 1_000_000))
+    assert sum(bucket.readings for bucket in found) == len(readings)
+    assert len({(bucket.series.number, bucket.start_ns) for bucket in found}) == len(found)
+    for bucket in found:
+        inside = [
+            point.cooked.value
+            for point in readings
+            if point.series is bucket.series and 0 <= point.time_ns - bucket.start_ns < width_ms * 1_000_000
+        ]
+        values = [one for one in inside if one is not None]
+        assert (bucket.readings, bucket.values) == (len(inside), len(values))
+        if not values:
+            assert (bucket.mean, bucket.last) == (None, None)
+            continue
+        assert (bucket.last, bucket.minimum, bucket.maximum) == (values[-1], min(values), max(values))
+        assert bucket.mean == pytest.approx(float(sum(values) / len(values)))

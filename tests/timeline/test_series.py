@@ -121,6 +121,14 @@ def test_two_clients_are_two_series() -> None:
     assert len({point.series.number for point in found}) == 2
 
 
+def test_a_handle_opened_anew_starts_again_and_says_so() -> None:
+    first = Watch((Info(5, BULK),)).open(one(5)).poll(instances(("a", 1), values=(1,)))
+    again = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=first.make).open(one(5))
+    again.poll(instances(("a", 1), values=(2,))).poll(instances(("a", 1), values=(3,)))
+    found = list(points(analysis_of(*first.events, *again.events)))
+    assert [point.cooked.reason for point in found] == [None, "the first through this handle; q1 read it before", None]
+
+
 def test_the_same_counter_added_twice_is_two_series() -> None:
     watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1), one(5, "*", 1))
     watch.poll(Block(1, values=(large(1),)), instances(("a", 1), values=(1,)))
