@@ -18,6 +18,7 @@ V1 = next(capture for capture in truth.captures() if capture.file.startswith("v1
 CALLS = {
     "number": pl.Int64,
     "time": pl.Datetime("ns", "UTC"),
+    "time_relative_ns": pl.Int64,
     "client_ip": pl.String,
     "client_port": pl.Int64,
     "server_ip": pl.String,
@@ -40,6 +41,8 @@ CALLS = {
     "fault": pl.Int64,
     "fault_name": pl.String,
     "latency_ns": pl.Int64,
+    "handle": pl.String,
+    "counterset": pl.String,
     "request_frames": pl.List(pl.Int64),
     "response_frames": pl.List(pl.Int64),
     "request_bytes": pl.Int64,

@@ -212,6 +212,7 @@ def call_head(number: int, call: Call, analysis: Analysis) -> Record:
         "fault_name": fault_name(exchange.fault) if exchange.fault is not None else None,
         "latency_ns": latency_ns(call),
         "handle": handle_json(call),
+        "counterset": counterset_json(call, analysis),
     }
     read = call.read if isinstance(call, WinregCall) else None
     out["read"] = None
@@ -228,6 +229,13 @@ def handle_label(call: Call) -> str | None:
     if isinstance(call, WinregCall) and call.key_number is not None:
         return f"k{call.key_number}"
     return None
+
+
+def counterset_json(call: Call, analysis: Analysis) -> Record | None:
+    """The counterset a call names among its parameters, by the name the capture tells for it."""
+    if not isinstance(call, PerflibCall) or call.counterset is None:
+        return None
+    return {"guid": call.counterset, "name": analysis.catalogs.of(call.exchange.channel.server).label(call.counterset)}
 
 
 def handle_json(call: Call) -> Record | None:

@@ -81,6 +81,7 @@ CALL = {
     "fault_name": TEXT,
     "latency_ns": NUMBER,
     "handle": (dict, type(None)),
+    "counterset": (dict, type(None)),
     "request": (dict, type(None)),
     "response": (dict, type(None)),
     "read": (dict, type(None)),

@@ -416,6 +416,8 @@ class _Binder:
             case Kind.INTERFACE:
                 yield {"perflibv2": "PerflibV2", "winreg": "winreg"}.get(text.lower(), text)
                 yield _plain_guid(text)
+            case Kind.NAME:
+                yield _plain_guid(text)
             case Kind.GUID:
                 if _GUID.fullmatch(text) is None:
                     raise self.fail(f"{ref.name} is a GUID, and {_quoted(text)} is none", literal.at)

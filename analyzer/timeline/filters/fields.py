@@ -25,6 +25,7 @@ class Kind(StrEnum):
     CHOICE = "word"
     METHOD = "method"
     INTERFACE = "interface"
+    NAME = "name or GUID"
     HANDLE = "handle"
     GUID = "GUID"
     ADDRESS = "address"
@@ -34,7 +35,7 @@ class Kind(StrEnum):
 
 
 NUMBERS = frozenset({Kind.NUMBER, Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Kind.COUNTER_TYPE})
-TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.HANDLE, Kind.GUID})
+TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAME, Kind.HANDLE, Kind.GUID})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,9 @@ _CALL = (
     _field("latency", Kind.SECONDS, "from the request's last frame to the response's first (0.5, 500ms)", "latency_ns"),
     _field("latency_ns", Kind.NUMBER, "the same in nanoseconds"),
     _field("handle", Kind.HANDLE, "handle the call works on (q2, k1, UUID)", "handle.label", "handle.uuid"),
+    _field(
+        "counterset", Kind.NAME, "counterset the call asks about, by name or GUID", "counterset.name", "counterset.guid"
+    ),
     _field("request", Kind.GROUP, "the request was captured"),
     _field("response", Kind.GROUP, "the response was captured"),
     _field("read", Kind.GROUP, "a read of registry performance data"),
