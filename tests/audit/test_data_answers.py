@@ -205,12 +205,15 @@ def test_identifiers_and_instances_are_looked_at_for_alignment_too():
     odd = identifier(GUID) + u4(0)
     odd = odd[:20] + u4(44) + odd[24:]
     verdict = judged("PCQ530", Calls().counter_info(odd + identifier(GUID)))
-    assert verdict.requirements == {"PCQ-2.2.4-R02"}
+    assert verdict.requirements == {"PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"}
     assert verdict.findings[0].judgement.seen == "offset 44"
     calls = Calls()
     fine = calls.counter_info(identifier(GUID, name="ab") * 2)
     assert not judged("PCQ530", fine).findings
     asked = calls.stub().string("\\\\SRV1").uuid(GUID).uint(4096)
     names = u4(12) + u4(0) + "a\0".encode("utf-16-le") + instance_header("b", 1)
-    assert judged("PCQ530", calls.exchange(2, asked, calls.sized(names))).requirements == {"PCQ-2.2.4-R02"}
+    assert judged("PCQ530", calls.exchange(2, asked, calls.sized(names))).requirements == {
+        "PCQ-2.2.4-R02",
+        "PCQ-3.1.4.1-R03",
+    }
     assert not judged("PCQ530", calls.exchange(2, asked, calls.sized(instance_header("b", 1) * 2))).findings

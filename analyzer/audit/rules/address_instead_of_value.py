@@ -10,7 +10,7 @@ Specification: [MS-PCQ] section 2.2.4.2, attribute 1: the server must follow the
 <2> tells how such references come about. That a number is an address can only be guessed, so this is a warning of low
 confidence.
 
-Flagged (as a warning): 0x1F3A4C20D0 in three answers of a counter by reference, beside one that counts.
+Flagged: as a warning, 0x1F3A4C20D0 in three answers of a counter by reference, beside one that counts.
 
 Accepted: values below 4 GiB; values that change.
 

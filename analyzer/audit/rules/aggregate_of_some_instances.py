@@ -8,7 +8,7 @@ Why it matters: the sum, average, minimum or maximum such a counterset is about 
 Specification: [MS-PCQ] section 2.2.4.2, AggregateFunc: only for multiple-instance aggregates (type 6) does the client choose
 the instances; otherwise it must aggregate over all of them. What it then computes does not show in traffic.
 
-Flagged (as a warning): "a" and "b" added, where "a", "b" and "c" were listed.
+Flagged: as a warning, "a" and "b" added, where "a", "b" and "c" were listed.
 
 Accepted: the instance name "*"; every listed instance by name.
 

@@ -6,7 +6,8 @@ ones.
 Why it matters: `lpData` is an array of bytes to the RPC runtime, which swaps nothing in it. A peer that takes the data
 representation label of the call for that of the buffer writes numbers that nobody else reads.
 
-Specification: [MS-PCQ] section 2.2.4: all multi-byte fields of its structures are little-endian, whatever the label says.
+Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1: all multi-byte fields of its structures are little-endian, whatever the
+label says.
 
 Flagged: a data answer of 72 bytes that begins with 00 00 00 48.
 
@@ -22,12 +23,12 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.looks import Odd, told
+from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.pcq.identity import Opnum
 
-REQUIREMENT = "PCQ-2.2.4-R01"
+REQUIREMENTS = ("PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04")
 Order = Literal["little", "big"]
 
 
@@ -76,15 +77,15 @@ def _side(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
     fits, path, at = _FITS[side.side.buffer_kind or ""]
     data = side.data
     if fits(data, "little"):
-        yield from told(call, side.name, (REQUIREMENT,), 1, [], "")
+        yield from told(call, side.name, REQUIREMENTS, 1, [], "")
     elif fits(data, "big"):
         little, big = _number(data, at, "little"), _number(data, at, "big")
         odd = [
             Odd(f"lpData.{path}", (at, at + 4), f"{big} in little-endian bytes", f"{little}, which is {big} big-endian")
         ]
-        yield from told(call, side.name, (REQUIREMENT,), 1, odd, "the numbers in the buffer are big-endian")
+        yield from told(call, side.name, REQUIREMENTS, 1, odd, "the numbers in the buffer are big-endian")
     else:
-        yield inconclusive(REQUIREMENT, "the numbers of the buffer make sense in neither byte order", call)
+        yield from cannot_say(REQUIREMENTS, "the numbers of the buffer make sense in neither byte order", call)
 
 
 RULE = Rule(
@@ -92,7 +93,7 @@ RULE = Rule(
     name="buffer-in-big-endian",
     level=Level.BUFFERS,
     severity=Severity.ERROR,
-    requirements=(REQUIREMENT,),
+    requirements=REQUIREMENTS,
     reads=Reads(
         (
             Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,

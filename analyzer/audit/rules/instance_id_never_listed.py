@@ -8,7 +8,7 @@ Why it matters: the id filters. One that does not exist gives a query without va
 Specification: [MS-PCQ] section 2.2.4.6: InstanceId is the identifier of the instance; perflib.h: 0xFFFFFFFF leaves the name
 alone to choose.
 
-Flagged (as a warning): InstanceId 7, where the instances listed have the ids 0 to 3.
+Flagged: as a warning, InstanceId 7, where the instances listed have the ids 0 to 3.
 
 Accepted: 0xFFFFFFFF; any id for a counterset without instances.
 

@@ -8,7 +8,7 @@ Why it matters: a client offers its user the instances it was listed. If the dat
 Specification: [MS-PCQ] section 3.1.4.1.6: a wildcard gets the values of all active instances; section 3.1.4.1.3: these are what
 EnumerateCounterSetInstances lists. Instances come and go, so this is a warning of low confidence.
 
-Flagged (as a warning): instances "a" and "b" in the data, "c" and "d" in the list.
+Flagged: as a warning, instances "a" and "b" in the data, "c" and "d" in the list.
 
 Accepted: "a", "b" and "d" against "a", "b" and "c".
 

@@ -8,7 +8,7 @@ By the protocol's own text the name belongs there, so this is no more than worth
 Specification: perflib.h: a counterset that can only have a single instance has no name after the identifier, and Size is 40.
 [MS-PCQ] section 3.1.4.1.7 has the identifiers of such countersets followed by a name.
 
-Flagged (as a warning): the name "_Total" after the identifier of a counterset of type 0.
+Flagged: as a warning, the name "_Total" after the identifier of a counterset of type 0.
 
 Accepted: Size 40; an empty name.
 

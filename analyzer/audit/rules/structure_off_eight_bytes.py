@@ -5,8 +5,8 @@ begin at an offset of `lpData` that is not a multiple of 8; data answers whose t
 
 Why it matters: readers that go by the rule look for the next structure at the next multiple of 8 and find something else.
 
-Specification: [MS-PCQ] section 2.2.4 demands it of all structures, counted from the start of the buffer, and leaves it open for
-what is in them: ids, names and values may stand anywhere. perflib.h says the same of counter header blocks.
+Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1 demand it of all structures, counted from the start of the buffer, and leaves
+it open for what is in them: ids, names and values may stand anywhere. perflib.h says the same of counter header blocks.
 
 Flagged: a second value after one with dwSize 12. A warning: what follows an odd number of counter ids without padding, because
 section 2.2.4.11 gives those ids a size that leaves none.
@@ -26,8 +26,10 @@ from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, SideName, passed
 from analyzer.pcq.identity import Opnum
 
-START, CONTENT, BLOCKS = "PCQ-2.2.4-R02", "PCQ-2.2.4-R03", "PL-QCD-R07"
-REQUIREMENTS = (START, CONTENT, BLOCKS)
+START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
+CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"
+ALL_METHODS = (START, RETURNED, CONTENT)
+REQUIREMENTS = (*ALL_METHODS, BLOCKS)
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -39,7 +41,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     response = call.response
     assert response is not None
     if not response.is_readable:
-        yield from cannot_say((START, CONTENT), "the response stub does not decode", call)
+        yield from cannot_say(ALL_METHODS, "the response stub does not decode", call)
     elif response.side.buffer_kind == "perf-data":
         yield from _data(call, response)
     elif response.side.buffer_kind == "instances":
@@ -49,7 +51,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -> Iterator[Judgement]:
     if starts:
         yield passed(CONTENT)
-    yield from told(call, side, (START,), len(starts), _odd(starts), _MESSAGE)
+    starting = (START, RETURNED) if side == "response" else (START,)
+    yield from told(call, side, starting, len(starts), _odd(starts), _MESSAGE)
 
 
 _MESSAGE = "a structure begins off a multiple of 8 bytes"
@@ -78,9 +81,10 @@ def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
     structures = 1 + sum(1 + block.num_values + len(block.rows) for block in answer.blocks)
     moved = [start for block in answer.blocks if block.moved_by_ids for start in block.misplaced]
     others = [start for block in answer.blocks if not block.moved_by_ids for start in block.misplaced]
-    yield from told(call, "response", (START,), structures - len(moved), _odd(others), _MESSAGE)
+    starting = START, RETURNED
+    yield from told(call, "response", starting, structures - len(moved), _odd(others), _MESSAGE)
     message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
-    yield from told(call, "response", (START,), 0, _odd(moved), message, warn=True)
+    yield from told(call, "response", starting, 0, _odd(moved), message, warn=True)
     odd = _odd([(block.path, block.at) for block in answer.blocks])
     if answer.header[0] % 8:
         odd.insert(0, Odd("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
@@ -107,9 +111,9 @@ RULE = Rule(
     ),
     check=check,
     by_method={
-        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: (START, CONTENT),
-        Opnum.QUERY_COUNTER_INFO: (START, CONTENT),
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES: ALL_METHODS,
+        Opnum.QUERY_COUNTER_INFO: ALL_METHODS,
         Opnum.QUERY_COUNTER_DATA: REQUIREMENTS,
-        Opnum.VALIDATE_COUNTERS: (START, CONTENT),
+        Opnum.VALIDATE_COUNTERS: ALL_METHODS,
     },
 )

@@ -8,7 +8,7 @@ Why it matters: the number means nothing. A client that allocates by it allocate
 Specification: perflib.h: the size returned is the bytes stored on success, the bytes needed on ERROR_NOT_ENOUGH_MEMORY; with
 any other error it is undefined and should not be used.
 
-Flagged (as a warning): error 5 with pdwRtnSize 12345, then dwInSize 12345.
+Flagged: as a warning, error 5 with pdwRtnSize 12345, then dwInSize 12345.
 
 Accepted: another dwInSize, or the same as before the failure.
 
