@@ -1,0 +1,61 @@
+"""A client ended without closing a query handle.
+
+Looks for: handles that were opened in the capture, and whose pipes or connections ended before any CloseQueryHandle succeeded on
+them.
+
+Why it matters: the server keeps the query, its counters and what their providers need until it notices that the client is gone. A
+collector that forgets a handle at each run exhausts it in time.
+
+Specification: [MS-PCQ] section 2.2.1: the client closes the handle when it is done, so that the server can free what belongs to
+it; section 3.2.1 likewise.
+
+Flagged: OpenQueryHandle, some calls, and the end of the pipe (a warning: the runtime runs the handle down).
+
+Accepted: a close that succeeds.
+
+Silent: where the capture ends before the pipe does, or a call that may have been the close was not captured or is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import Evidence
+from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
+from analyzer.pcq.identity import Opnum
+
+TYPE, CLIENT = "PCQ-2.2.1-R05", "PCQ-3.2.1-R05"
+
+
+def look(evidence: Evidence) -> Iterator[Judgement]:
+    for life in evidence.lives:
+        if life.origin != "opened" or life.opened is None:
+            continue
+        if life.end == "closed":
+            for requirement in (TYPE, CLIENT):
+                yield passed(requirement)
+        elif life.end == "never closed" and evidence.analysis.closed.issuperset(life.channels):
+            yield warned(
+                TYPE,
+                evidence.call(life.opened),
+                At("response", "phQuery"),
+                "the client ended without closing a query handle",
+                expected="CloseQueryHandle",
+                seen=f"{len(life.events)} calls on it, and the end of the pipe",
+                also=(CLIENT,),
+            )
+        else:
+            for requirement in (TYPE, CLIENT):
+                yield inconclusive(requirement, life.reason or "the capture ends before the pipe does")
+
+
+RULE = Rule(
+    code="PCQ716",
+    name="handle-left-open",
+    level=Level.SEQUENCES,
+    severity=Severity.WARNING,
+    requirements=(TYPE, CLIENT),
+    reads=Reads((Opnum.OPEN_QUERY_HANDLE,), ("response",), success=True),
+    watch=afterwards(look),
+)

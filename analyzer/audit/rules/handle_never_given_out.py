@@ -1,0 +1,73 @@
+"""A client used a query handle that no server had given out.
+
+Looks for: calls on handles that no OpenQueryHandle of the capture returned, on channels whose whole life is in it; and calls on
+another association group than the one the handle was opened in (a warning).
+
+Why it matters: such a call cannot succeed. The client has changed the handle, kept it from another life, or never opened one.
+
+Specification: [MS-PCQ] section 2.2.1: the handle comes from the server, and its content is the server's; section 3.2.1: a client
+that wants data first creates a handle by OpenQueryHandle. [MS-RPCE] section 3.1.1.5: a context handle belongs to its association
+group.
+
+Flagged: QueryCounterData on a handle whose last byte differs from the one that was given out.
+
+Accepted: a handle used as it was given out, also on another connection of the same association group. What a server makes of one
+that it did not give out is another rule's.
+
+Silent: where the beginning of the channel, or a call that may have opened the handle, was not captured or is sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import Evidence
+from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
+from analyzer.audit.wire import HANDLING
+from analyzer.pcq.identity import Opnum
+
+UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
+
+
+def look(evidence: Evidence) -> Iterator[Judgement]:
+    for life in evidence.lives:
+        for event in life.events:
+            if event.kind == "open":
+                continue
+            also = () if event.kind == "close" else (OPENED,)
+            name = "phQuery" if event.kind == "close" else "hQuery"
+            if life.origin == "not captured":
+                reason = f"the opening of a query handle is not in the capture: {life.reason}"
+                for requirement in (UNCHANGED, *also):
+                    yield inconclusive(requirement, reason)
+            elif life.origin == "never opened":
+                message = "the client used a handle that the server had not given out"
+                call = evidence.call(event.call)
+                yield failed(UNCHANGED, call, At("request", name), message, seen=life.handle, also=also)
+            else:
+                for requirement in also:
+                    yield passed(requirement)
+                if "other-association" not in event.oddities:
+                    yield passed(UNCHANGED)
+                    continue
+                yield warned(
+                    UNCHANGED,
+                    evidence.call(event.call),
+                    At("request", name),
+                    "the client used a handle outside the association group that it was opened in",
+                    seen=life.handle,
+                    confidence=Confidence.MEDIUM,
+                )
+
+
+RULE = Rule(
+    code="PCQ712",
+    name="handle-never-given-out",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=(UNCHANGED, OPENED),
+    reads=Reads(HANDLING, ("request",)),
+    watch=afterwards(look),
+    by_method={opnum: (UNCHANGED,) if opnum == Opnum.CLOSE_QUERY_HANDLE else (UNCHANGED, OPENED) for opnum in HANDLING},
+)

@@ -1,0 +1,17 @@
+"""Events that tell the life of a channel whole: its bind, and its end."""
+
+from __future__ import annotations
+
+from analyzer.core.events import Event
+from analyzer.rpc.events import Bound
+from analyzer.smb.events import Channel, ChannelClosed
+from tests.build.rpc import CHANNEL, NDR, PCQ
+
+
+def bound(channel: Channel = CHANNEL, group: int = 0x53) -> Event:
+    """The interface was bound on a channel, so what was opened on it was seen."""
+    return Bound(channel, 0, PCQ, (1, 0), "ndr", True, (1, 2), None, group, (NDR[0],))
+
+
+def closed(channel: Channel = CHANNEL) -> Event:
+    return ChannelClosed(channel)

@@ -1,0 +1,41 @@
+from tests.audit.judging import judged
+from tests.audit.methods import call
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, Calls, sealed
+
+ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
+ONE = identifier(COUNTERSET, name="a")
+DATA = perf_data([Block(1, values=((bytes(8),),))])
+
+
+def test_data_of_a_query_without_counters_is_warned_of():
+    calls = Calls()
+    (finding,) = judged("PCQ717", calls.open_query(), calls.counter_data(perf_data([]))).findings
+    assert (finding.judgement.outcome, finding.judgement.requirements, finding.call) == ("warn", (ADDED, MODEL), 2)
+
+
+def test_a_call_after_the_close_is_warned_of():
+    calls = Calls()
+    (finding,) = judged("PCQ717", calls.open_query(), calls.close_query(), call(6, calls, status=6)).findings
+    assert (finding.judgement.outcome, finding.judgement.requirements, finding.call) == ("warn", (MODEL,), 3)
+
+
+def test_the_model_of_the_text_is_accepted():
+    calls = Calls()
+    events = [calls.open_query(), calls.validate(ONE), calls.counter_data(DATA), calls.counter_data(DATA)]
+    verdict = judged("PCQ717", *events, calls.close_query())
+    assert not verdict.findings
+    assert (verdict.count(ADDED), verdict.count(MODEL)) == (2, 4)
+
+
+def test_a_handle_from_before_the_capture_may_hold_counters():
+    verdict = judged("PCQ717", Calls().counter_data(DATA))
+    assert not verdict.findings
+    assert verdict.verdict(ADDED) == "inconclusive"
+
+
+def test_a_sealed_addition_may_have_added_counters():
+    calls = Calls()
+    verdict = judged("PCQ717", calls.open_query(), sealed(calls.validate(ONE)), calls.counter_data(DATA))
+    assert not verdict.findings
+    assert verdict.verdict(ADDED) == "inconclusive"
