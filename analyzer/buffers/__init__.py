@@ -16,6 +16,7 @@ from analyzer.buffers.columns import (
 from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer, find_damage
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
+from analyzer.buffers.ready import ReadyTrees
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, decode_stub
 from analyzer.buffers.vector import PerfColumns
 
@@ -32,6 +33,7 @@ __all__ = [
     "PerfColumns",
     "PerfData",
     "PerfRow",
+    "ReadyTrees",
     "StubDecode",
     "StubKind",
     "SystemTime",

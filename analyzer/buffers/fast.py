@@ -17,10 +17,10 @@ from typing import Any
 from analyzer.buffers.adapt import counter_value
 from analyzer.buffers.text import utf16_text
 
-_HEADER = Struct("<II3Q8H")
+HEADER = Struct("<II3Q8H")
 _BLOCK = Struct("<4I")
 _PAIR = Struct("<II")
-_CLOCK = ("year", "month", "day_of_week", "day", "hour", "minute", "second", "milliseconds")
+CLOCK = ("year", "month", "day_of_week", "day", "hour", "minute", "second", "milliseconds")
 ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
 _KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
 # Wider rows are planned anew each time; the plans of a capture's countersets are few and small.
@@ -34,7 +34,7 @@ class IrregularError(Exception):
 class Shape:
     """The sizes of the values of one row (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
 
-    __slots__ = ("data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
+    __slots__ = ("data_sizes", "in_words", "ints", "json", "length", "raw", "sizes", "texts", "words")
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         self.data_sizes = tuple(pair[0] for pair in pairs)
@@ -48,6 +48,10 @@ class Shape:
         kinds = {4: "I", 8: "Q"}
         self.ints = Struct(
             "<" + "".join(f"II{kinds.get(n, f'{n}s')}{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True))
+        )
+        # The row's tree as JSON, with places for the values.
+        self.json = b",".join(
+            b'{"data_size":%d,"size":%d,"value":' % pair + (b"%d}" if pair[0] in (4, 8) else b"%b}") for pair in pairs
         )
         self.raw = Struct("<" + "".join(f"II{n}s{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True)))
 
@@ -103,13 +107,13 @@ class RegularBlock:
 
 def read_regular(data: bytes) -> tuple[tuple[int, ...], list[RegularBlock]] | None:
     """The header's fields and the blocks of a buffer in which everything is as it should be."""
-    if len(data) < _HEADER.size:
+    if len(data) < HEADER.size:
         return None
-    header = _HEADER.unpack_from(data)
+    header = HEADER.unpack_from(data)
     if header[0] != len(data) or header[1] * _BLOCK.size > len(data):
         return None
     blocks = []
-    at = _HEADER.size
+    at = HEADER.size
     try:
         for _ in range(header[1]):
             block = _block(data, at)
@@ -193,7 +197,7 @@ def regular_tree(data: bytes) -> dict[str, Any] | None:
         "perf_time_stamp": header[2],
         "perf_time_100ns": header[3],
         "perf_freq": header[4],
-        "system_time": dict(zip(_CLOCK, header[5:], strict=True)),
+        "system_time": dict(zip(CLOCK, header[5:], strict=True)),
         "blocks": [
             {
                 "status": block.status,
@@ -232,11 +236,16 @@ def _body_tree(data: bytes, block: RegularBlock) -> dict[str, Any]:
     return body
 
 
+def row_values(data: bytes, row: Row) -> list[int | str]:
+    """The values of a row."""
+    return row[4].values(data, row[3])
+
+
 def _row_tree(data: bytes, row: Row) -> list[dict[str, Any]]:
     shape = row[4]
     return [
         {"data_size": held, "size": size, "value": value}
-        for held, size, value in zip(shape.data_sizes, shape.sizes, shape.values(data, row[3]), strict=True)
+        for held, size, value in zip(shape.data_sizes, shape.sizes, row_values(data, row), strict=True)
     ]
 
 

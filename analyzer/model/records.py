@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
 from analyzer.auth.context import AuthLevel, Door, Identity
-from analyzer.buffers import BufferDecode, BufferKind, decode_buffer, find_damage
+from analyzer.buffers import BufferDecode, BufferKind, ReadyTrees, decode_buffer, find_damage
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
@@ -124,6 +125,13 @@ def buffer_order(side: CallSide) -> bool | None:
     return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyJson:
+    """A value of a record that is JSON text already."""
+
+    text: bytes
+
+
 # What is wrong with the buffers of sides that were decoded already (None: nothing), by identity of the side.
 Damages = dict[int, DecodeError | None]
 
@@ -135,9 +143,14 @@ def known_stub(side: CallSide, opnum: int | None) -> TracedBytes | Missing:
 
 
 def side_json(
-    side: CallSide | None, opnum: int | None, facts: CaptureFacts, damages: Damages | None = None
+    side: CallSide | None,
+    opnum: int | None,
+    facts: CaptureFacts,
+    damages: Damages | None = None,
+    *,
+    ready: ReadyTrees | None = None,
 ) -> Record | None:
-    """One side of a call. What is wrong with its buffer is noted in `damages`."""
+    """One side of a call. What is wrong with its buffer is noted in `damages`; what `ready` can make of its buffer, is."""
     if side is None:
         return None
     stub = known_stub(side, opnum)
@@ -148,6 +161,12 @@ def side_json(
     out["why_missing"] = stub.value if isinstance(stub, Missing) else None
     out["verification_trailer"] = side.message.trailer
     out["params"] = side.params
+    if ready is not None and side.buffer is not None and side.buffer_kind is not None:
+        text = ready.json(side.buffer_kind, side.buffer.data)
+        if text is not None:
+            if damages is not None:
+                damages[id(side)] = None
+            return out | {"buffer_kind": side.buffer_kind, "buffer": ReadyJson(text)}
     decoded = decoded_buffer(side)
     if damages is not None:
         damaged = decoded.problem if decoded is not None else None
@@ -161,14 +180,16 @@ def side_json(
     return out
 
 
-def call_record(number: int, call: Call, analysis: Analysis, damages: Damages | None = None) -> Record:
-    """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`."""
+def call_record(
+    number: int, call: Call, analysis: Analysis, damages: Damages | None = None, *, ready: ReadyTrees | None = None
+) -> Record:
+    """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`; `ready` as for `side_json`."""
     opnum, facts = call.exchange.opnum, analysis.capture
     out = call_head(number, call, analysis)
     # Put in their place among the other keys, where readers of earlier releases know them.
     read = out.pop("read")
-    out["request"] = side_json(call.request, opnum, facts, damages)
-    out["response"] = side_json(call.response, opnum, facts, damages)
+    out["request"] = side_json(call.request, opnum, facts, damages, ready=ready)
+    out["response"] = side_json(call.response, opnum, facts, damages, ready=ready)
     out["read"] = read
     return out
 
@@ -354,9 +375,16 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
 
 
 def timeline_records(
-    analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None = None, selected_by: str | None = None
+    analysis: Analysis,
+    *,
+    shown: Sequence[tuple[int, Call]] | None = None,
+    selected_by: str | None = None,
+    ready: ReadyTrees | None = None,
 ) -> Iterator[Record]:
-    """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says."""
+    """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says.
+
+    What `ready` can make of buffers is `ReadyJson`, for those who write it as it is.
+    """
     facts = analysis.capture
     damages: Damages = {}
     yield capture_record(facts)
@@ -364,7 +392,7 @@ def timeline_records(
     before: int | None = None
     for number, call in calls:
         time_ns = call.exchange.first_time_ns
-        record = call_record(number, call, analysis, damages)
+        record = call_record(number, call, analysis, damages, ready=ready)
         record["time_delta_ns"] = time_ns - before if before is not None else None
         before = time_ns
         yield record

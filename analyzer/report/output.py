@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_chec
 
 import orjson
 
+from analyzer.buffers import ReadyTrees
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.model.chunks import SampleChunk, sample_chunks
-from analyzer.model.records import Record, session_record, timeline_records
+from analyzer.model.records import ReadyJson, Record, session_record, timeline_records
 from analyzer.model.samples import sample_records
 from analyzer.timeline.selection import EVERYTHING, Selection
 
@@ -51,16 +52,17 @@ class View(Protocol):
 
 
 @runtime_checkable
-class StreamedView(View, Protocol):
-    """A result of any length that is written as it is made: the same as `records` and `table`, a part at a time."""
+class LinesView(View, Protocol):
+    """A result whose JSON Lines are quicker to be had than its records: the same bytes, any number of whole lines at a time."""
 
-    def json_lines(self) -> Iterator[bytes]:
-        """The records as JSON Lines, any number of whole lines at a time."""
-        ...
+    def json_lines(self) -> Iterator[bytes]: ...
 
-    def tables(self) -> Iterator[pl.DataFrame]:
-        """The rows of `table` in pieces; at least one, which may be empty."""
-        ...
+
+@runtime_checkable
+class TablesView(View, Protocol):
+    """A result that may be larger than memory: the rows of `table` in pieces, at least one, which may be empty."""
+
+    def tables(self) -> Iterator[pl.DataFrame]: ...
 
 
 class OfCapture:
@@ -81,8 +83,11 @@ class Timeline(OfCapture):
     clock: Clock = "relative"
 
     def records(self) -> Iterator[Record]:
+        return self._records(None)
+
+    def _records(self, ready: ReadyTrees | None) -> Iterator[Record]:
         shown = self.selection.shown(self.analysis)
-        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words)
+        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, ready=ready)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.report.text import timeline_lines
@@ -95,6 +100,9 @@ class Timeline(OfCapture):
         from analyzer.report.tables import calls_table
 
         return calls_table(self.analysis, shown=self.selection.shown(self.analysis))
+
+    def json_lines(self) -> Iterator[bytes]:
+        return (dumps(record) + b"\n" for record in self._records(ReadyTrees()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +178,21 @@ class Hosts(OfCapture):
 def dumps(record: Record) -> bytes:
     """One record as JSON. A string with a lone surrogate (an ill-formed UTF-16 name) is escaped, never lost."""
     try:
-        return orjson.dumps(record)
+        return orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS)
     except TypeError:
-        return json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
+        return json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=_parsed).encode()
+
+
+def _ready(value: Any) -> orjson.Fragment:
+    if isinstance(value, ReadyJson):
+        return orjson.Fragment(value.text)
+    raise TypeError
+
+
+def _parsed(value: Any) -> Any:
+    if isinstance(value, ReadyJson):
+        return json.loads(value.text)
+    raise TypeError(f"{type(value).__name__} in a record")
 
 
 def write(view: View, form: str, path: Path | None) -> None:
@@ -206,11 +226,10 @@ def _write(view: View, form: str, path: Path | None) -> None:
         _write_text(view, path)
         return
     with _opened(path, view.inputs()) as out:
-        if isinstance(view, StreamedView) and form != "json":
-            _write_streamed(view, form, out)
-        elif form == "jsonl":
-            for record in view.records():
-                out.write(dumps(record) + b"\n")
+        if form == "jsonl":
+            lines = view.json_lines() if isinstance(view, LinesView) else (dumps(it) + b"\n" for it in view.records())
+            for line in lines:
+                out.write(line)
         elif form == "json":
             separator = b"[\n"
             for record in view.records():
@@ -218,22 +237,15 @@ def _write(view: View, form: str, path: Path | None) -> None:
                 separator = b",\n"
             out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
         elif form == "csv":
-            out.write(_flat(view.table()).write_csv().encode())
+            tables = view.tables() if isinstance(view, TablesView) else iter([view.table()])
+            for number, table in enumerate(tables):
+                out.write(_flat(table).write_csv(include_header=number == 0).encode())
+        elif isinstance(view, TablesView):
+            from analyzer.report.sample_tables import write_sample_parquet
+
+            write_sample_parquet(view.tables(), out)
         else:
             view.table().write_parquet(out)
-
-
-def _write_streamed(view: StreamedView, form: str, out: BinaryIO) -> None:
-    if form == "jsonl":
-        for lines in view.json_lines():
-            out.write(lines)
-    elif form == "csv":
-        for number, table in enumerate(view.tables()):
-            out.write(table.write_csv(include_header=number == 0).encode())
-    else:
-        from analyzer.report.sample_tables import write_sample_parquet
-
-        write_sample_parquet(view.tables(), out)
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from analyzer.buffers import ReadyTrees
 from analyzer.model.analysis import Analysis
 from analyzer.model.chunks import sample_chunks
 from analyzer.model.records import Record, all_problems, call_record, problem_record
@@ -95,7 +96,8 @@ def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None 
     Times are UTC, `*_params` and `*_buffer` JSON text, sizes those of the stubs in bytes.
     """
     calls = enumerate(analysis.calls, 1) if shown is None else shown
-    rows = (_call_row(call_record(number, call, analysis)) for number, call in calls)
+    ready = ReadyTrees()
+    rows = (_call_row(call_record(number, call, analysis, ready=ready)) for number, call in calls)
     return frame_of(rows, _CALL_SCHEMA)
 
 

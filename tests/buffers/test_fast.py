@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.buffers import PerfColumns, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.fast import read_regular
+from analyzer.buffers.ready import regular_json
 from analyzer.buffers.stubs import Side, StubDecode, compiled_stub, decode_stub
 from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
@@ -138,3 +140,17 @@ def test_stubs(made: tuple[int, Side, bytes], draw: st.DataObject) -> None:
         assert not isinstance(said, StubDecode) or list(said.params) == list(
             decode_stub("perflib-v2", opnum, side, data).params
         )
+
+
+@settings(deadline=None)
+@given(perf_datas(), st.data())
+def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
+    data = bytearray(made[1])
+    at = 4 * draw.draw(st.integers(0, len(data) // 4 - 1))
+    data[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
+    trees = ReadyTrees()
+    for whole in (made[1], bytes(data)):
+        said = plain_decode("perf-data", whole)
+        for ready in (trees.json("perf-data", whole), trees.json("perf-data", whole), regular_json(whole)):
+            assert ready is None or ready == orjson.dumps(said.tree)
+            assert ready is None or (said.problem is None and not said.notes)

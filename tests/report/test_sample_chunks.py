@@ -17,7 +17,7 @@ from analyzer.model.chunks import SampleChunk, sample_chunks
 from analyzer.model.samples import sample_records
 from analyzer.packet.segment import Endpoint
 from analyzer.report import sample_lines, sample_tables
-from analyzer.report.output import Samples, dumps, write
+from analyzer.report.output import Samples, Timeline, dumps, write
 from analyzer.report.tables import samples_frame, samples_table
 from analyzer.rpc.events import Exchange
 from tests.buffers.strategies import objects, perf_datas
@@ -154,3 +154,14 @@ def test_any_answers(
         exchanges += polls(make, blocks, count)
     exchanges += [keys.open_key(), keys.query_value("Global", winperf(v1)), keys.query_value("Global", winperf(v1))]  # type: ignore[arg-type]
     assert_same(analysis_of(*exchanges))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(perf_datas(), max_size=3), st.sampled_from(["", "\ud800"]))
+def test_timeline_lines_are_those_of_its_records(answers: list[tuple[list[Block], bytes]], odd: str) -> None:
+    """Also where a record beside a ready buffer has what JSON cannot hold."""
+    make = Calls()
+    exchanges = described(make) + [make.counter_data(data) for _, data in answers]
+    exchanges = [replace(exchange, channel=replace(exchange.channel, pipe=f"winreg{odd}")) for exchange in exchanges]
+    view = Timeline(analysis_of(*exchanges))
+    assert b"".join(view.json_lines()) == b"".join(dumps(record) + b"\n" for record in view.records())
