@@ -1,0 +1,85 @@
+"""A query holds a counter that was added to another one.
+
+Looks for: answers of QueryCounterInfo with counters that the capture shows being added to another handle of the server, and never
+to this one.
+
+Why it matters: each client means its own counters by its handle. Where queries run into each other, clients get values that they
+did not ask for, and blocks in other places than they expect.
+
+Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query; sections 3.1.1.1 and 3.2.1: the
+handle is there so that the server can tell the queries of clients apart.
+
+Flagged: a counter added to the handle of one client, and listed for that of another, to which it was not added.
+
+Accepted: the same counter added to both.
+
+Silent: where the handle was not opened in the capture, or a ValidateCounters on it is sealed or was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.audit.evidence import Evidence
+from analyzer.audit.identifiers import IdentifierBlock
+from analyzer.audit.rule import Level, Reads, Rule, afterwards
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
+from analyzer.pcq.identity import Opnum
+from analyzer.pcq.queries import Identifier
+
+REQUIREMENT = "PCQ-2.2.1-R04"
+# Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
+_Key = tuple[str, int, str]
+
+
+def look(evidence: Evidence) -> Iterator[Judgement]:
+    holders: dict[tuple[str, _Key], set[int]] = {}
+    for life in evidence.lives:
+        for event in life.events:
+            if event.kind == "add" and event.succeeded:
+                for identifier in event.identifiers or ():
+                    holders.setdefault((life.server.ip, _key(identifier)), set()).add(life.number)
+    for life in evidence.lives:
+        for event in life.events:
+            if event.kind != "info" or not event.succeeded:
+                continue
+            call = evidence.call(event.call)
+            if event.view.held is None or call.response is None or not call.response.is_readable:
+                reason = event.view.unknown or "the list is damaged"
+                yield inconclusive(REQUIREMENT, f"what the handle holds is not known: {reason}", call)
+                continue
+            held = {_key(identifier) for identifier in event.view.held}
+            for block in call.response.identifiers.blocks:
+                key = (block.counterset, block.counter_id, (block.name or "").casefold())
+                others = holders.get((life.server.ip, key), set())
+                if key not in held and others and life.number not in others:
+                    yield failed(
+                        REQUIREMENT,
+                        call,
+                        At("response", block.path, (block.at, block.at + block.size)),
+                        "a query holds a counter that was added to another one",
+                        expected=f"the {len(held)} counters that were added to q{life.number}",
+                        seen=f"{_told(block)}, which was added to q{min(others)}",
+                    )
+                    break
+            else:
+                yield passed(REQUIREMENT)
+
+
+def _key(identifier: Identifier) -> _Key:
+    return identifier.counterset, identifier.counter_id, (identifier.instance or "").casefold()
+
+
+def _told(block: IdentifierBlock) -> str:
+    return f"counter {block.counter_id} of {block.counterset}, instance {block.name!r}"
+
+
+RULE = Rule(
+    code="PCQ720",
+    name="queries-not-kept-apart",
+    level=Level.SEQUENCES,
+    severity=Severity.ERROR,
+    requirements=(REQUIREMENT,),
+    reads=Reads((Opnum.QUERY_COUNTER_INFO,), ("request", "response"), success=True),
+    watch=afterwards(look),
+)
