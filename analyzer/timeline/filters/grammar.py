@@ -222,10 +222,11 @@ def _place(part: Tree[Token] | Token) -> Place:
 
 def _explain(error: UnexpectedInput, source: str) -> NoReturn:
     """Says in our words what the parser did not understand."""
+    parser = getattr(error, "interactive_parser", None)
+    wanted: set[str] = parser.accepts() if parser is not None else set()
     if isinstance(error, UnexpectedCharacters):
-        at, wanted = error.pos_in_stream or 0, set(error.allowed or ())
-        found = source[at]
-        place = (at, at + 1)
+        at = error.pos_in_stream or 0
+        found, place = source[at], (at, at + 1)
         if found in "\"'":
             raise FilterError("this text has no closing quote", source, (at, len(source)))
         if found == "=" and "COMPARE" in wanted:
@@ -233,12 +234,10 @@ def _explain(error: UnexpectedInput, source: str) -> NoReturn:
     else:
         assert isinstance(error, UnexpectedToken)
         token = error.token
-        wanted = set(error.accepts or error.expected)
         if token.type == "$END":
             at = len(source.rstrip())
             raise FilterError(f"the filter ends here, but {_wanted(wanted)} must follow", source, (at, at + 1))
-        place = _place(token)
-        found = str(token)
+        found, place = str(token), _place(token)
     raise FilterError(f"{_shown(found)} was not expected here, but {_wanted(wanted)}", source, place)
 
 
@@ -246,22 +245,20 @@ def _shown(found: str) -> str:
     return found if found.isprintable() else ascii(found)
 
 
-_VALUE = frozenset({"WORD", "STRING"})
+_SIGNS = (
+    ("COMPARE", "==, !=, <, >, contains, matches"),
+    ("_IN", "in"),
+    ("_AND", "and, or"),
+    ("LBRACE", "{"),
+    ("RBRACE", "}"),
+    ("COMMA", "a comma"),
+    ("RPAR", ")"),
+)
 
 
 def _wanted(terminals: set[str]) -> str:
     """What may stand at a place, in words."""
-    words = []
-    if terminals & _VALUE:
-        words.append("a field or a value")
-    if "COMPARE" in terminals:
-        words.append("an operator (==, !=, <, >, contains, matches, in)")
-    if terminals & {"_AND", "_OR"}:
-        words.append("and, or")
-    if "LBRACE" in terminals:
-        words.append("{ and a set")
-    if "RBRACE" in terminals:
-        words.append("} or a comma")
-    if "RPAR" in terminals:
-        words.append(")")
-    return " or ".join(words) if words else "nothing more"
+    if "WORD" in terminals:
+        return "a field or a value"
+    signs = ", ".join(sign for terminal, sign in _SIGNS if terminal in terminals)
+    return f"one of {signs}" if ", " in signs else signs or "nothing more"
