@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
+from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING, exit_of
 from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
-
-EXIT_DONE, EXIT_NOTHING, EXIT_UNREAD = 0, 3, 4
 
 CounterPaths = Annotated[
     list[str] | None,
@@ -36,19 +35,16 @@ def counters(
     """What a performance monitor would have shown: rates, percentages, times, series by series."""
     from analyzer.report.counters import Counters
     from analyzer.report.output import write
-    from analyzer.report.verdict import nothing_found, unread
     from analyzer.timeline.counters import interval_of
 
     interval_ns = interval_of(interval) if interval is not None else None
     analysis = reading.analysis(files)
     view = Counters(analysis, tuple(counter or ()), interval_ns)
     write(view, output_format.value, output)
-    if (sentence := nothing_found(analysis)) is not None:
-        typer.echo(sentence, err=True)
-        raise typer.Exit(EXIT_NOTHING)
-    unmatched = list(view.selection.unmatched())
+    unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:
         typer.echo(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}", err=True)
-    if unmatched and len(unmatched) == len(view.patterns):
-        raise typer.Exit(EXIT_NOTHING)
-    raise typer.Exit(EXIT_UNREAD if strict and unread(analysis) else EXIT_DONE)
+    code = exit_of(analysis, strict=strict)
+    if code == EXIT_DONE and unmatched and len(unmatched) == len(view.patterns):
+        code = EXIT_NOTHING
+    raise typer.Exit(code)

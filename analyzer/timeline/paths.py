@@ -16,7 +16,7 @@ from itertools import product
 from analyzer.timeline.series import Series
 
 # Of so many paths at most, near misses are looked for.
-_MOST_PATHS = 20_000
+_MOST_PATHS = 5_000
 
 
 class PathPattern:

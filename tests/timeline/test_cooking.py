@@ -27,6 +27,7 @@ from analyzer.timeline.cooking import (
     type_name,
     unit_of,
 )
+from tests.timeline.formulas import FORMULAS
 
 VECTORS = json.loads((Path(__file__).parent / "cooking_vectors.json").read_text(encoding="utf-8"))
 _WHY = {
@@ -176,6 +177,51 @@ readings = st.builds(
 def test_any_two_readings_give_a_value_or_a_reason(kind: int, older: Reading | None, newer: Reading) -> None:
     cooked = cook(kind, older, newer)
     assert (cooked.value is None) == (cooked.why is not None)
+
+
+# Numbers close together as well as far apart, so that growth, falls, wraps and standing still all come up.
+near = st.integers(0, 6) | st.integers((1 << 32) - 6, (1 << 32) - 1)
+sizes = st.sampled_from([4, 8])
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Two readings of one life of the machine; now and then something is missing."""
+
+    def seldom_missing(values: st.SearchStrategy[int]) -> int | None:
+        return draw(values) if draw(st.integers(0, 8)) else None
+
+    frequencies = {name: seldom_missing(st.integers(0, 3)) for name in ("freq", "clock_freq")}
+    start = {name: draw(near) for name in ("ticks", "time", "clock", "x", "base")}
+    widths = {name: draw(sizes) for name in ("x_size", "base_size")}
+
+    def reading(later: int) -> dict[str, Any]:
+        grown = {name: seldom_missing(st.integers(value, value + later)) for name, value in start.items()}
+        fallen = {"x": draw(near)} if grown["x"] is None or not draw(st.integers(0, 3)) else {}
+        return {**grown, **fallen, **widths, **frequencies, "multi": seldom_missing(st.integers(0, 3))}
+
+    before = reading(0) if draw(st.integers(0, 8)) else None
+    return reading(5), before
+
+
+def _as_reading(read: dict[str, Any]) -> Reading:
+    names = ("x", "x_size", "base", "base_size", "ticks", "freq", "time", "clock", "clock_freq", "multi")
+    return Reading(*(read[name] for name in names))
+
+
+def test_every_type_has_a_second_opinion() -> None:
+    assert FORMULAS.keys() == TYPES.keys()
+
+
+@settings(deadline=None, max_examples=300)
+@given(pairs())
+def test_the_formula_read_off_the_bits_is_the_one_written_by_hand(
+    pair: tuple[dict[str, Any], dict[str, Any] | None],
+) -> None:
+    now, before = pair
+    for kind in TYPES:
+        cooked = cook(kind, _as_reading(before) if before is not None else None, _as_reading(now))
+        assert cooked.value == FORMULAS[kind](now, before), type_name(kind)
 
 
 @settings(deadline=None, max_examples=100)

@@ -1,8 +1,7 @@
 """Displayed values of the sample captures, computed a second time from the recorded truth and compared exactly.
 
 Nothing of the analyzer is used for it: raw values, clocks, counter types and what each block of an answer is come from the
-truth files, and every type has its formula written out here, by hand and by name. Pairs are made by the handle and by what
-the server recorded of it.
+truth files, the formulas from `formulas.py`. Pairs are made by the handle and by what the server recorded of it.
 """
 
 from __future__ import annotations
@@ -22,98 +21,12 @@ from analyzer.model.records import Record
 from analyzer.pipeline.run import analyze
 from analyzer.timeline.counters import counter_records, selection_of
 from tests import truth
+from tests.timeline.formulas import FORMULAS
 
 NONE = 0xFFFFFFFF
-# None: no value; text: not compared by number.
-Value = Fraction | None
-
 ALL = [capture for capture in truth.captures() if not capture.damaged]
 
 
-def _whole(now: dict[str, Any], _before: dict[str, Any] | None) -> Value:
-    return Fraction(now["x"])
-
-
-def _nothing(_now: dict[str, Any], _before: dict[str, Any] | None) -> Value:
-    return None
-
-
-def _grown(now: dict[str, Any], before: dict[str, Any] | None, name: str = "x") -> int | None:
-    """The growth since the reading before; None where there was none, or where the value fell."""
-    if before is None or now[name] is None or before[name] is None:
-        return None
-    grown: int = now[name] - before[name]
-    if grown < 0 and now[f"{name}_size"] == 4:
-        grown += 1 << 32
-        return grown if grown <= 1 << 31 else None
-    return grown if grown >= 0 else None
-
-
-def _over(numerator: int | None, denominator: int | None) -> Value:
-    return Fraction(numerator, denominator) if numerator is not None and denominator else None
-
-
-def _rate(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    ratio = _over(_grown(now, before), _grown(now, before, "ticks"))
-    return ratio * now["freq"] if ratio is not None else None
-
-
-def _percent_100ns(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    ratio = _over(_grown(now, before), _grown(now, before, "time"))
-    return ratio * 100 if ratio is not None else None
-
-
-def _percent_100ns_idle(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    busy = _percent_100ns(now, before)
-    return 100 - busy if busy is not None else None
-
-
-def _multi_idle(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    ratio = _over(_grown(now, before), _grown(now, before, "ticks"))
-    return 100 * (now["multi"] - ratio) if ratio is not None else None
-
-
-def _fraction(now: dict[str, Any], _before: dict[str, Any] | None) -> Value:
-    ratio = _over(now["x"], now["base"])
-    return ratio * 100 if ratio is not None else None
-
-
-def _mean(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    return _over(_grown(now, before), _grown(now, before, "base"))
-
-
-def _percent_of_base(now: dict[str, Any], before: dict[str, Any] | None) -> Value:
-    mean = _mean(now, before)
-    return mean * 100 if mean is not None else None
-
-
-def _age(now: dict[str, Any], _before: dict[str, Any] | None) -> Value:
-    if now["clock"] is None or now["clock"] < now["x"]:
-        return None
-    return _over(now["clock"] - now["x"], now["clock_freq"])
-
-
-FORMULAS = {
-    0x00000000: _whole,  # PERF_COUNTER_RAWCOUNT_HEX
-    0x00000100: _whole,  # PERF_COUNTER_LARGE_RAWCOUNT_HEX
-    0x00000B00: _nothing,  # PERF_COUNTER_TEXT
-    0x00010000: _whole,  # PERF_COUNTER_RAWCOUNT
-    0x00010100: _whole,  # PERF_COUNTER_LARGE_RAWCOUNT
-    0x10410400: _rate,  # PERF_COUNTER_COUNTER
-    0x10410500: _rate,  # PERF_COUNTER_BULK_COUNT
-    0x20020400: _fraction,  # PERF_RAW_FRACTION
-    0x20510500: _percent_100ns,  # PERF_100NSEC_TIMER
-    0x20570500: _percent_of_base,  # PERF_PRECISION_100NS_TIMER
-    0x20C20400: _percent_of_base,  # PERF_SAMPLE_FRACTION
-    0x21510500: _percent_100ns_idle,  # PERF_100NSEC_TIMER_INV
-    0x23410500: _multi_idle,  # PERF_COUNTER_MULTI_TIMER_INV
-    0x30240500: _age,  # PERF_ELAPSED_TIME
-    0x40020500: _mean,  # PERF_AVERAGE_BULK
-    0x40030401: _nothing,  # PERF_SAMPLE_BASE
-    0x40030402: _nothing,  # PERF_AVERAGE_BASE
-    0x40030403: _nothing,  # PERF_RAW_BASE
-    0x40030500: _nothing,  # PERF_LARGE_RAW_BASE
-}
 AGGREGATES = {
     1: ("total", lambda values: sum(values, Fraction(0))),
     2: ("average", lambda values: sum(values, Fraction(0)) / len(values)),
@@ -164,7 +77,7 @@ def test_some_captures_have_aggregates() -> None:
     assert len({function for _, _, function, _ in found}) > 1
 
 
-def _exact(value: Value) -> str | None:
+def _exact(value: Fraction | None) -> str | None:
     return f"{value.numerator}/{value.denominator}" if value is not None else None
 
 
