@@ -148,6 +148,7 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("buffer.identifiers.nam == x", 1, "no field is called buffer.identifiers.nam"),
         ("5 in {6}", 1, "no field is called 5"),
         ("'a' == 'b'", 1, "one side of a comparison must be a field"),
+        ("'a' contains user", 1, "the field stands before contains"),
         ("'a'", 1, "a text alone says nothing; compare a field with it"),
         (
             "status == ERROR_ACCES_DENIED",

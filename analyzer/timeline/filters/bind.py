@@ -33,6 +33,7 @@ from analyzer.timeline.filters.tree import (
     Node,
     Not,
     Operand,
+    Operator,
     Or,
     Place,
     Quantifier,
@@ -107,7 +108,8 @@ _LESS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": lambda one, other: one > other,
     ">=": lambda one, other: one >= other,
 }
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_FIELD_FIRST = frozenset({"contains", "matches", "&"})
+_SWAPPED: Mapping[Operator, Operator] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _DEFAULT: Mapping[str, Quantifier] = {"!=": "all", "===": "all"}
 _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
@@ -133,8 +135,8 @@ def bind(tree: Node, source: str, fields: Mapping[str, Field]) -> Bound:
 class _Ref:
     """An operand that has values: a field, or a function of one."""
 
-    def __init__(self, name: str, kind: Kind, values: _Values, field: Field, at: Place, function: bool) -> None:
-        self.name, self.kind, self.values, self.field, self.at, self.function = name, kind, values, field, at, function
+    def __init__(self, name: str, kind: Kind, values: _Values, field: Field, at: Place) -> None:
+        self.name, self.kind, self.values, self.field, self.at = name, kind, values, field, at
 
 
 class _Binder:
@@ -216,14 +218,14 @@ class _Binder:
             return None
         self.used.add(field)
         found = field
-        return _Ref(field.name, field.kind, lambda resolve: resolve(found), field, operand.at, False)
+        return _Ref(field.name, field.kind, lambda resolve: resolve(found), field, operand.at)
 
     def _function(self, function: Function) -> _Ref:
         inner = self._known(function.argument)
         values, at = inner.values, function.at
 
         def made(kind: Kind, result: _Values) -> _Ref:
-            return _Ref(str(function), kind, result, inner.field, at, True)
+            return _Ref(str(function), kind, result, inner.field, at)
 
         if function.name == "count":
             return made(Kind.NUMBER, lambda resolve: (len(values(resolve)),))
@@ -240,34 +242,25 @@ class _Binder:
         left, right, operator = self._ref(node.left), self._ref(node.right), node.operator
         if left is not None and left.kind is Kind.CHOICE and str(node.right) in left.field.choices:
             right = None  # `auth.user_from == smb` means the word, though there is a field of that name
-        if left is None and right is None:
-            raise self.fail(
-                self._unknown(node.left.text)
-                if isinstance(node.left, Word)
-                else "one side of a comparison must be a field",
-                node.left.at,
-            )
         if left is not None and right is not None:
             return self._both(node, left, right)
-        if left is None:
-            if operator in ("contains", "matches", "&"):
-                raise self.fail(
-                    self._unknown(node.left.text)
-                    if isinstance(node.left, Word)
-                    else f"the field stands before {operator}",
-                    node.left.at,
-                )
-            assert right is not None
-            left, literal, operator = right, node.left, _SWAPPED.get(operator, operator)  # type: ignore[assignment]
+        if left is not None:
+            ref, literal = left, node.right
+        elif right is not None and operator not in _FIELD_FIRST:
+            ref, literal, operator = right, node.left, _SWAPPED.get(operator, operator)
+        elif isinstance(node.left, Word):
+            raise self.fail(self._unknown(node.left.text), node.left.at)
+        elif right is not None:
+            raise self.fail(f"the field stands before {operator}", node.left.at)
         else:
-            literal = node.right
-        values = left.values
+            raise self.fail("one side of a comparison must be a field", node.left.at)
+        values = ref.values
         if isinstance(literal, Word) and literal.text.lower() == "null":
             if operator not in ("==", "!=", "===", "!=="):
                 raise self.fail("null is only compared with == and !=", literal.at)
             absent = operator.startswith("=")
             return lambda resolve: (len(values(resolve)) == 0) == absent
-        test = self._test(left, operator, literal, node.at)
+        test = self._test(ref, operator, literal, node.at)
         return _quantified(values, test, node.quantifier or _DEFAULT.get(operator, "any"))
 
     def _both(self, node: Compare, left: _Ref, right: _Ref) -> Predicate:
@@ -289,7 +282,7 @@ class _Binder:
             self._need_text(left, node)
             pair = lambda one, other: isinstance(one, str) and isinstance(other, str) and other in one  # noqa: E731
         elif operator == "&":
-            pair = lambda one, other: _is_number(one) and _is_number(other) and one & other != 0  # noqa: E731
+            pair = lambda one, other: _is_whole(one) and _is_whole(other) and one & other != 0  # noqa: E731
         elif operator in _LESS:
             self._need_order(left, node)
             less = _LESS[operator]
@@ -328,7 +321,7 @@ class _Binder:
             if not isinstance(mask, int):
                 raise self.fail(f"{_quoted(literal.text)} has no bits", literal.at)
             bits = mask
-            return lambda value: _is_number(value) and value & bits != 0
+            return lambda value: _is_whole(value) and value & bits != 0
         if operator in _LESS:
             if ref.kind not in _COMPARABLE:
                 raise self.fail(f"{operator} needs a number or a time, and {ref.name} is {_a(ref.kind)}", at)
@@ -525,6 +518,10 @@ def _quantified(values: _Values, test: _Test, quantifier: Quantifier) -> Predica
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _same(one: Any, other: Any) -> bool:
