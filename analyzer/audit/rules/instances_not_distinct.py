@@ -30,7 +30,7 @@ _WINDOWS = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     seen: set[tuple[str, int]] = set()
-    for number, instance in enumerate(call.response.tree["instances"]):
+    for number, instance in enumerate(call.response.tree.get("instances", ())):
         key = instance["name"].casefold(), instance["instance_id"]
         if key in seen:
             at = At("response", f"lpData.instances[{number}]")
