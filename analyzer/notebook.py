@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import call_record, session_record
+from analyzer.model.records import Record, call_record, session_record
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.report.counters import Counters
 from analyzer.report.handles import Handles
+from analyzer.report.stats import stats_records
 from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
 from analyzer.timeline.counters import interval_of
 from analyzer.timeline.hosts import host_records
@@ -60,6 +61,14 @@ class Capture:
     def handles(self) -> pl.DataFrame:
         """One row a query handle; its events and what it held as JSON text."""
         return Handles(self.analysis).table()
+
+    @cached_property
+    def stats(self) -> dict[str, pl.DataFrame]:
+        """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, `activity`, ..."""
+        by_kind: dict[str, list[Record]] = {}
+        for record in stats_records(self.analysis):
+            by_kind.setdefault(record["record"], []).append(record)
+        return {kind: records_table(records) for kind, records in by_kind.items()}
 
     @cached_property
     def sessions(self) -> pl.DataFrame:

@@ -159,3 +159,25 @@ def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
     record = {"call": 1, "time_ns": 1 << 63, "server": None, "raw": -1, "perf_freq": 1 << 63, "instance": "a\ud800"}
     table = samples_frame([record])
     assert table.select("time", "raw", "perf_freq", "instance").row(0) == (None, None, None, "a\\ud800")
+
+
+def test_handles_and_stats_are_tables() -> None:
+    capture = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path)
+    assert capture.handles["end"].to_list()[:2] == ["closed", "closed"]
+    assert capture.stats["method-stats"]["calls"].sum() == capture.calls.height
+    assert "svchost" in capture.stats["image"]["name"].to_list()
+
+
+def test_metadata_names_what_a_capture_does_not(tmp_path: Path) -> None:
+    saved = tmp_path / "x.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "analyzer", "export-metadata", str(CAPTURE.path), "-o", str(saved)]
+        + ["--secrets", str(CAPTURE.secrets_path)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for given in (saved, CAPTURE.path):
+        capture = pcq.analyze(V1.path, secrets=CAPTURE.secrets_path, metadata=given, metadata_from="127.0.0.1")
+        assert any(catalog.countersets for _, catalog in capture.analysis.catalogs)

@@ -38,6 +38,7 @@ from analyzer.cli.options import (
     Strict,
     reads_captures,
 )
+from analyzer.cli.stats import stats
 from analyzer.core.errors import InputError
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
@@ -58,6 +59,7 @@ app.command()(audit)
 app.command()(explain)
 app.command()(counters)
 app.command()(handles)
+app.command()(stats)
 app.command()(export_metadata)
 
 

@@ -1,4 +1,4 @@
-"""`handles`, `export-metadata` and `--metadata` on the command line."""
+"""`handles`, `stats`, `export-metadata` and `--metadata` on the command line."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def test_handles_tells_lives_and_exits_as_timeline_does() -> None:
     assert [record["end"] for record in records(result.stdout)][:2] == ["closed", "closed"]
     assert run("handles", PCQ, "--secrets", SECRETS).stdout.startswith("q1 ")
     assert run("handles", PCQ, "--strict").exit_code == 4
+
+
+def test_stats_sums_up_and_exits_as_timeline_does() -> None:
+    result = run("stats", PCQ, "--secrets", SECRETS, "--format", "jsonl")
+    assert result.exit_code == 0
+    kinds = {str(record["record"]) for record in records(result.stdout)}
+    assert kinds == {"method-stats", "poll-stats", "session", "identity-stats", "error-stats", "activity", "image"}
+    assert "Service response time" in run("stats", CLEAR).stdout
+    assert run("stats", PCQ, "--strict").exit_code == 4
 
 
 def test_metadata_goes_from_one_capture_to_another(tmp_path: Path) -> None:

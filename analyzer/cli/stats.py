@@ -1,0 +1,25 @@
+"""`stats`: what a capture amounts to, and what an investigator asks of it."""
+
+from __future__ import annotations
+
+import typer
+
+from analyzer.cli.exits import exit_of
+from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+
+
+@reads_captures
+def stats(
+    reading: CaptureReading,
+    files: Files,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+    strict: Strict = False,
+) -> None:
+    """Response times, polls, identities, errors; who looked at processes, the network, sessions, and what they saw."""
+    from analyzer.report.output import write
+    from analyzer.report.stats import Stats
+
+    analysis = reading.analysis(files)
+    write(Stats(analysis), output_format.value, output)
+    raise typer.Exit(exit_of(analysis, strict=strict))
