@@ -27,6 +27,9 @@ from analyzer.pcq import identity as pcq
 from analyzer.pcq.layer import PerflibCall
 from analyzer.winperf import identity as winreg
 
+# Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
+_NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
+
 _INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
 # So many different reasons are kept a requirement; the counts go on.
 _MOST_REASONS = 5
@@ -213,6 +216,8 @@ def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
         return None
     if side.side.trouble is not None:
         return f"the {name} stub does not decode"
+    if part == "response.lpData" and side.side.buffer is None and call.opnum in _NEVER_EMPTY and call.status == 0:
+        return "the buffer of the response is empty"
     if part.endswith("lpData") and side.buffer is not None and side.buffer.problem is not None:
         return f"the buffer of the {name} is damaged"
     return None
