@@ -28,6 +28,7 @@ from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
 
 _CFX_HEADER_LEN = 16
+_SEC_TRAILER_LEN = 8
 _WRAP, _MIC = b"\x05\x04", b"\x04\x04"
 _WRAP_RC4, _MIC_RC4 = b"\x02\x01", b"\x01\x01"
 _SENT_BY_ACCEPTOR, _SEALED, _ACCEPTOR_SUBKEY = 1, 2, 4
@@ -38,7 +39,7 @@ _USAGE_SEAL, _USAGE_SIGN = 22, 23
 _HASHES = {17: "sha1", 18: "sha1", 19: "sha256", 20: "sha384"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Parts:
     """One PDU, taken apart."""
 
@@ -61,6 +62,9 @@ class _AesKeys:
         self._ki = self._derive(engine, usage, 0x55, mac_bits)
         self._ke = self._derive(engine, usage, 0xAA, key_bits)
         self._kc = self._derive(engine, usage, 0x99, mac_bits)
+        self._block = Cipher(algorithms.AES(self._ke), modes.ECB()).decryptor()  # noqa: S305
+        self._chain = Cipher(algorithms.AES(self._ke), modes.CBC(bytes(16))).decryptor()
+        self._vector = 0
 
     def _derive(self, engine: Any, usage: int, kind: int, bits: int) -> bytes:
         constant = usage.to_bytes(4, "big") + bytes([kind])
@@ -73,16 +77,26 @@ class _AesKeys:
         `Profile.basic_decrypt` does the same a block at a time in Python; for message bodies that is a hundred times
         slower. At least one block is there: the confounder.
         """
+        if len(cipher) < 16:
+            return b""
         rest = len(cipher) % 16 or 16
         if len(cipher) == rest:
             return self._cbc(cipher)
         head, full, last = cipher[: -16 - rest], cipher[-16 - rest : -rest], cipher[-rest:]
-        opened = self._cbc(full)
+        opened = self._block.update(full)
         stolen = int.from_bytes(opened[:rest], "big") ^ int.from_bytes(last, "big")
         return self._cbc(head + last + opened[rest:]) + stolen.to_bytes(rest, "big")
 
     def _cbc(self, cipher: bytes) -> bytes:
-        return Cipher(algorithms.AES(self._ke), modes.CBC(bytes(16))).decryptor().update(cipher)
+        """CBC with an initial vector of zeros.
+
+        Making a context costs more than a short message. The one there is goes on from message to message, so it takes the last
+        block of the one before for the initial vector, and that is undone in the first block.
+        """
+        plain = self._chain.update(cipher)
+        first = int.from_bytes(plain[:16], "big") ^ self._vector
+        self._vector = int.from_bytes(cipher[-16:], "big")
+        return first.to_bytes(16, "big") + plain[16:]
 
     def seal_mac(self, signed: bytes) -> bytes:
         return hmac.digest(self._ki, signed, self._hash)[: self.mac_len]
@@ -98,9 +112,29 @@ class KerberosContext:
         self._keys = keys
         self._derived: dict[tuple[Key, int], _AesKeys] = {}
         self._header_signed = True
+        # Which key opened sealed messages with these flags.
+        self._proven: dict[int, Key] = {}
 
     def __repr__(self) -> str:
         return "KerberosContext()"
+
+    @property
+    def header_signed(self) -> bool:
+        return self._header_signed
+
+    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
+        """See `QuickContext.open_next`: by the key that opened the messages before."""
+        at = stop + _SEC_TRAILER_LEN
+        token = pdu[at:]
+        key = self._proven.get(token[2]) if token[:2] == _WRAP and len(token) >= _CFX_HEADER_LEN else None
+        if key is None:
+            return None
+        parts = _Parts(pdu[:start], pdu[start:stop], pdu[stop:at], token, True)
+        found = self._open_wrap(parts, token, key)
+        if found is None:
+            return None
+        plain, self._header_signed = found
+        return plain
 
     def lost(self, sender: Sender, length: int | None) -> None:
         """Nothing to do: every token stands alone."""
@@ -143,6 +177,8 @@ class KerberosContext:
             for key in self._in_order(keys, token[2]):
                 found = self._open_wrap(parts, token, key) if kind == _WRAP else self._check_mic(parts, token, key)
                 if found is not None:
+                    if parts.sealed and token == parts.token:
+                        self._proven[token[2]] = key
                     break
         elif not cfx:
             for key in keys:

@@ -126,7 +126,7 @@ class _Side:
         """Keeps nothing of the PDUs that were added and of `more` but where they were."""
         self.dropped_times = self.times
         self.pdus.note_frames(self.dropped_frames)
-        self.pdus.clear()
+        self.pdus = PduList()
         for pdu in more:
             pdu.note_frames(self.dropped_frames)
             self.dropped_times = _spanned(self.dropped_times, pdu.times)
@@ -240,18 +240,30 @@ class Association:
 
     def data(self, event: ChannelData) -> Iterable[Event]:
         """Bytes of one direction."""
-        from_client, data = event.from_client, event.data
+        from_client, data, smb = event.from_client, event.data, event.smb
         framer = self._framers[from_client]
-        if framer.at_rest and not self._pdus:
-            told = self._quick(from_client, data, event.smb)
-            if told is not None:
-                framer.passed(len(data))
-                return told
-        return self._long(event, framer)
+        if self._pdus:
+            return self._long(from_client, data, smb, event.fresh)
+        out: list[Event] = []
+        begun = 0
+        if not framer.at_rest:
+            # What completes the PDU that is held goes the long way, and what follows it perhaps not.
+            begun = framer.wanted
+            if not 0 < begun < len(data):
+                return self._long(from_client, data, smb, event.fresh)
+            out.extend(self._long(from_client, data[:begun], smb, event.fresh))
+        taken = begun
+        if framer.at_rest:
+            taken = self._quick(from_client, data, smb, out, begun)
+            framer.passed(taken - begun)
+        if taken < len(data):
+            rest, fresh = (data[taken:], False) if taken else (data, event.fresh)
+            out.extend(self._long(from_client, rest, smb, fresh))
+        return out
 
-    def _long(self, event: ChannelData, framer: Framer) -> Iterator[Event]:
-        for item in framer.feed(event.data, event.smb, event.fresh):
-            yield from self._item(event.from_client, item)
+    def _long(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> Iterator[Event]:
+        for item in self._framers[from_client].feed(data, smb, fresh):
+            yield from self._item(from_client, item)
 
     def gap(self, event: ChannelGap) -> Iterator[Event]:
         """Bytes of one direction that were not captured."""
@@ -287,8 +299,10 @@ class Association:
 
     def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
         if isinstance(item, RawPdu):
-            told = None if self._pdus else self._quick(from_client, item.data, item.smb)
-            yield from told if told is not None else self._pdu(from_client, item)
+            out: list[Event] = []
+            if self._pdus or not self._quick(from_client, item.data, item.smb, out):
+                yield from self._pdu(from_client, item)
+            yield from out
         elif isinstance(item, CutPdu):
             yield from self._derailed(from_client, item, item.data.frames)
         else:
@@ -342,68 +356,75 @@ class Association:
 
     # PDUs
 
-    def _quick(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None) -> Iterable[Event] | None:
+    def _quick(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None, out: list[Event], at: int = 0) -> int:
         """The same as `_pdu` for the PDUs that are nearly all there are: whole fragments of answers that are going well.
 
-        None where `data` is anything else; nothing has happened then.
+        Takes as many as there are at `at`, and gives where they end; what they complete goes to `out`.
         """
         raw = data.data
-        if len(raw) < RESPONSE_LEN:
-            return None
-        version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(raw)
-        if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10 or length != len(raw):
-            return None
-        call = self._calls.get(call_id)
-        if call is None:
-            return None
-        side, asked = call.response, call.request.trailer
-        # Only the first fragment says that it is.
-        if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
-            return None
-        stop = length
-        plain: Plain = None
-        step = ""
-        if auth_length == 0:
-            if asked is not None and asked.level >= AuthLevel.PRIVACY:
-                return None
-            if side.wire_length + stop - RESPONSE_LEN > self._max_stub:
-                return None
-            side.is_bare = True
-        else:
-            start = length - auth_length - SEC_TRAILER_LEN
-            if asked is None or start < RESPONSE_LEN:
-                return None
-            auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, start)
-            stop = start - pad
-            security = self._security.known(context_id)
-            if (
-                security is None
-                or level != AuthLevel.PRIVACY
-                or (auth_type, level, context_id) != (asked.auth_type, asked.level, asked.context_id)
-                or stop < RESPONSE_LEN
-                or side.wire_length + stop - RESPONSE_LEN > self._max_stub
-            ):
-                return None
-            opened = security.open_next(self._sender(from_client), raw, RESPONSE_LEN, start)
-            if opened is None:
-                return None
-            plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
-            if side.security is None:
-                side.security = security
-                side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
-            side.is_sealed = True
-            side.verdicts.add(True)
-            side.header_signed.add(security.header_signed)
-        if not side.began:
-            side.began, side.smb, side.hint = True, smb, hint
-        if not side.wire_length:
-            side.first_length = stop - RESPONSE_LEN
-        side.wire_length += stop - RESPONSE_LEN
-        side.pdus.add(data, RESPONSE_LEN, stop, plain, step)
-        if not flags & LAST_FRAG:
-            return ()
-        side.done = True
-        return self._conclude(call) if call.has_request else ()
+        size = len(raw)
+        while size - at >= RESPONSE_LEN:
+            version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(
+                raw, at
+            )
+            if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10:
+                break
+            call = self._calls.get(call_id)
+            if call is None or length < RESPONSE_LEN or at + length > size:
+                break
+            side, asked = call.response, call.request.trailer
+            # Only the first fragment says that it is.
+            if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
+                break
+            stop = length
+            plain: Plain = None
+            step = ""
+            if auth_length == 0:
+                if asked is not None and asked.level >= AuthLevel.PRIVACY:
+                    break
+                if side.wire_length + stop - RESPONSE_LEN > self._max_stub:
+                    break
+                side.is_bare = True
+            else:
+                start = length - auth_length - SEC_TRAILER_LEN
+                if asked is None or start < RESPONSE_LEN:
+                    break
+                auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, at + start)
+                stop = start - pad
+                security = self._security.known(context_id)
+                if (
+                    security is None
+                    or level != AuthLevel.PRIVACY
+                    or context_id != asked.context_id
+                    or auth_type != asked.auth_type
+                    or level != asked.level
+                    or stop < RESPONSE_LEN
+                    or side.wire_length + stop - RESPONSE_LEN > self._max_stub
+                ):
+                    break
+                pdu = raw if length == size else raw[at : at + length]
+                opened = security.open_next(self._sender(from_client), pdu, RESPONSE_LEN, start)
+                if opened is None:
+                    break
+                plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
+                if side.security is None:
+                    side.security = security
+                    side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
+                side.is_sealed = True
+                side.verdicts.add(True)
+                side.header_signed.add(security.header_signed)
+            if not side.began:
+                side.began, side.smb, side.hint = True, smb, hint
+            if not side.wire_length:
+                side.first_length = stop - RESPONSE_LEN
+            side.wire_length += stop - RESPONSE_LEN
+            side.pdus.add(data, at, length, RESPONSE_LEN, stop, plain, step)
+            at += length
+            if flags & LAST_FRAG:
+                side.done = True
+                if call.has_request:
+                    out.extend(self._conclude(call))
+        return at
 
     def _pdu(self, from_client: bool, raw: RawPdu) -> Iterator[Event]:
         header, data = raw.header, raw.data
@@ -730,7 +751,7 @@ class Association:
                 )
             side.drop(part.data)
         else:
-            side.pdus.add(part.data, part.start, part.stop, part.plain, part.step)
+            side.pdus.add(part.data, 0, len(part.data), part.start, part.stop, part.plain, part.step)
         side.done |= header.last
 
     def _conclude(self, call: _Call) -> Iterator[Event]:

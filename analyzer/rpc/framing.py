@@ -73,6 +73,16 @@ class Framer:
         """A PDU is due, and nothing of it is here yet."""
         return not self._seeking and not len(self._held)
 
+    @property
+    def wanted(self) -> int:
+        """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""
+        if self._seeking or len(self._held) < HEADER_LEN:
+            return 0
+        try:
+            return read_header(self._held.peek(HEADER_LEN)).frag_length - len(self._held)
+        except DecodeError:
+            return 0
+
     def passed(self, length: int) -> None:
         """A whole PDU came at rest, and somebody else has taken it."""
         self._position += length

@@ -15,7 +15,7 @@ from typing import overload
 
 from analyzer.core.absence import Missing
 from analyzer.core.shelf import Kept
-from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes
+from analyzer.core.traced import EMPTY, Extent, Source, TracedBuffer, TracedBytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,52 +36,96 @@ Plain = bytes | Missing | None
 
 
 class PduList:
-    """The PDUs of a message that is still coming in."""
+    """The PDUs of a message that is still coming in.
 
-    __slots__ = ("_bounds", "_mixed", "_pdus", "_plains", "_step")
+    Several may come in one piece; neighbours are noted as one run of it, and nothing is copied until all are there.
+    """
+
+    __slots__ = (
+        "_at",
+        "_bounds",
+        "_lengths",
+        "_mixed",
+        "_other_steps",
+        "_piece",
+        "_plains",
+        "_runs",
+        "_step",
+        "_steps",
+    )
 
     def __init__(self) -> None:
-        self._pdus: list[TracedBytes] = []
+        # Piece, first and last byte of each run but the current one, which is what was added last.
+        self._runs: list[tuple[TracedBytes, int, int]] = []
+        self._piece = EMPTY
+        self._at = (0, 0)
+        self._lengths = array("I")
         # Of each PDU where its stub begins and ends.
         self._bounds = array("I")
         self._plains: list[Plain] = []
+        # What opened them, and what opened those that it did not.
         self._step = ""
+        self._other_steps: dict[int, str] = {}
+        self._steps: tuple[str, ...] = ()
         self._mixed = False
 
-    def add(self, pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str) -> None:
-        """`step` names what opened `plain`, should it have been sealed."""
-        if self._pdus and pdu.steps != self._pdus[0].steps:
-            self._mixed = True
-        if step:
-            self._mixed |= bool(self._step) and self._step != step
-            self._step = step
-        self._pdus.append(pdu)
+    def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
+        """The PDU at `at` of a piece, its stub from `start` to `stop` of the PDU. `step` names what opened `plain`, should it
+        have been sealed."""
+        first, last = self._at
+        if piece is self._piece and at == last:
+            self._at = first, at + length
+        else:
+            if last > first:
+                self._runs.append((self._piece, first, last))
+            self._piece, self._at = piece, (at, at + length)
+            if piece.steps != self._steps:
+                self._mixed |= bool(self._lengths)
+                self._steps = piece.steps
+        if step != self._step and step:
+            if self._step:
+                self._mixed = True
+                self._other_steps[len(self._lengths)] = step
+            else:
+                self._step = step
+        self._lengths.append(length)
         self._bounds.append(start)
         self._bounds.append(stop)
         self._plains.append(plain)
 
-    def clear(self) -> None:
-        self.__init__()  # type: ignore[misc]
+    def _all(self) -> list[tuple[TracedBytes, int, int]]:
+        return [*self._runs, (self._piece, *self._at)]
 
     def note_frames(self, frames: set[int]) -> None:
-        for pdu in self._pdus:
-            pdu.note_frames(frames)
+        for piece, first, last in self._all():
+            piece.source.note_frames(piece.start + first, piece.start + last, frames)
 
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of the earliest and the latest frame."""
-        found = [times for pdu in self._pdus if (times := pdu.times) is not None]
+        found = [
+            times
+            for piece, first, last in self._all()
+            if (times := piece.source.times(piece.start + first, piece.start + last)) is not None
+        ]
         return (min(found)[0], max([last for _, last in found])) if found else None
 
     def kept(self) -> Sequence[Fragment]:
         """All of them, for good."""
-        if not self._pdus:
+        if not self._lengths:
             return ()
-        if self._mixed:
-            # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
-            bounds = zip(self._pdus, self._bounds[::2], self._bounds[1::2], self._plains, strict=True)
-            return tuple([_fragment(pdu, start, stop, plain, self._step) for pdu, start, stop, plain in bounds])
-        return Pdus(self._pdus, self._bounds, self._plains, self._step)
+        runs = [piece if last - first == len(piece) else piece[first:last] for piece, first, last in self._all()]
+        if not self._mixed:
+            return Pdus(runs, self._lengths, self._bounds, self._plains, self._step)
+        # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
+        pieces = TracedBuffer()
+        for run in runs:
+            pieces.append(run)
+        pdus = [pieces.take(length) for length in self._lengths]
+        rows = zip(pdus, self._bounds[::2], self._bounds[1::2], self._plains, strict=True)
+        return tuple(
+            [_fragment(*row, step=self._other_steps.get(number, self._step)) for number, row in enumerate(rows)]
+        )
 
 
 class Pdus(Sequence[Fragment]):
@@ -89,10 +133,12 @@ class Pdus(Sequence[Fragment]):
 
     __slots__ = ("_bounds", "_opened", "_plains", "_step", "_stops", "_whole")
 
-    def __init__(self, pdus: list[TracedBytes], bounds: array[int], plains: list[Plain], step: str) -> None:
-        whole = TracedBytes.join(pdus)
+    def __init__(
+        self, runs: list[TracedBytes], lengths: array[int], bounds: array[int], plains: list[Plain], step: str
+    ) -> None:
+        whole = TracedBytes.join(runs)
         self._whole = Kept(whole.data, whole.source, whole.start, whole.steps)
-        self._stops = array("I", accumulate(map(len, pdus)))
+        self._stops = array("I", accumulate(lengths))
         self._bounds = bounds
         self._step = step
         self._plains: tuple[Plain, ...] | None = None

@@ -23,7 +23,7 @@ from analyzer.smb.framing import (
     NetbiosNames,
 )
 from analyzer.smb.smb1 import Smb1Reader
-from analyzer.smb.smb2 import PLAIN, Smb2Reader
+from analyzer.smb.smb2 import PLAIN, SEALED, Shell, Smb2Reader
 from analyzer.smb.state import Link, World
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
 
@@ -62,12 +62,21 @@ class SmbConnection:
             return ()
         if found is False:
             return self._each(direction, framing.feed(item.data))
-        told = self._smb2.quick(direction, found, HEADER_LEN)
+        told = self._short(direction, found, HEADER_LEN)
         return told if told is not None else self._framed(direction, Message.of(found[HEADER_LEN:]))
+
+    def _short(self, direction: Direction, data: TracedBytes, at: int) -> Iterable[Event] | None:
+        """What the whole message at `at` of `data` says, where there is a short way to it; None where nothing has happened yet."""
+        told = self._smb2.quick(direction, data, at)
+        if told is None and (opened := self._smb2.quick_open(direction, data, at)) is not None:
+            told = self._smb2.quick(direction, opened, 0, SEALED)
+            return told if told is not None else self._framed(direction, Message.of(opened), SEALED)
+        return told
 
     def _each(self, direction: Direction, found: Iterator[Message | NetbiosNames | Lost | Problem]) -> Iterator[Event]:
         for event in found:
-            yield from self._framed(direction, event)
+            told = self._short(direction, event.head, 0) if isinstance(event, Message) and event.whole else None
+            yield from told if told is not None else self._framed(direction, event)
 
     def finish(self) -> Iterator[Event]:
         for direction in (0, 1):
@@ -82,13 +91,13 @@ class SmbConnection:
             yield from self._smb2.leave(session)
         yield from self._link.told()
 
-    def _framed(self, direction: Direction, event: Message | NetbiosNames | Lost | Problem) -> Iterator[Event]:
+    def _framed(
+        self, direction: Direction, event: Message | NetbiosNames | Lost | Problem, shell: Shell = PLAIN
+    ) -> Iterator[Event]:
+        """What was found on the way up; a message with a `shell` is out of it already."""
         if isinstance(event, Message):
-            if event.whole and (told := self._smb2.quick(direction, event.head, 0)) is not None:
-                yield from told
-                return
             try:
-                yield from self._message(direction, event)
+                yield from self._message(direction, event, shell)
             except OutputLimitError as error:
                 self._link.note("limit", str(error), event.frames)
                 yield from self._smb2.lost_data(direction, event.frames, str(error))
@@ -124,10 +133,9 @@ class SmbConnection:
         self._unpacked += len(opened)
         return opened
 
-    def _message(self, direction: Direction, message: Message) -> Iterator[Event]:
-        shell = PLAIN
+    def _message(self, direction: Direction, message: Message, shell: Shell) -> Iterator[Event]:
         magic = message.head.top(4)
-        if magic == TRANSFORM_MAGIC:
+        if magic == TRANSFORM_MAGIC and shell is PLAIN:
             opened = yield from self._smb2.open_transform(direction, message)
             if opened is None:
                 return
@@ -140,10 +148,7 @@ class SmbConnection:
             shell = replace(shell, compressed=True)
             magic = message.head.data[:4]
         if magic == SMB2_MAGIC:
-            if shell is not PLAIN and (told := self._smb2.quick(direction, message.head, 0, shell)) is not None:
-                yield from told
-            else:
-                yield from self._smb2.feed(direction, message, shell)
+            yield from self._smb2.feed(direction, message, shell)
         elif magic == SMB1_MAGIC:
             yield from self._smb1.feed(direction, message)
         else:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import GCM
 from cryptography.hazmat.primitives.cmac import CMAC
 
 AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM = 1, 2, 3, 4
@@ -28,6 +31,7 @@ DIALECT_300, DIALECT_311 = 0x0300, 0x0311
 
 TRANSFORM_LEN = 52
 _NONCE_AT = 20
+_LONG = 128 * 1024
 _SIGNATURE_AT = slice(48, 64)
 
 
@@ -86,17 +90,30 @@ def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, ci
     )
 
 
-def open_transform(cipher: int, key: bytes, header: bytes, sealed: bytes) -> bytes | None:
-    """What an encrypted message holds; None where key and message do not fit ([MS-SMB2] 2.2.41 and 3.1.4.3)."""
+def open_transform(cipher: int, key: bytes, message: bytes, at: int = 0) -> bytes | None:
+    """What the encrypted message at `at` holds; None where key and message do not fit ([MS-SMB2] 2.2.41 and 3.1.4.3)."""
     if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):
         return None
-    tag, aad = header[4:_NONCE_AT], header[_NONCE_AT:TRANSFORM_LEN]
+    start = at + TRANSFORM_LEN
+    tag, aad = message[at + 4 : at + _NONCE_AT], message[at + _NONCE_AT : start]
     try:
         if cipher in (AES_128_CCM, AES_256_CCM):
-            return AESCCM(key, tag_length=16).decrypt(aad[:11], sealed + tag, aad)
-        return AESGCM(key).decrypt(aad[:12], sealed + tag, aad)
+            return _aead(cipher, key).decrypt(aad[:11], message[start:] + tag, aad)
+        if len(message) - start < _LONG:
+            return _aead(cipher, key).decrypt(aad[:12], message[start:] + tag, aad)
+        # The tag of a message precedes it; this way costs more to begin with, but no copy to put it behind.
+        decryptor = Cipher(AES(key), GCM(aad[:12], tag)).decryptor()
+        decryptor.authenticate_additional_data(aad)
+        plain = decryptor.update(memoryview(message)[start:])
+        decryptor.finalize()
+        return plain
     except (InvalidTag, ValueError, OverflowError):
         return None
+
+
+@lru_cache(maxsize=16)
+def _aead(cipher: int, key: bytes) -> AESCCM | AESGCM:
+    return AESCCM(key, tag_length=16) if cipher in (AES_128_CCM, AES_256_CCM) else AESGCM(key)
 
 
 def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: bool, cancel: bool) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from analyzer.auth.context import Door
 from analyzer.core.events import Event, Problem
+from analyzer.core.traced import TracedBytes
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -36,7 +37,6 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
     if not message.whole:
         _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
         return None
-    header, sealed = data.data[:TRANSFORM_LEN], data[TRANSFORM_LEN:]
     ways = (True, False) if from_client is None else (from_client,)
     candidates = [session.opener] if session.opener is not None else list(_candidates(link, session))
     for keys in candidates:
@@ -44,14 +44,33 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
             key = keys.client_to_server if way else keys.server_to_client
             if key is None or keys.cipher is None:
                 continue
-            plain = open_transform(keys.cipher, key, header, sealed.data)
+            plain = open_transform(keys.cipher, key, data.data)
             if plain is not None:
                 session.opener = keys
                 session.cipher = CIPHERS[keys.cipher]
                 session.opened += 1
-                return Message.of(sealed.replaced(plain, STEP))
+                return Message.of(_opened(data, 0, plain))
     _shut(session, message, *_why(link, session, candidates))
     return None
+
+
+def open_next(session: Session, data: TracedBytes, at: int, from_client: bool) -> TracedBytes | None:
+    """The same for the whole message at `at`, where the session's key is known and opens it; else nothing has happened."""
+    keys = session.opener
+    key = None if keys is None else keys.client_to_server if from_client else keys.server_to_client
+    if keys is None or keys.cipher is None or key is None or len(data) < at + TRANSFORM_LEN:
+        return None
+    plain = open_transform(keys.cipher, key, data.data, at)
+    if plain is None:
+        return None
+    session.encrypted += 1
+    session.opened += 1
+    return _opened(data, at, plain)
+
+
+def _opened(data: TracedBytes, at: int, plain: bytes) -> TracedBytes:
+    """What was sealed keeps its length, and so each byte its address."""
+    return TracedBytes(plain, data.source, data.start + at + TRANSFORM_LEN, (*data.steps, STEP))
 
 
 def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:

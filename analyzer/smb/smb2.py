@@ -31,8 +31,8 @@ from analyzer.smb.crypto import (
     preauth_update,
 )
 from analyzer.smb.events import ChannelData, SmbInfo
-from analyzer.smb.framing import SMB2_MAGIC, Message
-from analyzer.smb.seals import open_message, report
+from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Message
+from analyzer.smb.seals import open_message, open_next, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
@@ -80,6 +80,7 @@ class Shell:
 
 
 PLAIN = Shell()
+SEALED = Shell(encrypted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +266,21 @@ class Smb2Reader:
         smb = self._carried(session_id, signed, shell)
         return (ChannelData(channel, from_client, data[at + start : at + start + length], smb, True),)
 
+    def quick_open(self, direction: Direction, data: TracedBytes, at: int) -> TracedBytes | None:
+        """What the encrypted message at `at` of `data` holds, where the session's key is known; None otherwise, and nothing
+        has happened then."""
+        head = data.top(at + TRANSFORM_LEN)
+        client = self._link.client_direction
+        if head[at : at + 4] != TRANSFORM_MAGIC or client is None:
+            return None
+        session = self._link.sessions.get(int.from_bytes(head[at + TRANSFORM_LEN - 8 :], "little"))
+        if session is None or session.session_id == 0:
+            return None
+        opened = open_next(session, data, at, direction == client)
+        if opened is not None and (time_ns := data.time_ns_at(at)):
+            session.seen(time_ns)
+        return opened
+
     def open_transform(
         self, direction: Direction, message: Message
     ) -> Generator[Event, None, tuple[Message, Shell] | None]:
@@ -284,7 +300,7 @@ class Smb2Reader:
         if opened is None:
             yield from self.lost_data(direction, message.frames, session.seal.reason)
             return None
-        return opened, Shell(encrypted=True)
+        return opened, SEALED
 
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they said is not lost."""

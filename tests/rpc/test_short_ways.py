@@ -1,4 +1,4 @@
-"""The short ways of framing, SMB2, DCERPC and NTLM give what the long ways give, on real conversations and on what is left of them.
+"""The short ways of framing, SMB2, DCERPC and its security give what the long ways give, on real conversations and on what is left of them.
 
 Each capture is read up to its stream chunks; these are cut and joined anew, some are damaged and some lost, and both ways take them.
 """
@@ -12,6 +12,7 @@ from itertools import groupby
 
 import pytest
 
+from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.ntlm_context import NtlmContext
 from analyzer.capture.reader import CaptureReader
@@ -87,8 +88,10 @@ def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Framing, "offer", lambda self, data: False)
         patch.setattr(Smb2Reader, "quick", lambda self, direction, data, at, shell=None: None)
-        patch.setattr(Association, "_quick", lambda self, from_client, data, smb: None)
-        patch.setattr(NtlmContext, "open_next", lambda self, sender, pdu, start, stop: None)
+        patch.setattr(Smb2Reader, "quick_open", lambda self, direction, data, at: None)
+        patch.setattr(Association, "_quick", lambda self, from_client, data, smb, out, at=0: at)
+        for context in (NtlmContext, KerberosContext):
+            patch.setattr(context, "open_next", lambda self, sender, pdu, start, stop: None)
         yield
 
 

@@ -165,15 +165,18 @@ def test_256_bit_ciphers_use_the_whole_session_key() -> None:
 @given(
     st.sampled_from([AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM]),
     st.binary(min_size=1, max_size=80),
+    st.sampled_from([1, 1, 1, 4000]),
     st.binary(min_size=11, max_size=12),
 )
-def test_what_is_sealed_opens_with_its_key_alone(cipher: int, message: bytes, nonce: bytes) -> None:
+def test_what_is_sealed_opens_with_its_key_alone(cipher: int, message: bytes, times: int, nonce: bytes) -> None:
+    message *= times
     key = bytes(range(32 if cipher in (AES_256_CCM, AES_256_GCM) else 16))
     sealed = build.seal(message, key, cipher, nonce)
-    assert open_transform(cipher, key, sealed[:52], sealed[52:]) == message
-    assert open_transform(cipher, key[::-1], sealed[:52], sealed[52:]) is None
-    assert open_transform(cipher, key[:8], sealed[:52], sealed[52:]) is None
-    assert open_transform(cipher, key, sealed[:51] + b"\xff", sealed[52:]) is None
+    assert open_transform(cipher, key, sealed) == message
+    assert open_transform(cipher, key, b"head" + sealed, 4) == message
+    assert open_transform(cipher, key[::-1], sealed) is None
+    assert open_transform(cipher, key[:8], sealed) is None
+    assert open_transform(cipher, key, sealed[:51] + b"\xff" + sealed[52:]) is None
 
 
 def test_signatures_of_all_kinds() -> None:
