@@ -35,6 +35,9 @@ NAMES = (
     "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed",
     "pcq_impacketsmb_impacket_smb2002_ntlm_privacy_port4451",
     "pcq_smbd_scapy_impacket_krb5aes256_spnego_privacy",
+    "pcq_smbd_scapy_impacket_smb311ccm_ntlm_privacy",
+    "pcq_smbd_scapy_sambalib_smb311gcm128_ntlm_seal",
+    "v1_samba_sambapy_smb311gcm256_krb5aes256_seal",
 )
 
 
