@@ -21,7 +21,7 @@ from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps
 from analyzer.report.text import folded, problem_lines, safe, styled
 from analyzer.report.words import shortened
-from analyzer.timeline.cooking import Why, formula_of
+from analyzer.timeline.cooking import ATTRIB_HEX, Why, formula_of
 from analyzer.timeline.counters import Bucket, buckets, counter_records, display_of, selection_of
 from analyzer.timeline.paths import PathSelection
 from analyzer.timeline.series import Point, Series, points
@@ -375,7 +375,7 @@ def _series_lines(line: _Line, name: str, name_width: int, width: int | None) ->
 
 def _is_hex(series: Series) -> bool:
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
-    return (formula is not None and formula.is_hex) or bool(series.attributes & 0x10)
+    return (formula is not None and formula.is_hex) or bool(series.attributes & ATTRIB_HEX)
 
 
 def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> str:

@@ -36,7 +36,17 @@ from analyzer.pcq.queries import Identifier
 from analyzer.pcq.samples import PerflibSample
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.rpc.call import Call
-from analyzer.timeline.cooking import AGGREGATES, Cooked, Reading, Why, aggregate, cook, formula_of, unit_of
+from analyzer.timeline.cooking import (
+    AGGREGATES,
+    ATTRIB_NO_DISPLAY,
+    Cooked,
+    Reading,
+    Why,
+    aggregate,
+    cook,
+    formula_of,
+    unit_of,
+)
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.names import NameTable
 from analyzer.winperf.samples import WinperfSample
@@ -93,7 +103,7 @@ class Series:
     def is_hidden(self) -> bool:
         """Whether a monitor does not list it: bases, and what its attributes say is not for display."""
         formula = formula_of(self.counter_type) if self.counter_type is not None else None
-        return (formula is not None and formula.kind == "base") or bool(self.attributes & 0x2)
+        return (formula is not None and formula.kind == "base") or bool(self.attributes & ATTRIB_NO_DISPLAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +130,13 @@ class Point:
 
 @dataclass(slots=True)
 class _State:
-    """A series and the reading that the next one pairs with."""
+    """A series and the reading that the next one pairs with. Of PerflibV2 also the counter's registration information, and which
+    aggregate its values go into."""
 
     series: Series
     wanted: bool
+    info: Mapping[str, Any] | None = None
+    pool: Key | None = None
     reading: Reading | None = None
     call: int = 0
     time_ns: int = 0
@@ -214,20 +227,19 @@ class _Pairing:
         handle = f"q{call.query.number}" if call.query is not None else "q?"
         pools: dict[Key, _Pool] = {}
         for sample, place in zip(samples, places, strict=True):
-            entry = catalog.counter(sample.counterset, sample.counter_id)
-            info = entry.info if entry is not None else None
             key = (viewer_key, place.group, place.name, place.identity, sample.counter_id)
-
-            def described(sample: PerflibSample = sample, place: _Place = place) -> Series:
-                return self._perflib_series(call, handle, sample, place, catalog)
-
-            state = self._state(key, described)
-            pool_key = _pool_key(sample, blocks, catalog)
+            state = self._states.get(key)
+            if state is None:
+                state = self._state(key, self._perflib_series(call, handle, sample, place, catalog))
+                entry = catalog.counter(sample.counterset, sample.counter_id)
+                state.info = entry.info if entry is not None else None
+                state.pool = _pool_key(sample, blocks, catalog)
+            pool_key = state.pool
             if not state.wanted and pool_key is None:
                 continue
-            reading = reply.reading(sample, info)
+            reading = reply.reading(sample, state.info)
             point = self._paired(viewer, place, state, reading, (number, call, handle, sample))
-            cooked = self._through(call, handle, sample, reply.explained(point.cooked, info, call))
+            cooked = self._through(call, handle, sample, reply.explained(point.cooked, state.info, call))
             point = replace(point, cooked=cooked) if cooked is not point.cooked else point
             if state.wanted:
                 yield point
@@ -280,7 +292,8 @@ class _Pairing:
 
     def _aggregated(self, key: Key, pool: _Pool, where: tuple[int, PerflibCall, str]) -> Iterator[Point]:
         """One value for all instances of a counter, as the set's type and AggregateFunc ask of the client."""
-        state = self._state((*key, "aggregate"), lambda: pool.series)
+        place = (*key, "aggregate")
+        state = self._states.get(place) or self._state(place, pool.series)
         if not state.wanted:
             return
         values = pool.values
@@ -332,11 +345,9 @@ class _Pairing:
             for at, (sample, scale) in enumerate(zip(row, row_scales, strict=True)):
                 key = (viewer_key, place, sample.counter_index, seen[sample.counter_index])
                 seen[sample.counter_index] += 1
-
-                def described(sample: WinperfSample = sample, place: _Place = place, scale: int = scale) -> Series:
-                    return _winperf_series(call, handle, sample, place, scale, names)
-
-                state = self._state(key, described)
+                state = self._states.get(key)
+                if state is None:
+                    state = self._state(key, _winperf_series(call, handle, sample, place, scale, names))
                 if not state.wanted:
                     continue
                 reading = _winperf_reading(sample, row[at + 1] if at + 1 < len(row) else None)
@@ -344,11 +355,10 @@ class _Pairing:
 
     # both
 
-    def _state(self, key: Key, described: Callable[[], Series]) -> _State:
-        state = self._states.get(key)
-        if state is None:
-            series = replace(described(), number=len(self._states) + 1)
-            state = self._states[key] = _State(series, self._select is None or self._select(series))
+    def _state(self, key: Key, series: Series) -> _State:
+        """A series begins."""
+        series = replace(series, number=len(self._states) + 1)
+        state = self._states[key] = _State(series, self._select is None or self._select(series))
         return state
 
     @staticmethod
