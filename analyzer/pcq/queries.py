@@ -183,15 +183,16 @@ class Query:
         self.shown = None
 
     def informed(self, identifiers: list[Identifier]) -> None:
-        """QueryCounterInfo answered: the whole list, with the position of each counter's block."""
+        """QueryCounterInfo answered: the whole list, with the position of each counter's block.
+
+        The Status of its identifiers says nothing of whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
+        """
         by_index: dict[int, list[Identifier]] = {}
         for identifier in identifiers:
             by_index.setdefault(identifier.index, []).append(identifier)
-        self.told = MappingProxyType(
-            {index: same[0] for index, same in by_index.items() if len(same) == 1 and same[0].status == 0}
-        )
+        self.told = MappingProxyType({index: same[0] for index, same in by_index.items() if len(same) == 1})
         in_order = sorted(identifiers, key=lambda identifier: identifier.index)
-        self.live = {identifier.key: identifier for identifier in in_order if identifier.status == 0}
+        self.live = {identifier.key: identifier for identifier in in_order}
         self.followed = True
         self.ordered = sorted(self.told) == list(range(len(identifiers)))
         self.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"

@@ -39,9 +39,8 @@ def instances(names: Mapping[int, str], calls: Calls | None = None, guid: str = 
     """The answer of EnumerateCounterSetInstances: names by instance id."""
     calls = calls or Calls()
     asked = calls.stub().string("\\\\SRV1").uuid(guid).uint(4096)
-    return calls.exchange(
-        2, asked, calls.sized(b"".join(instance_header(name, number) for number, name in names.items()))
-    )
+    listed = b"".join(instance_header(name, number) for number, name in names.items())
+    return calls.exchange(2, asked, calls.sized(listed, room=4096))
 
 
 def polled(

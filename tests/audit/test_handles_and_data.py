@@ -110,7 +110,12 @@ def test_the_number_of_blocks_is_inconclusive_where_the_handle_is_not_known():
     doubled = [calls.open_query(), added(calls, NAMED), added(calls, NAMED), data(calls, ONE, ONE)]
     unknown = [data(calls, ONE)]
     unread = [calls.open_query(), sealed(added(calls, NAMED)), data(calls, ONE)]
-    for events in (doubled, unknown, unread):
+    twice = [
+        calls.open_query(),
+        calls.counter_info(NAMED + identifier(COUNTERSET, name="a", index=1)),
+        data(calls, ONE, ONE),
+    ]
+    for events in (doubled, unknown, unread, twice):
         assert judged("PCQ546", *events).verdict("PCQ-3.1.1.5-R03") == "inconclusive"
 
 

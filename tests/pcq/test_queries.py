@@ -41,6 +41,13 @@ def ids(view: QueryView) -> dict[int, int]:
     return {block: known.counter_id for block, known in view.blocks.items()}
 
 
+def test_the_status_of_what_is_told_does_not_matter() -> None:
+    query = opened()
+    query.informed([identifier(5, 0), identifier(7, 1, status=0x1069)])
+    assert ids(query.view()) == {0: 5, 1: 7}
+    assert len(query.view().held or ()) == 2
+
+
 def test_validate_counters_ends_what_was_told() -> None:
     query = opened()
     query.informed([identifier(5, 0), identifier(7, 2)])

@@ -43,6 +43,8 @@ class _Blocks:
             reason = reason or "what the handle holds is not in the capture"
         elif self._knowledge.is_doubled(query.number, call.number):
             reason = "the same counter was added twice, and may be held once or twice"
+        elif query.id_source == "index" and len(query.blocks) != len(held):
+            reason = "QueryCounterInfo told of the same counter, or the same position, twice"
         elif not answer.is_walked or answer.of(FlawKind.BLOCK_COUNT):
             reason = "the blocks of the answer cannot be counted"
         if reason is not None or held is None:

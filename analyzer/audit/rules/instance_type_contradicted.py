@@ -73,6 +73,10 @@ def _aggregation(call: CallEvidence) -> Iterator[Judgement]:
 def _instances(call: CallEvidence) -> Iterator[Judgement]:
     if call.status != 0 or call.response is None:
         return
+    if call.response.buffer is not None and call.response.buffer.problem is not None:
+        yield inconclusive(SINGLE, "the buffer of the response is damaged", call)
+        yield inconclusive(MULTIPLE, "the buffer of the response is damaged", call)
+        return
     kind = _type_of(call, call.asked.get("CounterSetGuid", ""))
     instances = call.response.tree.get("instances", ())
     if kind is None:
@@ -97,6 +101,9 @@ def _instances(call: CallEvidence) -> Iterator[Judgement]:
 
 def _identifiers(call: CallEvidence) -> Iterator[Judgement]:
     if call.request is None:
+        return
+    if call.request.buffer is not None and call.request.buffer.problem is not None:
+        yield inconclusive(CLIENT, "the buffer of the request is damaged", call)
         return
     for number, identifier in enumerate(call.request.tree.get("identifiers", ())):
         kind = _type_of(call, identifier.get("counterset_guid", ""))
