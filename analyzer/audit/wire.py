@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from analyzer.audit.evidence import CallEvidence, SideEvidence
+from analyzer.audit.verdicts import At
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.win32 import win32_name
@@ -109,6 +110,15 @@ def left_over(side: SideEvidence) -> int | None:
     """How many bytes follow the last parameter; None where the stub does not decode."""
     layout = side.layout
     return None if layout is None else len(side.stub) - layout.consumed
+
+
+def trouble_at(side: SideEvidence) -> At:
+    """Where a stub that does not decode goes wrong; the whole stub where that is behind its end."""
+    trouble = side.side.trouble
+    length = len(_Stub(side).data)
+    if trouble is None or trouble.start is None or trouble.stop is None or not trouble.start < trouble.stop <= length:
+        return At(side.name)
+    return At(side.name, f"stub[{trouble.start}:{trouble.stop}]")
 
 
 @dataclass(frozen=True, slots=True)

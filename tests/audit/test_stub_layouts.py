@@ -34,7 +34,7 @@ def test_a_stub_that_is_too_short_is_flagged(code, opnum, requirement, build):
     verdict = judged(code, with_stub(code, opnum, stub))
     (finding,) = verdict.findings
     assert requirement in finding.judgement.requirements
-    assert (finding.place.start, finding.place.stop) == (0, len(stub))
+    assert 0 <= finding.place.start < finding.place.stop == len(stub)
     assert verdict.verdict(requirement) == "fail"
 
 

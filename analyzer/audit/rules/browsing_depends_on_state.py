@@ -48,7 +48,9 @@ class _Answers:
         fault = call.call.exchange.fault
         if fault in _CONTEXT_FAULTS:
             message = "a method that takes no handle ended in a fault about one"
-            yield failed(NO_HANDLE, call, At("response", "pdu.24:28"), message, seen=f"{fault:#x}")
+            yield failed(
+                NO_HANDLE, call, At("response", "pdu.24:28"), message, expected="no handle", seen=f"{fault:#x}"
+            )
         elif call.status == 0:
             yield passed(NO_HANDLE)
             if call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:

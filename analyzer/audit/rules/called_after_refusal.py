@@ -55,6 +55,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             CallEvidence(number, call),
             At("request", "pdu.20:22"),
             "the client called on a presentation context that the server had refused",
+            expected="a context that was accepted",
             seen=bound_before.reason,
         )
 

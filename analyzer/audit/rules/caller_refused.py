@@ -38,7 +38,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if answer == ACCESS_DENIED:
         at = At("response", "pdu" if exchange.fault is not None else "status")
         message = "the server refused the caller, who seems to have no right to performance data"
-        yield warned(RIGHTS, call, at, message, seen="ERROR_ACCESS_DENIED (5)")
+        yield warned(RIGHTS, call, at, message, expected="an answer", seen="ERROR_ACCESS_DENIED (5)")
     else:
         yield passed(RIGHTS)
 

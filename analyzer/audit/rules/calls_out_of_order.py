@@ -36,7 +36,8 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             name = "phQuery" if event.kind == "close" else "hQuery"
             if "after-close" in event.oddities:
                 message = f"the client called on a handle that call {life.closed} had closed"
-                yield warned(MODEL, evidence.call(event.call), At("request", name), message, seen=life.handle)
+                expected, at = "a handle that is open", At("request", name)
+                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=life.handle)
             elif event.kind != "poll":
                 yield passed(MODEL)
             elif event.view.held is None:
@@ -47,7 +48,15 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 yield passed(MODEL)
             else:
                 message = "the client asked for data of a query without counters"
-                yield warned(ADDED, evidence.call(event.call), At("request", name), message, also=(MODEL,))
+                yield warned(
+                    ADDED,
+                    evidence.call(event.call),
+                    At("request", name),
+                    message,
+                    expected="counters added before",
+                    seen="none held",
+                    also=(MODEL,),
+                )
 
 
 RULE = Rule(

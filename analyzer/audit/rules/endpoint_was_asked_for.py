@@ -50,9 +50,16 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         evident = CallEvidence(number, call)
         message = "the client asked the endpoint mapper for an interface whose endpoint is well known"
         if elsewhere.get(client, -1) > min(call.frames):
-            yield failed(REQUIREMENT, evident, None, f"{message}, and used it elsewhere", expected="\\PIPE\\winreg")
+            yield failed(
+                REQUIREMENT,
+                evident,
+                None,
+                f"{message}, and used it elsewhere",
+                expected="\\PIPE\\winreg",
+                seen="ept_map",
+            )
         else:
-            yield warned(REQUIREMENT, evident, None, message, expected="\\PIPE\\winreg")
+            yield warned(REQUIREMENT, evident, None, message, expected="\\PIPE\\winreg", seen="ept_map")
     if not asked and roads:
         yield passed(REQUIREMENT, roads)
 

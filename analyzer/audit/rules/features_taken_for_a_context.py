@@ -45,7 +45,14 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     for number, call in enumerate(evidence.analysis.calls, 1) if contexts else ():
         if (call.exchange.channel.number, call.exchange.context_id) in contexts and call.request is not None:
             message = "a call was made on the context id of bind-time features"
-            yield failed(REQUIREMENT, CallEvidence(number, call), At("request", "pdu.20:22"), message)
+            yield failed(
+                REQUIREMENT,
+                CallEvidence(number, call),
+                At("request", "pdu.20:22"),
+                message,
+                expected="the id of a presentation context",
+                seen=str(call.exchange.context_id),
+            )
 
 
 RULE = Rule(

@@ -49,7 +49,9 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 message = f"a handle is gone, though the server refused to close it in call {event.call}"
                 call = evidence.call(later.call)
                 path = "pdu" if later.fault is not None else "status"
-                yield failed(REQUIREMENT, call, At("response", path), message, expected="a handle that is open")
+                seen = f"{later.fault or later.status:#x}"
+                expected = "a handle that is open"
+                yield failed(REQUIREMENT, call, At("response", path), message, expected=expected, seen=seen)
             else:
                 yield passed(REQUIREMENT)
 

@@ -44,7 +44,15 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             elif life.origin == "never opened":
                 message = "the client used a handle that the server had not given out"
                 call = evidence.call(event.call)
-                yield failed(UNCHANGED, call, At("request", name), message, seen=life.handle, also=also)
+                yield failed(
+                    UNCHANGED,
+                    call,
+                    At("request", name),
+                    message,
+                    expected="a handle that the server gave out",
+                    seen=life.handle,
+                    also=also,
+                )
             else:
                 for requirement in also:
                     yield passed(requirement)
@@ -56,6 +64,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     evidence.call(event.call),
                     At("request", name),
                     "the client used a handle outside the association group that it was opened in",
+                    expected=f"the group that call {life.opened} opened it in",
                     seen=life.handle,
                     confidence=Confidence.MEDIUM,
                 )

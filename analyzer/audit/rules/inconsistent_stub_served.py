@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.audit.wire import validated_count
+from analyzer.audit.wire import trouble_at, validated_count
 from analyzer.pcq.identity import Opnum
 
 STRICT, NULL_POINTER = "PCQ-3.1.4-R01", "PCQ-3.1.4-R02"
@@ -73,7 +73,7 @@ def _inconsistency(call: CallEvidence) -> tuple[At, str] | None:
     assert call.request is not None
     trouble = call.request.side.trouble
     if trouble is not None:
-        return At("request", ""), str(trouble)
+        return trouble_at(call.request), str(trouble)
     if call.opnum == Opnum.VALIDATE_COUNTERS:
         count = validated_count(call.request)
         size = call.asked["dwInSize"]

@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.request_stub_off_layout import MOST_PADDING
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.audit.wire import left_over
+from analyzer.audit.wire import left_over, trouble_at
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.pcq.identity import Opnum
 
@@ -53,8 +53,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield failed(
             requirement,
             call,
-            At("response"),
+            trouble_at(side),
             "the stub of an answer does not decode by the IDL",
+            expected="the parameters of the IDL",
             seen=str(side.side.trouble),
             also=(STATUS_LAST,) if is_short else (),
         )
