@@ -49,6 +49,7 @@ class Capture:
     derived_from: str | None = None
     damaged: bool = False
     intact_calls: int = 0
+    breaks: Sequence[str] = ()
 
     @property
     def path(self) -> Path:

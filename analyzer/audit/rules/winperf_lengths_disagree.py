@@ -49,8 +49,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             call,
             At("response", "lpData.header_length"),
             "HeaderLength does not lead to the first object",
-            expected=f"{_HEADER_LENGTH} to {block.size}",
-            seen=str(header),
+            expected=f"at least {_HEADER_LENGTH}, and inside the block",
+            seen=f"{header} in a block of {block.size} bytes",
         )
     if not fits or "system_name_offset" not in block.fields:
         yield from cut_off((TOTAL, COUNT, NAME, LAYOUT, DEFAULT), call)
