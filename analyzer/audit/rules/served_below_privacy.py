@@ -75,9 +75,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             SERVED,
             call,
             At("response", "status"),
-            "the server carried out a request that was not sealed"
-            if status == 0
-            else "the server looked at a request that was not sealed, and answered with another error than the one for it",
+            "the server did not refuse a request that was not sealed",
             expected="ERROR_ACCESS_DENIED (5), or a fault",
             seen=returned(call),
             confidence=Confidence.HIGH if status == 0 else Confidence.MEDIUM,
