@@ -3,6 +3,9 @@
 Ethernet with VLAN tags, Linux cooked, raw IP and loopback; IPv4 without fragments and IPv6 without extension headers.
 Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to the plain road. What is
 dismissed is what the plain road finds nothing in, and nothing else.
+
+Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. For these the first
+bytes of all frames are gathered once, and their fields are columns of that table; the others take a gather for each field.
 """
 
 from __future__ import annotations
@@ -62,6 +65,11 @@ _TUNNELS = _table(1 << 16, frozenset(map(_swapped, TUNNEL_PORTS)))
 _FAMILIES_IPV4 = np.array((links.AF_INET, links.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.AF_INET6)), np.uint32)
 _SMB_AFTER_FRAMING = int.from_bytes(b"SMB", "little")
+# The usual shape: where its headers lie in a frame, and what the first bytes of the IPv4 header are behind the EtherType.
+_USUAL_IP, _USUAL_TCP = links.ETHERNET_LEN, links.ETHERNET_LEN + IPV4_LEN
+_USUAL_LEN = _USUAL_TCP + TCP_LEN
+_USUAL_BYTES = 64
+_USUAL_BEGIN = int.from_bytes(b"\x08\x00\x45", "little")
 # Below this many frames arrays cost more than they save.
 FEWEST_FRAMES = 16
 
@@ -121,14 +129,20 @@ def is_common(block: FrameBlock) -> bool:
 
 def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     """The frames with TCP in a common shape, and the positions of those that the plain road has to see."""
-    ends = block.starts + block.captured
-    left: list[IntArray] = []
-    ipv4, at_ipv4, ipv6, at_ipv6 = _networks(block, views, ends, left)
+    frames = np.arange(len(block))
     parts = []
-    if len(ipv4):
-        parts.append(_ipv4(views, ipv4, at_ipv4, ends[ipv4], left))
-    if len(ipv6):
-        parts.append(_ipv6(views, ipv6, at_ipv6, ends[ipv6], left))
+    if block.link_type == LinkType.ETHERNET:
+        usual, frames = _usual(block, views)
+        parts.append(usual)
+    left: list[IntArray] = []
+    if len(frames):
+        ends = block.starts + block.captured
+        ipv4, at_ipv4, ipv6, at_ipv6 = _networks(block, views, frames, ends, left)
+        if len(ipv4):
+            parts.append(_ipv4(views, ipv4, at_ipv4, ends[ipv4], left))
+        if len(ipv6):
+            parts.append(_ipv6(views, ipv6, at_ipv6, ends[ipv6], left))
+    parts = [part for part in parts if len(part)]
     if len(parts) == 1:
         found = parts[0]
     elif parts:
@@ -137,28 +151,53 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
             np.concatenate([part.ip for part in parts]),
             np.concatenate([part.tcp for part in parts]),
             np.concatenate([part.ports for part in parts]),
-        ).chosen(np.argsort(np.concatenate([part.index for part in parts])))
+        ).chosen(np.argsort(np.concatenate([part.index for part in parts]), kind="stable"))
     else:
         found = NO_FRAMES
     return found, np.sort(np.concatenate(left)) if left else _EMPTY
 
 
+def _usual(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
+    """The frames of the usual shape with TCP, and the positions of all others but those with UDP and no tunnel."""
+    room = len(block.data) - _USUAL_BYTES
+    if room < 0:
+        return NO_FRAMES, np.arange(len(block))
+    # A frame near the end of the data is not of the usual shape, whatever is read in its place.
+    at = np.minimum(block.starts, room)
+    heads = np.ndarray((room + 1,), f"V{_USUAL_BYTES}", block.data, strides=(1,))[at]
+    words = heads.view("<u4").reshape(-1, _USUAL_BYTES // 4)
+    usual = (words[:, 3] & 0xFFFFFF) == _USUAL_BEGIN
+    usual &= block.captured >= _USUAL_LEN
+    usual &= at == block.starts
+    # Flags and fragment offset have to be zero; between them and the protocol is the time to live.
+    protocol = words[:, 5] & 0xFF00FF3F
+    is_tcp = usual & (protocol == TCP << 24)
+    shorts = heads.view("<u2").reshape(-1, _USUAL_BYTES // 2)
+    is_udp = usual & (protocol == UDP << 24)
+    is_udp &= ~_TUNNELS[shorts[:, _USUAL_TCP // 2 + 1]]
+    index = np.flatnonzero(is_tcp)
+    ports = np.ndarray((len(heads),), ">u4", heads, offset=_USUAL_TCP, strides=(_USUAL_BYTES,))[index]
+    starts = block.starts[index]
+    found = TcpFrames(index, starts + _USUAL_IP, starts + _USUAL_TCP, ports.astype(np.int64))
+    return found, np.flatnonzero(~(is_tcp | is_udp))
+
+
 def _networks(
-    block: FrameBlock, views: Views, ends: IntArray, left: list[IntArray]
+    block: FrameBlock, views: Views, every: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Positions of the frames with IPv4 and IPv6, and where those headers begin."""
-    every = np.arange(len(block))
+    """Of the frames at `every` position those with IPv4 and IPv6, and where those headers begin."""
+    starts, captured = block.starts[every], block.captured[every]
     if block.link_type in _TYPED_LINKS:
         type_at, header_len = _TYPED_LINKS[LinkType(block.link_type)]
-        frames, starts = _long_enough(every, block.starts, block.captured >= header_len, left)
+        frames, starts = _long_enough(every, starts, captured >= header_len, left)
         return _by_ethertype(views, frames, views.u16[starts + type_at], starts + header_len, ends[frames], left)
     if block.link_type in (LinkType.NULL, LinkType.LOOP):
-        frames, starts = _long_enough(every, block.starts, block.captured >= 4, left)
+        frames, starts = _long_enough(every, starts, captured >= 4, left)
         families = views.u32[starts]
         is_ipv4, is_ipv6 = np.isin(families, _FAMILIES_IPV4), np.isin(families, _FAMILIES_IPV6)
         at = starts + 4
     else:
-        frames, at = _long_enough(every, block.starts, block.captured >= 1, left)
+        frames, at = _long_enough(every, starts, captured >= 1, left)
         versions = views.u8[at] >> 4
         if block.link_type == LinkType.RAW:
             is_ipv4, is_ipv6 = versions == 4, versions == 6
