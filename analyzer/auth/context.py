@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Literal, Protocol, runtime_checkable
+
+from analyzer.core.values import dataclass
 
 Sender = Literal["initiator", "acceptor"]
 

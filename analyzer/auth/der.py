@@ -8,9 +8,9 @@ fields, exact bounds and one exception.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.values import dataclass
 
 BOOLEAN, INTEGER, BIT_STRING, OCTET_STRING, OID, ENUMERATED = 0x01, 0x02, 0x03, 0x04, 0x06, 0x0A
 GENERAL_STRING, SEQUENCE = 0x1B, 0x30

@@ -7,13 +7,14 @@ carries a checksum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
+from analyzer.core.values import dataclass
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
 RC4_HMAC = 23

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import md5
 from typing import Any
 
@@ -26,6 +25,7 @@ from analyzer.auth.der import unwrap_gss
 from analyzer.auth.kerberos import RC4_HMAC, Key
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 
 _CFX_HEADER_LEN = 16
 _SEC_TRAILER_LEN = 8

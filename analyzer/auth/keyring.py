@@ -10,13 +10,13 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analyzer.auth.keytab import KerberosKey, is_keytab, parse_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, InputError
+from analyzer.core.values import dataclass
 
 # A secrets file is written by hand or by a script for one capture; a larger one is some other file.
 _MAX_FILE_BYTES = 16 * 1024 * 1024

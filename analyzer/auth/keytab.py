@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.values import dataclass
 
 _NT_PRINCIPAL = 1
 

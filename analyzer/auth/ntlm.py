@@ -7,7 +7,7 @@ message: the response computed from the key is compared with the captured one, s
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntFlag
 from functools import lru_cache
 from hashlib import md5
@@ -16,6 +16,7 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4, TripleDES
 from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.values import dataclass
 
 SIGNATURE = b"NTLMSSP\x00"
 NEGOTIATE, CHALLENGE, AUTHENTICATE = 1, 2, 3

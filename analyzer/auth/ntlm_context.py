@@ -18,13 +18,13 @@ import hmac
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 
 from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
 from analyzer.auth.ntlm import Flag, direction_keys
+from analyzer.core.values import dataclass
 
 SIGNATURE_LEN = 16
 

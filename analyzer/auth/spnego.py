@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from analyzer.auth.der import OCTET_STRING, OID, SEQUENCE, Piece, oid_text, read, unwrap_gss
 from analyzer.core.errors import MalformedError
+from analyzer.core.values import dataclass
 
 SPNEGO_OID = "1.3.6.1.5.5.2"
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import builtins
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
+
+from analyzer.core.values import dataclass
 
 GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kaitaistruct import (
@@ -26,6 +25,7 @@ from kaitaistruct import (
 from analyzer.buffers._compiled import FieldSpec, type_of
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
+from analyzer.core.values import dataclass
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 

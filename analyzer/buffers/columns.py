@@ -7,7 +7,6 @@ damage is `problem`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from analyzer.buffers.fast import RawRow, read_regular, rows_of
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.buffers.vector import PerfColumns, regular_columns
 from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from kaitaistruct import BytesIO, KaitaiStream
@@ -24,6 +23,7 @@ from analyzer.buffers.readings import check_strings, id_paddings, string_table_b
 from analyzer.buffers.remarks import remarks
 from analyzer.buffers.vector import regular_parts
 from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 
 BufferKind = Literal[
     "guids",

@@ -8,7 +8,6 @@ block, instances nearly always have values of the same sizes: the first one's ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from struct import Struct
@@ -16,6 +15,7 @@ from typing import Any
 
 from analyzer.buffers.adapt import counter_value
 from analyzer.buffers.text import utf16_text
+from analyzer.core.values import dataclass
 
 HEADER = Struct("<II3Q8H")
 _BLOCK = Struct("<4I")

@@ -7,7 +7,7 @@ damaged bytes up to the damage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kaitaistruct import KaitaiStruct
@@ -33,6 +33,7 @@ from analyzer.buffers.stubs import Interface, Side, try_stub
 from analyzer.buffers.text import utf16_length
 from analyzer.core.errors import DecodeError
 from analyzer.core.times import filetime_ns, iso_time
+from analyzer.core.values import dataclass
 
 StatusName = Callable[[int], str]
 

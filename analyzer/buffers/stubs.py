@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError
 from analyzer.core.guid import guid_text
+from analyzer.core.values import dataclass
 
 Interface = Literal["perflib-v2", "winreg"]
 Side = Literal["request", "response"]

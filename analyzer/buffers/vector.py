@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -29,6 +28,7 @@ import numpy.typing as npt
 
 from analyzer.buffers.fast import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE, IrregularError, Shape, shape_at
 from analyzer.buffers.text import utf16_text
+from analyzer.core.values import dataclass
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ lcap (0x1c0001ac and 0x1c0001ab: a word more in the file header); each in either
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import unpack, unpack_from
 from typing import Literal
 
@@ -22,6 +21,7 @@ from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
+from analyzer.core.values import dataclass
 
 _MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x1C0001AC, 0x1C0001AB
 _MAGICS = (_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW)

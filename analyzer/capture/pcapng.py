@@ -8,7 +8,6 @@ Wireshark does; names are read from Name Resolution Blocks; every other block is
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import pairwise
 from struct import unpack_from
@@ -25,6 +24,7 @@ from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
+from analyzer.core.values import dataclass
 
 SECTION_HEADER = 0x0A0D0D0A
 INTERFACE_DESCRIPTION = 1

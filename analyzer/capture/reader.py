@@ -11,7 +11,7 @@ import glob
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
+from analyzer.core.values import dataclass
 
 Source = str | Path | BinaryIO
 

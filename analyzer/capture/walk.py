@@ -6,12 +6,13 @@ record by record; `lanes` gives the same answer faster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from analyzer.core.values import dataclass
 
 IntArray = npt.NDArray[np.int64]
 

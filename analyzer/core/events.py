@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 
 ProblemKind = Literal["gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note"]
 

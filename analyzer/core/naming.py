@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
+
+from analyzer.core.values import dataclass
 
 # Where a name was taken from: the capture itself, a metadata file the user gave, or a table of ours.
 NameSource = Literal["capture", "metadata", "well-known"]

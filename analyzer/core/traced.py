@@ -9,9 +9,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import Union
+
+from analyzer.core.values import dataclass
 
 # Whole numbers by position: small ones may come as lists, columns of a large capture as `array("q")`.
 _Numbers = Union[list[int], "array[int]"]

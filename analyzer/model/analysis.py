@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from analyzer.core.events import Problem
+from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalogs
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, FeaturesOffered, Pdu

@@ -9,7 +9,7 @@ their values, or anything irregular, come as the records of `samples`, which is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from analyzer.buffers import PerfData, PerfRow
 from analyzer.buffers.vector import Grid, Layout, Part, PartReader
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.model.samples import call_samples, common_json, perflib_json

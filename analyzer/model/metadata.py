@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 from uuid import UUID
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, NameSource
+from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.winperf.names import NameTable, NameTables
 

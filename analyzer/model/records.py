@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, cast
 
@@ -16,6 +15,7 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import SCHEMA, Analysis, CaptureFacts
 from analyzer.packet.segment import Endpoint

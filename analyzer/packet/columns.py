@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.traced import FrameSource, TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.candidates import FlowKey
 from analyzer.packet.checksums import bad_ip_checksums, bad_tcp_checksums
 from analyzer.packet.fast import Bools, IntArray, TcpFrames, Views

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
 
@@ -21,6 +20,7 @@ from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, Views, is_common, may_begin_like_ours, sort_out

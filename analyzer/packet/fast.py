@@ -10,13 +10,12 @@ bytes of all frames are gathered once, and their fields are columns of that tabl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import LinkType
+from analyzer.core.values import dataclass
 from analyzer.packet import links
 from analyzer.packet.candidates import PORTS, SMB_SIGNATURE_LEN
 from analyzer.packet.plain import INTERESTING, IPV4_LEN, IPV6_LEN, TCP, TCP_LEN, TUNNEL_PORTS, UDP

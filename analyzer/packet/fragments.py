@@ -10,12 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from analyzer.core.events import Problem
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 
 MAX_DATAGRAMS = 4096
 MAX_HELD_BYTES = 16 * 1024 * 1024

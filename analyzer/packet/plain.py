@@ -8,7 +8,6 @@ plain road: right before fast, and the test of `fast`, which does the common sha
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from struct import unpack_from
 from typing import Literal
 
@@ -16,6 +15,7 @@ from analyzer.capture.frame import Frame
 from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet import links
 from analyzer.packet.candidates import End
 from analyzer.packet.fragments import Datagram, FragmentKey, Fragments

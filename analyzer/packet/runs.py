@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.core.traced import FrameTable
+from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PDU_HEADER_LEN
 from analyzer.packet.columns import Columns
 from analyzer.packet.fast import Bools, IntArray, Views

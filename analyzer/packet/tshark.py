@@ -18,7 +18,6 @@ import queue
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
@@ -28,6 +27,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint, Segment
 
 if TYPE_CHECKING:

@@ -7,10 +7,11 @@ metadata file adds is marked as such and never takes the place of what the captu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import RequestCode
 

@@ -16,9 +16,10 @@ and its response. So the begin and the end of each call are put in order by time
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from analyzer.core.values import dataclass
 from analyzer.pcq.identity import INTERFACE, Opnum
 from analyzer.pcq.layer import Loss, PerflibCall, end_of, identifiers_of, may_answer_validate_counters
 from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, QueryView, block_types

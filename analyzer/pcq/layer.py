@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
+from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalogs
 from analyzer.pcq.identity import (
     BUFFER_KIND_OF_CODE,

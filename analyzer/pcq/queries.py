@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
 
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import NONE_ID
 

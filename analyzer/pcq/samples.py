@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.buffers.text import utf16_text
 from analyzer.core.naming import SampleNames
+from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.layer import PerflibCall

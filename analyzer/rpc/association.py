@@ -12,7 +12,7 @@ position by position, what became of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, Sender
@@ -21,6 +21,7 @@ from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Message, Pdu
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu

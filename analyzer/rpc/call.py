@@ -6,13 +6,13 @@ kind and decoded when somebody looks, so that a long capture costs its bytes and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.rpc.events import Exchange, ExchangeState, Message
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.auth.context import Door, Identity
@@ -11,6 +10,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.shelf import Kept
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.rpc.pdus import Fragment as Fragment
 from analyzer.rpc.pdus import frames_of, kept_by
 from analyzer.smb.events import Channel, SmbInfo

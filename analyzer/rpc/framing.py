@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import HEADER_LEN, Header, looks_like_header, read_header
 from analyzer.smb.events import SmbInfo
 

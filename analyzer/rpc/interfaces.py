@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from analyzer.core.values import dataclass
 
 PERFLIB_V2 = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 WINREG = "338cd001-2244-31f1-aaaa-900038001003"

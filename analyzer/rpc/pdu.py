@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import IntEnum
 
 from analyzer.core.cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
+from analyzer.core.values import dataclass
 
 HEADER_LEN = 16
 SEC_TRAILER_LEN = 8

@@ -9,13 +9,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import overload
 
 from analyzer.core.absence import Missing
 from analyzer.core.shelf import Kept
 from analyzer.core.traced import EMPTY, Extent, Source, TracedBuffer, TracedBytes
+from analyzer.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ also those nobody asks for, since sealing may be one stream per direction.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from analyzer.auth.context import (
     AuthLevel,
@@ -22,6 +21,7 @@ from analyzer.auth.context import (
     Sender,
     Unprotected,
 )
+from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import SecTrailer
 
 _MECHANISMS = {

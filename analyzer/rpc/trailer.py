@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
 from analyzer.core.cursor import ByteOrder, Cursor
 from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import Ptype, Syntax
 
 SIGNATURE = bytes.fromhex("8ae3137102f43671")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.auth.context import Door, Identity
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.tcp.events import Connection
 

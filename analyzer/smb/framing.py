@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.core.values import dataclass
 
 SMB1_MAGIC = b"\xffSMB"
 SMB2_MAGIC = b"\xfeSMB"

@@ -8,7 +8,7 @@ their displacement. Signatures (MD5 over a key and a running number) are counted
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, Identity
@@ -16,6 +16,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
+from analyzer.core.values import dataclass
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
 from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake
@@ -18,6 +18,7 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import EMPTY, TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import (
     AES_128_CCM,

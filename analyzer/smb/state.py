@@ -6,13 +6,14 @@ Sessions outlive messages and may span connections (multichannel); a `World` hol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import Literal
 
 from analyzer.auth.context import Door, Handshake, Identity
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem, ProblemKind
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.

@@ -35,12 +35,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal
 
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Endpoint, Segment, SegmentRun
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
 

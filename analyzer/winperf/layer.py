@@ -7,13 +7,14 @@ with growing buffers while the server says ERROR_MORE_DATA; the attempts of one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
+from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message

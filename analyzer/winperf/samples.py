@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, winperf_rows
 from analyzer.core.naming import NameSource, SampleNames
+from analyzer.core.values import dataclass
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.names import NameTable
 

@@ -81,7 +81,7 @@ def test_objects_print_compare_and_hash_as_the_librarys_do(name: str) -> None:
             assert hash(first) == hash(replace(first))
     if name == "Ordered":
         assert [ARGUMENTS[name][ours.index(one)] for one in sorted(ours)] == sorted(ARGUMENTS[name])
-        assert ours[0] <= ours[1] and ours[1] >= ours[0] and ours[0] < ours[1] and ours[1] > ours[0]
+        assert all((ours[0] <= ours[1], ours[1] >= ours[0], ours[0] < ours[1], ours[1] > ours[0]))
 
 
 def test_classes_keep_slots_properties_and_patterns() -> None:
