@@ -6,21 +6,29 @@ taken from a mirror port; those of IP headers are zero.
 
 from __future__ import annotations
 
+import gzip
 import random
+import shutil
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
+from typing import Literal, get_args
+
+import numpy as np
 
 from tests.build import buffers, rpc, smb
+from tests.build.auth import ntlm_handshake
 from tests.build.buffers import Ndr
 
 MIB = 1 << 20
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 GUID = "383487a6-3676-4870-a4e7-d45b30c35629"
 MSS = 1460
-# What Windows offers in a bind, and so the longest fragment it is sent.
-MAX_FRAGMENT = 4280
+# Windows offers fragments of 4,280 bytes in a bind; that leaves so much for the stub, beside headers and a signature.
+MAX_STUB = 4224
+PRIVACY = 6
 
 _RECORD = struct.Struct("<IIII")
 _IP = struct.Struct(">BBHHHBBHII")
@@ -94,19 +102,28 @@ class Client:
 
     def __init__(self, out: Writer, number: int, rng: random.Random) -> None:
         self._tcp = Tcp(out, (0x0A000001 + number, 50000 + number), (0x0A000101, 445), rng).begin()
-        self._talk = smb.Talk(session=0x1000_0000 + number)
         self._call_id = 1
-        self._talk.begin().tree().open()
-        self._talk.write(rpc.bind()).read(rpc.bind_ack())
+        self._sealers: Sequence[rpc.RealSealer | None] = (None, None)
+        self._talk = self._begun(number)
+        self._send()
         self._call(3, Ndr().string("\\\\FILES").data, Ndr().handle(HANDLE).uint(0).data)
+
+    def _begun(self, number: int) -> smb.Talk:
+        talk = smb.Talk(session=0x1000_0000 + number)
+        return talk.begin().tree().open().write(rpc.bind()).read(rpc.bind_ack())
 
     def _call(self, opnum: int, request: bytes, response: bytes) -> None:
         self._call_id += 1
-        pieces = rpc.fragments(response, MAX_FRAGMENT - 24)
-        fragments = [rpc.response(piece, call_id=self._call_id, flags=flags) for flags, piece in pieces]
-        self._talk.transceive(rpc.request(opnum, request, call_id=self._call_id), fragments[0])
-        for fragment in fragments[1:]:
+        mine, theirs = self._sealers
+        question = rpc.request(opnum, request, call_id=self._call_id, sealer=mine)
+        fragments = (
+            rpc.response(piece, call_id=self._call_id, flags=flags, sealer=theirs)
+            for flags, piece in rpc.fragments(response, MAX_STUB)
+        )
+        self._talk.transceive(question, next(fragments))
+        for fragment in fragments:
             self._talk.read(fragment)
+            self._send()
         self._send()
 
     def _send(self) -> None:
@@ -116,16 +133,43 @@ class Client:
 
     def query(self, answer: bytes) -> None:
         """PerflibV2QueryCounterData; `answer` is the stub of its response."""
-        self._call(6, Ndr().handle(HANDLE).uint(1 << 20).data, answer)
+        self._call(6, Ndr().handle(HANDLE).uint(1 << 26).data, answer)
 
-    def describe(self, answer: bytes) -> None:
-        """PerflibV2QueryCounterSetRegistrationInfo for the structure of a counterset."""
-        self._call(1, Ndr().string("\\\\FILES").uuid(GUID).uint(1).uint(0).uint(48).data, answer)
+    def describe(self, code: int, answer: bytes) -> None:
+        """PerflibV2QueryCounterSetRegistrationInfo."""
+        self._call(1, Ndr().string("\\\\FILES").uuid(GUID).uint(code).uint(0).uint(1 << 16).data, answer)
+
+    def follow(self, identifiers: bytes) -> None:
+        """PerflibV2QueryCounterInfo: what the handle holds."""
+        self._call(5, Ndr().handle(HANDLE).uint(1 << 16).data, answer_of(identifiers))
 
     def transfer(self, data: bytes) -> None:
         """A piece of a file, read from another open: SMB traffic that carries no call."""
         self._talk.read(data, file_id=b"\x77" * 16)
         self._send()
+
+
+class SealedClient(Client):
+    """The same, logged on with NTLM, its SMB 3.1.1 session encrypted with AES-128-GCM and its calls sealed with RC4."""
+
+    USER, PASSWORD = "LAB\\perfmon", "correct horse"
+
+    def _begun(self, number: int) -> smb.Talk:
+        logon, security = (ntlm_handshake(seed=2 * number + turn) for turn in (1, 2))
+        talk = smb.Talk(cipher=smb.GCM_128, session=0x2000_0000 + number, session_key=logon.session_key)
+        talk.begin([token for _, token in logon.legs])
+        talk.sealing = True
+        talk.tree().open()
+        first, second, third = (rpc.Auth(token, PRIVACY) for _, token in security.legs)
+        talk.write(rpc.bind(auth=first, flags=rpc.WHOLE | rpc.HEADER_SIGN)).read(rpc.bind_ack(auth=second))
+        talk.write(rpc.pdu(rpc.AUTH3, bytes(4), auth=third))
+        self._sealers = rpc.RealSealer(security, "initiator"), rpc.RealSealer(security, "acceptor")
+        return talk
+
+
+def sealed_session() -> tuple[str, str]:
+    """Session id and key of the first sealed client, as Wireshark's smb2_seskey_list takes them."""
+    return struct.pack("<Q", 0x2000_0000).hex(), ntlm_handshake(seed=1).session_key.hex()
 
 
 def counterset(instances: int, counters: int, rng: random.Random) -> bytes:
@@ -142,6 +186,23 @@ def counterset(instances: int, counters: int, rng: random.Random) -> bytes:
 def answer_of(data: bytes) -> bytes:
     """The response stub that carries a buffer."""
     return Ndr().uint(len(data)).uint(len(data)).array(data).uint(0).data
+
+
+class Polls:
+    """The answers to one query, over and over: the same instances and counters, other values and clocks."""
+
+    def __init__(self, instances: int, counters: int, rng: random.Random) -> None:
+        self._buffer = np.frombuffer(counterset(instances, counters, rng), "<u8").copy()
+        rows = np.flatnonzero(self._buffer == np.uint64(16 << 32 | 8))
+        self._values = rows + 1
+        self._rng = np.random.default_rng(rng.getrandbits(32))
+        self.values = len(rows)
+
+    def answer(self) -> bytes:
+        """The next one, as a stub: every value grows, by up to a million."""
+        self._buffer[self._values] += self._rng.integers(0, 1_000_000, self.values, np.uint64)
+        self._buffer[1:3] += np.uint64(10_000_000)
+        return answer_of(self._buffer.tobytes())
 
 
 def answers(rng: random.Random) -> list[bytes]:
@@ -237,9 +298,104 @@ def files(path: Path, size: int) -> int:
         return out.packets
 
 
+def polling(path: Path, size: int, instances: int = 2000, counters: int = 40) -> int:
+    """One sealed and encrypted conversation: what a set holds is asked once, then a large answer is polled again and again."""
+    rng = random.Random(17)
+    with Writer(path) as out:
+        client = SealedClient(out, 0, rng)
+        _described(client, counters)
+        polls = Polls(instances, counters, rng)
+        while out.size < size:
+            client.query(polls.answer())
+        return out.packets
+
+
+def reply(path: Path, size: int) -> int:
+    """One sealed and encrypted conversation with one answer of `size` bytes."""
+    rng = random.Random(19)
+    instances = size // (40 + 16 * 40)
+    with Writer(path) as out:
+        client = SealedClient(out, 0, rng)
+        _described(client, 40)
+        client.query(Polls(instances, 40, rng).answer())
+        return out.packets
+
+
+def _described(client: Client, counters: int) -> None:
+    """Names of the set and its counters, and that the handle holds all of them."""
+    names = [(number, f"Counter {number}/sec") for number in range(counters)]
+    client.describe(9, answer_of(buffers.wide("Process")))
+    client.describe(10, answer_of(buffers.string_table(names, from_start=True)))
+    client.follow(buffers.identifier(GUID, counter=0xFFFFFFFF, index=0, name="*"))
+
+
+Form = Literal["pcapng", "nanosecond", "vlan", "ipv6", "gzip"]
+FORMS: tuple[Form, ...] = get_args(Form)
+
+
+def variant(source: Path, path: Path, form: Form) -> int:
+    """The frames of a capture of ours in another form; how many they are."""
+    if form == "gzip":
+        with source.open("rb") as plain, gzip.GzipFile(path, "wb", compresslevel=1, mtime=0) as packed:
+            shutil.copyfileobj(plain, packed, MIB)
+        return sum(1 for _ in _records(source))
+    packets = 0
+    with path.open("wb", buffering=MIB) as out:
+        if form == "pcapng":
+            out.write(struct.pack("<3I2HqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28))
+            out.write(struct.pack("<2I2H2I", 1, 20, 1, 0, 262144, 20))
+        else:
+            magic = 0xA1B23C4D if form == "nanosecond" else 0xA1B2C3D4
+            out.write(struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 262144, 1))
+        for seconds, fraction, data in _records(source):
+            packets += 1
+            if form == "vlan":
+                data = data[:12] + b"\x81\0\0\x64" + data[12:]
+            elif form == "ipv6":
+                data = _as_ipv6(data)
+            if form == "pcapng":
+                micros = seconds * 1_000_000 + fraction
+                length = 32 + len(data) + -len(data) % 4
+                out.write(struct.pack("<7I", 6, length, 0, micros >> 32, micros & 0xFFFFFFFF, len(data), len(data)))
+                out.write(data + bytes(-len(data) % 4) + struct.pack("<I", length))
+            else:
+                units = fraction * 1000 + packets % 1000 if form == "nanosecond" else fraction
+                out.write(_RECORD.pack(seconds, units, len(data), len(data)) + data)
+    return packets
+
+
+# The words of this prefix add up to 0xFFFF, which changes no checksum.
+_PREFIX = bytes.fromhex("20010db8d246000000000000")
+
+
+def _as_ipv6(data: bytes) -> bytes:
+    ip = data[14:]
+    header = struct.pack(">IHBB", 6 << 28, len(ip) - 20, ip[9], ip[8]) + _PREFIX + ip[12:16] + _PREFIX + ip[16:20]
+    return data[:12] + b"\x86\xdd" + header + ip[20:]
+
+
+def _records(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Seconds, microseconds and bytes of each packet of a little-endian Ethernet pcap."""
+    with path.open("rb", buffering=MIB) as file:
+        if (head := file.read(24))[:4] + head[20:] != struct.pack("<II", 0xA1B2C3D4, 1):
+            raise ValueError(f"{path} is no little-endian Ethernet pcap")
+        while record := file.read(16):
+            seconds, fraction, length, _ = _RECORD.unpack(record)
+            yield seconds, fraction, file.read(length)
+
+
+def shortened(source: Path, path: Path, packets: int) -> Path:
+    """The first packets of a capture of ours, as a capture."""
+    with path.open("wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+        for seconds, fraction, data in islice(_records(source), packets):
+            out.write(_RECORD.pack(seconds, fraction, len(data), len(data)) + data)
+    return path
+
+
 def repeated(path: Path, size: int, capture: Path) -> int:
     """A recorded conversation over and over, each time by another client; IPv4 in Ethernet, little-endian pcap."""
-    packets = list(_packets(capture))
+    packets = [data for _, _, data in _records(capture)]
     server = next(data[30:34] for data in packets)
     with Writer(path) as out:
         turn = 0
@@ -256,14 +412,3 @@ def repeated(path: Path, size: int, capture: Path) -> int:
                 own[50:52] = b"\0\0"
                 out.packet(bytes(own[: 14 + length]))
         return out.packets
-
-
-def _packets(capture: Path) -> Iterator[bytes]:
-    data = capture.read_bytes()
-    if struct.unpack_from("<I", data) != (0xA1B2C3D4,) or struct.unpack_from("<I", data, 20) != (1,):
-        raise ValueError(f"{capture} is no little-endian Ethernet pcap")
-    at = 24
-    while at < len(data):
-        length = _RECORD.unpack_from(data, at)[2]
-        yield data[at + 16 : at + 16 + length]
-        at += 16 + length

@@ -1,0 +1,225 @@
+"""What was measured as a page and a picture: scores in, Markdown and a chart out."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import contestants, traffic
+
+if TYPE_CHECKING:
+    from benchmarks.contestants import Capture
+    from benchmarks.run import Score
+
+MB = 1_000_000
+
+_ABOUT = {
+    "mixed": "TLS, HTTP, DNS and QUIC of 5,000 flows; one packet of a hundred is SMB2 with PerflibV2 queries in clear",
+    "files": "SMB2 only: nine tenths of the bytes are file contents, the others PerflibV2 queries in clear",
+    "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
+    "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
+    "polling": "one conversation, encrypted with AES-128-GCM and sealed with RC4 inside, that polls 2,000 instances of 40 counters",
+    "reply": "the same with a single answer, of 64 MB",
+    "large": "as `mixed`",
+}
+
+_WORK = """\
+| contestant | the work it does |
+|---|---|
+| `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
+| `pcq-analyzer samples` | the same, and only the values, as a Parquet file |
+| `cat` | reads the file: no program can do with less |
+| `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
+| `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
+| `scapy PcapReader` | takes packets apart, and looks for port 445 |
+| `scapy TCPSession` | the same with TCP reassembly and the SMB and DCERPC layers loaded |
+| `pyshark` | the DCERPC frames as Python objects (it runs tshark) |"""
+
+_HOW = """\
+Written by `python benchmarks/run.py --large --write` (see `benchmarks/README.md`); nothing here decides a test.
+
+MACHINE.
+
+Processor time, user and system, of a program and its children, page cache warm. The contestants of a capture take turns; `x
+ours` is the median of the ratios within a turn, and above 1 where the other needs more time than we do. Before anything was
+timed, all had to see the same packets and calls: as many calls as tshark saw requests, tshark's frames among ours, as many
+packets as scapy.
+
+![Processor time by capture and contestant](performance.svg)
+"""
+
+_DECODING = """\
+## Decoding
+
+Nanoseconds of processor time a value, and how many times the speed of the plain compiled parser, which here makes objects and
+nothing of them. `columns` reads a buffer as the first of its kind, `of a layout met before` as the next answer to the same
+query. All say the same values; that is checked before.
+"""
+
+_STAGES = """\
+## From a sealed capture to Parquet
+
+Each room measured alone. Beside it, what its library takes for the same bytes: reading the file at once; AES-GCM, and RC4
+with HMAC-MD5, over as many pieces of the same size; copying every other word; polars writing the same tables.
+"""
+
+_REASONS = """\
+Where a stage takes more than 1.5 times its library: packets, streams, SMB and DCERPC handle some 4 KB at a time, as Windows
+and its peers send them, and what they do for each piece is Python, while AES-GCM opens such a piece in a microsecond.
+Decoding compares every bit of an answer with the one before, and takes the values.
+"""
+
+_LIMITS = """\
+## What limits us
+
+* Starting Python, numpy and the command line takes a quarter of a second, which is much of the time on `mixed`.
+* SMB messages and DCERPC PDUs pass some rooms as Python objects. On captures that are SMB and nothing else, tshark, which is
+  written in C, may list frames in less processor time than we need to decode them.
+* Each value of an answer that `timeline` prints is some 45 bytes of JSON. `samples --format parquet` makes no object of a
+  value.
+* Rows and trees are Python objects, one a value; that is what they cost. They are for `show`, notebooks and irregular
+  buffers.
+* The captures are in order and without loss. Disorder takes slower roads, in all of the contestants.
+* scapy and pyshark would need minutes a run, so they get the first packets of a capture, once, and their time is multiplied
+  by what is left out. The beginning of a capture is not its average, and start-up counts as if it were repeated: orders of
+  magnitude.
+* A shared machine: look at min and max before believing a difference of a tenth.
+
+## Two processes
+
+There is no `--jobs`. polars writes Parquet with both cores by itself. The rooms below hand every packet of a connection to
+the same state, so that a second process would have to walk the whole file again for its share of the connections: with
+prototypes of this reader that took 0.6 to 1.3 times the wall time of one process at 500 MB, and always more processor time."""
+
+
+def machine() -> str:
+    """The machine and the versions of all that took part."""
+    model = re.search(r"model name\s*: (.+)", _text("/proc/cpuinfo"))
+    memory = re.search(r"MemTotal:\s*(\d+)", _text("/proc/meminfo"))
+    parts = [
+        f"{datetime.now(UTC):%-d %B %Y}",
+        f"{model[1].strip() if model else platform.machine()}, {os.cpu_count()} cores"
+        + (f", {int(memory[1]) / 1e6:.0f} GB" if memory else ""),
+        platform.system(),
+        f"Python {platform.python_version()}",
+        *(_first_line(program, "--version") for program in ("tshark", "tcpdump")),
+        *(
+            f"{name} {_version(name)}"
+            for name in ("numpy", "polars", "cryptography", "kaitaistruct", "scapy", "pyshark")
+        ),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _first_line(*command: str) -> str:
+    try:
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return f"{command[0]} not installed"
+    found = re.search(r"(\S+)\s+(?:\(Wireshark\)\s+|version\s+)?(\d[\d.]+)", said.stdout)
+    return f"{command[0]} {found[2]}" if found else command[0]
+
+
+def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) -> dict[str, list[str]]:
+    """What is measured without contestants: tables by name."""
+    from analyzer.auth.keyring import Keyring
+    from benchmarks import inside as within
+
+    keyring = Keyring.build(passwords=[(traffic.SealedClient.USER, traffic.SealedClient.PASSWORD)])
+    out = {"decoding": within.decoding(rounds, scale)}
+    for name in ("reply", "polling"):
+        path = directory / f"{name}.pcap"
+        if name not in sizes or not path.exists():
+            continue
+        values, found = within.to_parquet(path, keyring)
+        rows = [f"| stage of `{name}` | CPU s | its library alone | x |", "|---|---|---|---|"]
+        for stage, (seconds, floor) in found.items():
+            beside = ("-", "-") if floor is None else (f"{floor:.2f}", f"{seconds / max(floor, 1e-9):.1f}")
+            rows.append(f"| {stage} | {seconds:.2f} | {beside[0]} | {beside[1]} |")
+        total = sum(seconds for seconds, _ in found.values())
+        rows.append(f"| together: {values:,} samples, {values / total / 1e6:.2f} million a second | {total:.2f} | | |")
+        out[name] = rows
+    return out
+
+
+def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]]) -> str:
+    """The page."""
+    out = ["# Performance\n", _HOW.replace("MACHINE", machine()), _WORK + "\n"]
+    if results:
+        out.append("## Captures\n")
+    for capture, scores in results:
+        size = capture.path.stat().st_size / MB
+        about = _ABOUT.get(capture.name)
+        out.append(
+            f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets" + (f". {about}." if about else "") + "\n"
+        )
+        out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
+        out.append("|---|---|---|---|---|---|---|")
+        out += [_row(score, scores[0]) for score in scores]
+        out.append("")
+    if "decoding" in tables:
+        out += [_DECODING, *tables["decoding"], ""]
+    if stages := [row for name in ("polling", "reply") if name in tables for row in (*tables[name], "")]:
+        out += [_STAGES, *stages, _REASONS]
+    out.append(_LIMITS)
+    return "\n".join(out)
+
+
+def _row(score: Score, ours: Score) -> str:
+    about = "~" if score.scale != 1.0 else ""
+    low, high = (edge(score.seconds) * score.scale for edge in (min, max))
+    note = f" (first {score.contestant.packets:,} packets, scaled)" if about else ""
+    return (
+        f"| {score.contestant.name}{note} | {about}{score.median:.2f} | {about}{low:.2f} | {about}{high:.2f} | "
+        f"{about}{score.ratio(ours):.1f} | {score.rss_mb:.0f} | {len(score.seconds)} |"
+    )
+
+
+def picture(results: Sequence[tuple[Capture, Sequence[Score]]]) -> Any:
+    """Processor time of each contestant on the captures that have several."""
+    import altair as alt
+
+    rows = [
+        {
+            "capture": f"{capture.name}, {capture.path.stat().st_size / MB:,.0f} MB",
+            "contestant": score.contestant.name + (" (scaled)" if score.scale != 1.0 else ""),
+            "seconds": score.median,
+            "label": f"{score.median:.2f} s" if score.median < 10 else f"{score.median:.0f} s",
+            "who": "we" if score.contestant.name.startswith(contestants.OURS.name.split()[0]) else "others",
+        }
+        for capture, scores in results
+        if len(scores) > 1
+        for score in scores
+    ]
+    charts = []
+    for name in dict.fromkeys(row["capture"] for row in rows):
+        data = alt.Data(values=[row for row in rows if row["capture"] == name])
+        across = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=[0.02, 1000]), title=None)
+        along = alt.Y("contestant:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
+        colour = alt.Color("who:N", scale=alt.Scale(domain=["we", "others"], range=["#1f6f8b", "#b8b8b8"]), legend=None)
+        bars = alt.Chart(data).mark_bar().encode(x=across, x2=alt.datum(0.02), y=along, color=colour)
+        labels = alt.Chart(data).mark_text(align="left", dx=4).encode(x=across, y=along, text="label:N")
+        charts.append((bars + labels).properties(width=420, title=alt.Title(name, anchor="start")))
+    whole = alt.vconcat(*charts).properties(title="Processor time in seconds (logarithmic)")
+    return whole.configure_view(stroke=None).configure_axis(grid=False)

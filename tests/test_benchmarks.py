@@ -1,0 +1,32 @@
+"""The benchmarks run, and all contestants see the same packets and calls. Nothing here looks at a time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("tshark") and shutil.which("tcpdump")), reason="tshark or tcpdump is not installed"
+)
+ROOT = Path(__file__).parent.parent
+RUN = ROOT / "benchmarks" / "run.py"
+
+
+def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
+    argv = [sys.executable, str(RUN), "--small", "--keep", str(tmp_path), "--only"]
+    argv += ["mixed", "pcapng", "nanosecond", "vlan", "ipv6", "gzip", "polling", "buffers"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    agreements = re.findall(r"(\S+): (.+) agree about", done.stderr)
+    everybody = "pcq-analyzer timeline, tshark -T fields, tcpdump port 445, tshark"
+    assert ("mixed", everybody) in agreements
+    assert any("scapy" in names and "pyshark" in names for _, names in agreements)
+    assert "| columns of a layout met before |" in done.stdout
+    assert re.search(r"\| together: [\d,]+ samples, .* million a second", done.stdout)
+    for title in ("mixed", "mixed, ipv6", "polling"):
+        assert f"`{title}`: " in done.stdout
