@@ -62,7 +62,7 @@ class _AesKeys:
         self._ki = self._derive(engine, usage, 0x55, mac_bits)
         self._ke = self._derive(engine, usage, 0xAA, key_bits)
         self._kc = self._derive(engine, usage, 0x99, mac_bits)
-        self._block = Cipher(algorithms.AES(self._ke), modes.ECB()).decryptor()  # noqa: S305
+        self._block = Cipher(algorithms.AES(self._ke), modes.ECB()).decryptor()
         self._chain = Cipher(algorithms.AES(self._ke), modes.CBC(bytes(16))).decryptor()
         self._vector = 0
 

@@ -14,7 +14,6 @@ CRC32, and its number is encrypted too ([MS-NLMP] section 3.4.4.1).
 
 from __future__ import annotations
 
-import hmac
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 
 from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
+from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
 from analyzer.core.values import dataclass
 
@@ -36,8 +36,12 @@ _SEARCH_AHEAD = 1024 * 1024
 _MAX_AHEAD = 64 * 1024 * 1024
 # Of that, how far at positions that are no multiple of 4.
 _SEARCH_UNALIGNED = 64 * 1024
-# Work that searches of one context may cost between two successes, in checksums over short messages: a second or two.
+# Work that searches of one direction may cost between two successes, in checksums over short messages: a second or two. The first
+# message may be damaged itself, so it gets an eighth of that, and each after it twice as much. A search in vain halves what
+# the next loss may cost, and one that found the place gives it all back.
 _SEARCH_BUDGET = 350_000
+_FIRST_SHARE = 8
+_MOST_HALVINGS = 6
 # What each message may cost in any case, so that a later, better hint about the loss is not in vain.
 _SEARCH_MINIMUM = 256
 _REMEMBERED = 512
@@ -133,8 +137,12 @@ class _Stream:
         self.has_lost = False
         self.places: OrderedDict[int, int] = OrderedDict()
         self.budget = _SEARCH_BUDGET
+        self.share = _SEARCH_BUDGET // _FIRST_SHARE
+        # Losses that were searched for in vain, one after the other, and whether the present one was.
+        self.in_vain = 0
+        self.searched = False
 
-    def adopt(self, position: int, number: int, spent: int) -> None:
+    def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
         self.places[number] = position
         if len(self.places) > _REMEMBERED:
             self.places.popitem(last=False)
@@ -145,7 +153,10 @@ class _Stream:
         self.proven = True
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
-        self.budget = _SEARCH_BUDGET
+        self.in_vain = 0 if was_searched else self.in_vain + self.searched
+        self.searched = False
+        self.budget = _SEARCH_BUDGET >> min(self.in_vain, _MOST_HALVINGS)
+        self.share = self.budget // _FIRST_SHARE
         self.keystream.forget(self.position)
 
 
@@ -162,7 +173,7 @@ class NtlmContext:
         # the handle and the sequence number.
         second = _Stream(server.seal) if self._extended else first
         self._streams: dict[Sender, _Stream] = {"initiator": first, "acceptor": second}
-        self._sign: dict[Sender, bytes] = {"initiator": client.sign, "acceptor": server.sign}
+        self._sign: dict[Sender, Hmac] = {"initiator": Hmac(client.sign, "md5"), "acceptor": Hmac(server.sign, "md5")}
         self._header_signed = True
 
     def __repr__(self) -> str:
@@ -212,7 +223,7 @@ class NtlmContext:
         else:
             plain = stream.keystream.open(stream.position, pdu[start:stop])
         covered = pdu[at + 12 :] + (pdu[:start] + plain + pdu[stop:at] if self._header_signed else plain)
-        if hmac.digest(self._sign[sender], covered, "md5")[:8] != tag:
+        if self._sign[sender].digest(covered)[:8] != tag:
             return None
         stream.adopt(stream.position, number, size + 8 if self._key_exchange else size)
         return plain
@@ -244,8 +255,8 @@ class NtlmContext:
                 ways = (self._header_signed,) if stream.proven else (self._header_signed, not self._header_signed)
                 found = self._try_extended(sender, stream, piece, number, position, ways, _STRETCH)
                 if found is not None:
-                    return self._accepted(stream, piece, number, position, found)
-            return self._not_found(stream, piece, number)
+                    return self._accepted(stream, piece, number, position, found, was_searched=True)
+            stream.searched = True
         return self._not_found(stream, piece, number)
 
     def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
@@ -277,7 +288,8 @@ class NtlmContext:
         reach = stream.failed_length + stream.lost_length + _SEARCH_AHEAD
         high = low + min(reach, _MAX_AHEAD)
         guess = min(guess, high)
-        stream.budget = max(stream.budget, _SEARCH_MINIMUM * cost)
+        left = max(min(stream.share, stream.budget), _SEARCH_MINIMUM * cost)
+        stream.share *= 2
         for step in (4, 1):
             # Stub data is padded to 4 at least, and the checksum takes 8 (or 12), so positions are multiples of 4
             # unless somebody pads otherwise.
@@ -291,8 +303,9 @@ class NtlmContext:
                 for position in (up, down):
                     if not low_end <= position <= high_end or (step == 1 and (position - low) % 4 == 0):
                         continue
-                    if stream.budget < cost:
+                    if left < cost:
                         return
+                    left -= cost
                     stream.budget -= cost
                     yield position
                 up += step
@@ -321,10 +334,10 @@ class NtlmContext:
         tag = piece.signature[4:12]
         if self._key_exchange:
             tag = _xor(tag, stretch[own:])
-        key = self._sign[sender]
+        sign, number_bytes = self._sign[sender], piece.signature[12:16]
         for header_signed in ways:
             covered = piece.header + body + piece.trailer if header_signed else body
-            if hmac.digest(key, piece.signature[12:16] + covered, "md5")[:8] == tag:
+            if sign.digest(number_bytes + covered)[:8] == tag:
                 return body, header_signed
         return None
 
@@ -340,7 +353,9 @@ class NtlmContext:
                 result = self._try_plain(stream, piece, position, _STRETCH)
                 if result is not None:
                     body, number, header_signed = result
-                    return self._accepted(stream, piece, number, position, (body, header_signed))
+                    found = body, header_signed
+                    return self._accepted(stream, piece, number, position, found, was_searched=True)
+            stream.searched = True
         return self._not_found(stream, piece, stream.number)
 
     def _try_plain(
@@ -363,11 +378,18 @@ class NtlmContext:
         return None
 
     def _accepted(
-        self, stream: _Stream, piece: _Piece, number: int, position: int, found: tuple[bytes, bool]
+        self,
+        stream: _Stream,
+        piece: _Piece,
+        number: int,
+        position: int,
+        found: tuple[bytes, bool],
+        *,
+        was_searched: bool = False,
     ) -> Unprotected:
         body, header_signed = found
         self._header_signed = header_signed
-        stream.adopt(position, number, self._spent(piece))
+        stream.adopt(position, number, self._spent(piece), was_searched=was_searched)
         return Unprotected(body, True, Door.OPEN if piece.sealed else Door.NOT_SEALED, None, header_signed)
 
     def _not_found(self, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
