@@ -116,6 +116,7 @@ def _schema(*, in_buckets: bool) -> dict[str, Any]:
         "client_ip": pl.String,
         "client_port": pl.Int64,
         "handle": pl.String,
+        "added": pl.String,
         "counter_type_name": pl.String,
         "value": pl.Float64,
         "exact": pl.String,
@@ -276,6 +277,9 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
     legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
     if view.interval_ns is not None:
         legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
+    paths = Counter((_place(line.series), line.series.local_path) for line in shown if line.series.added is not None)
+    if any(count > 1 for count in paths.values()):
+        legend += "; by: what the client added to its query to get it"
     yield from folded(legend, 2, width)
 
 
@@ -339,8 +343,11 @@ def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
     for group, members in by_object.items():
         if is_nested:
             yield from (styled("bold", text) for text in folded(f"  \\{group}", 4, width))
+        alike = Counter(line.series.local_path for line in members)
         for line in members:
-            yield from _series_lines(line, names[line.series.number], name_width, width)
+            added = line.series.added if alike[line.series.local_path] > 1 else None
+            by = added.removeprefix(f"\\{group}") if added is not None else None
+            yield from _series_lines(line, names[line.series.number], name_width, width, by)
 
 
 def _name(series: Series, *, is_nested: bool) -> str:
@@ -349,7 +356,8 @@ def _name(series: Series, *, is_nested: bool) -> str:
     return "    " + series.local_path.removeprefix(f"\\{series.objects[0]}").removeprefix("\\")
 
 
-def _series_lines(line: _Line, name: str, name_width: int, width: int | None) -> Iterator[str]:
+def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by: str | None = None) -> Iterator[str]:
+    """A series; `by` is what the client asked for to get it, where another one has the same path."""
     if cell_len(name) > name_width:
         yield from (safe(text) for text in folded(name, 6, width))
         name = ""
@@ -365,7 +373,7 @@ def _series_lines(line: _Line, name: str, name_width: int, width: int | None) ->
         values = (line.minimum, line.total / line.values, line.maximum, line.last)
         numbers = "".join(f" {compact(value):>{_NUMBER}}" for value in values)
     full = f"{head}{numbers}  {line.spark}".rstrip()
-    notes = line.notes
+    notes = ", ".join(note for note in (line.notes, f"by {by}" if by else "") if note)
     if width is None or not notes or len(full) + 2 + len(notes) <= width:
         yield safe(full) + (f"  {styled('yellow', notes)}" if notes else "")
     else:

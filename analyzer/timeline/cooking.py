@@ -228,6 +228,12 @@ def formula_of(counter_type: int) -> Formula | None:
     )
 
 
+def has_own_clock(counter_type: int) -> bool:
+    """Whether a type goes by the clock that PerfTimeId names, or its object has, and not by those of the answer."""
+    formula = formula_of(counter_type)
+    return formula is not None and (formula.kind == "elapsed" or formula.clock == "O")
+
+
 def unit_of(counter_type: int | None) -> str | None:
     """`%`, `/s`, `s`, empty for a plain number; None where the type is not known."""
     formula = formula_of(counter_type) if counter_type is not None else None

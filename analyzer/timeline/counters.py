@@ -56,6 +56,7 @@ def counter_record(point: Point) -> Record:
         "handle": point.handle,
         "series": series.number,
         "path": series.path,
+        "added": series.added,
     }
     if sample is None:
         record |= {

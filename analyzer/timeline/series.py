@@ -45,6 +45,7 @@ from analyzer.timeline.cooking import (
     aggregate,
     cook,
     formula_of,
+    has_own_clock,
     unit_of,
 )
 from analyzer.winperf.layer import WinregCall
@@ -71,8 +72,8 @@ class Series:
     """One counter of one instance as one client saw it. `number` counts from 1 in the order of first readings.
 
     `objects` and `counters` are all names that the object (the counterset) and the counter go by, the one to show first;
-    `instance` is as in a counter path, with parent and position; None for none. `aggregate` is what several instances were
-    put together as, by us.
+    `instance` is as in a counter path, with parent and position; None for none. `added` is what the client added to its query
+    to get it, as a path, None where that is not known. `aggregate` is what several instances were put together as, by us.
     """
 
     number: int
@@ -87,6 +88,7 @@ class Series:
     unit: str | None
     scale: int
     attributes: int
+    added: str | None = None
     aggregate: str | None = None
 
     @property
@@ -239,7 +241,7 @@ class _Pairing:
                 continue
             reading = reply.reading(sample, state.info)
             point = self._paired(viewer, place, state, reading, (number, call, handle, sample))
-            cooked = self._through(call, handle, sample, reply.explained(point.cooked, state.info, call))
+            cooked = self._through(call, handle, sample, reply.explained(point.cooked, sample, state.info, call))
             point = replace(point, cooked=cooked) if cooked is not point.cooked else point
             if state.wanted:
                 yield point
@@ -288,6 +290,7 @@ class _Pairing:
             unit_of(sample.counter_type),
             info.get("default_scale", 0),
             info.get("attributes", 0),
+            _added(call.query.blocks.get(sample.block) if call.query is not None else None, catalog),
         )
 
     def _aggregated(self, key: Key, pool: _Pool, where: tuple[int, PerflibCall, str]) -> Iterator[Point]:
@@ -500,28 +503,43 @@ class _Reply:
         candidates = [one for one in found if one.block == sample.block] or found
         return candidates[0] if len({(one.raw, one.data_size) for one in candidates}) == 1 else None
 
-    def explained(self, cooked: Cooked, info: Mapping[str, Any] | None, call: PerflibCall) -> Cooked:
-        """The same, with what the registration information says of a base, clock or multiplier that is missing."""
-        names = {
-            Why.NO_BASE: ("base_counter_id", "BaseCounterId"),
-            Why.NO_MULTIPLIER: ("multi_id", "MultiId"),
-            Why.NO_CLOCK: ("perf_time_id", "PerfTimeId"),
-        }
-        if cooked.why not in names or info is None:
+    def explained(
+        self, cooked: Cooked, sample: PerflibSample, info: Mapping[str, Any] | None, call: PerflibCall
+    ) -> Cooked:
+        """The same, with what the capture says of a type, or of the base, clock or multiplier that is missing."""
+        query = call.query
+        if cooked.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
+            return replace(cooked, reason=f"{cooked.reason}: {query.unknown}")
+        if cooked.why not in _COMPANIONS or info is None or sample.counter_type is None:
             return cooked
-        field_name, spelling = names[cooked.why]
-        counter_id = info[field_name]
-        if counter_id == NONE_ID:
-            if cooked.why is Why.NO_CLOCK:
-                return cooked
-            return replace(cooked, reason=f"its {spelling} names no counter")
-        held = call.query.held if call.query is not None else None
-        added = held is None or any(one.counter_id in (counter_id, NONE_ID) for one in held)
-        where = "is not in the answer" if added else "was not added to the query"
-        reason = f"counter {counter_id}, its {spelling}, {where}; inconclusive"
-        if cooked.reason is not None and "before" in cooked.reason:
-            reason = f"counter {counter_id}, its {spelling}, was not in the answer before"
-        return replace(cooked, reason=reason)
+        if cooked.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
+            return cooked
+        for field_name, spelling in _COMPANIONS[cooked.why]:
+            counter_id = info[field_name]
+            if counter_id == NONE_ID:
+                return replace(cooked, reason=f"its {spelling} names no counter")
+            if self._companion(sample, info, field_name) is None:
+                added = (
+                    query is None or query.held is None or any(_covers(one, sample, counter_id) for one in query.held)
+                )
+                where = "is not in the answer" if added else "was not added to the query"
+                return replace(cooked, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
+        return cooked
+
+
+# What is missing, by the fields that name it.
+_COMPANIONS: dict[Why | None, tuple[tuple[str, str], ...]] = {
+    Why.NO_BASE: (("base_counter_id", "BaseCounterId"),),
+    Why.NO_MULTIPLIER: (("multi_id", "MultiId"),),
+    Why.NO_CLOCK: (("perf_time_id", "PerfTimeId"), ("perf_freq_id", "PerfFreqId")),
+}
+
+
+def _covers(held: Identifier, sample: PerflibSample, counter_id: int) -> bool:
+    """Whether a counter that a handle holds brings another counter of a sample's instance along."""
+    if held.counterset != sample.counterset or held.counter_id not in (counter_id, NONE_ID):
+        return False
+    return not held.names_one_instance or _folded(held.instance) == _folded(sample.instance)
 
 
 def _number(sample: PerflibSample | None) -> int | None:
@@ -555,6 +573,18 @@ def _is_single(catalog: Catalog, counterset: str | None) -> bool:
     """Whether a set has one instance only, whose name and id mean nothing."""
     entry = catalog.countersets.get(counterset) if counterset is not None else None
     return entry is not None and entry.instance_type == _SINGLE_INSTANCE
+
+
+def _added(identifier: Identifier | None, catalog: Catalog) -> str | None:
+    """`\\Processor Information(*)\\*` for what a client added."""
+    if identifier is None:
+        return None
+    group = catalog.label(identifier.counterset) or identifier.counterset
+    entry = catalog.counter(identifier.counterset, identifier.counter_id)
+    counter = "*"
+    if identifier.names_one_counter:
+        counter = (entry.label if entry is not None else None) or f"counter {identifier.counter_id}"
+    return f"\\{group}({identifier.instance})\\{counter}" if identifier.instance else f"\\{group}\\{counter}"
 
 
 def _folded(name: str | None) -> str:

@@ -74,6 +74,22 @@ def test_a_base_that_was_not_added_is_said_to_be_missing() -> None:
     assert point.cooked.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
 
 
+def test_a_base_added_for_another_instance_or_set_was_not_added() -> None:
+    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1), one(6, "b", 1, 2))
+    found = watch.poll(Block(1, values=(small(1),)), Block(1, values=(small(8),))).points()
+    assert found[0].cooked.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
+
+
+def test_a_clock_that_is_missing_is_named() -> None:
+    infos = (Info(1, ELAPSED, time=2, freq=3), Info(2, LARGE_RAW), Info(4, BULK, time=9))
+    watch = Watch(infos, SINGLE).open(whole(""))
+    for value in (1, 2):
+        watch.poll(Block(2, ids=(1, 2, 4), values=(large(40, 100, value),)), freq=0)
+    reasons = [point.cooked.reason for point in watch.points() if point.cooked.why is Why.NO_CLOCK]
+    elapsed = "counter 3, its PerfFreqId, is not in the answer; inconclusive"
+    assert reasons == [elapsed, elapsed, "the clock's frequency is missing, zero or below zero"]
+
+
 def test_a_base_nobody_names_is_said_to_be_missing() -> None:
     watch = Watch((Info(5, FRACTION),)).open(one(5, "a", 0, 1))
     (point,) = watch.poll(Block(1, values=(small(1),))).points()
@@ -133,7 +149,9 @@ def test_the_same_counter_added_twice_is_two_series() -> None:
     watch = Watch((Info(5, BULK),)).open(one(5, "a", 0, 1), one(5, "*", 1))
     watch.poll(Block(1, values=(large(1),)), instances(("a", 1), values=(1,)))
     watch.poll(Block(1, values=(large(3),)), instances(("a", 1), values=(3,)))
-    assert outcomes(watch.points()) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 2, 2]
+    found = watch.points()
+    assert outcomes(found) == [Why.FIRST_SAMPLE, Why.FIRST_SAMPLE, 2, 2]
+    assert [(point.series.added or "").partition("(")[2] for point in found[:2]] == ["a)\\counter 5", "*)\\counter 5"]
 
 
 def test_a_lost_answer_makes_the_interval_longer() -> None:
@@ -200,6 +218,7 @@ def test_a_machine_that_was_started_again_gives_no_rate() -> None:
 def test_what_the_capture_does_not_describe_is_not_cooked() -> None:
     (point,) = points(analysis_of(Calls().counter_data(perf_data([Block(1, values=(small(7),))]))))
     assert (point.cooked.why, point.series.unit) == (Why.TYPE_UNKNOWN, None)
+    assert (point.cooked.reason or "").startswith("the capture does not tell the counter's type: ")
     assert point.series.local_path == "\\block 0\\unknown counter"
 
 
