@@ -275,6 +275,17 @@ class Evidence:
         """The life of every query handle."""
         return handle_lives(self.analysis)
 
+    @cached_property
+    def unbound(self) -> tuple[CallEvidence, ...]:
+        """The first PerflibV2 call of each channel whose bind was not captured, so that the interface was told by its calls."""
+        bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
+        first: dict[int, CallEvidence] = {}
+        for call in self.calls():
+            exchange = call.call.exchange
+            if exchange.interface == pcq.INTERFACE and exchange.channel.number not in bound:
+                first.setdefault(exchange.channel.number, call)
+        return tuple(first.values())
+
     def call(self, number: int) -> CallEvidence:
         """The call of this number."""
         call = self.analysis.calls[number - 1]

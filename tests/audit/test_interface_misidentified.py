@@ -28,6 +28,11 @@ def test_performance_data_under_another_uuid_is_flagged():
     assert verdict.verdict(UUID) == "fail"
 
 
+def test_a_bind_that_was_not_captured_proves_nothing():
+    verdict = judged("PCQ112", Calls().open_query())
+    assert verdict.verdict(UUID) == verdict.verdict(VERSION) == "inconclusive"
+
+
 def test_calls_of_other_interfaces_are_let_be():
     assert not judged("PCQ112", Calls(STRANGER).exchange(6, bytes(24), b"whatever else")).findings
 

@@ -2,6 +2,7 @@ import pytest
 
 from analyzer.audit.engine import Profile
 from tests.audit.judging import judged
+from tests.build.calls import Calls
 from tests.build.rpc import NDR, NDR64, PCQ, WINREG, Conversation, bind, bind_ack, context
 from tests.rpc.tell import told
 
@@ -34,6 +35,11 @@ def test_a_bind_without_answer_proves_nothing():
     verdict = judged("PCQ113", *bound((NDR,), None))
     assert not verdict.findings
     assert verdict.verdict(REQUIREMENT) == "inconclusive"
+
+
+@pytest.mark.parametrize(("ndr64", "verdict"), [(True, "fail"), (False, "inconclusive")])
+def test_without_the_bind_only_calls_in_ndr64_prove_something(ndr64, verdict):
+    assert judged("PCQ113", Calls(ndr64=ndr64).open_query()).verdict(REQUIREMENT) == verdict
 
 
 def test_other_interfaces_may_have_ndr64():

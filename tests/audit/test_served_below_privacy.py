@@ -49,6 +49,19 @@ def test_a_sealed_request_may_be_answered_and_shows_nothing_of_the_code():
     assert (verdict.verdict(SERVED), verdict.verdict(CODE_OF_METHOD[3])) == ("pass", "not-applicable")
 
 
+def test_a_response_in_clear_to_a_sealed_request_is_flagged():
+    sealed, clear = one_call(6, Calls(level=AuthLevel.PRIVACY)), one_call(6, Calls())
+    verdict = judged("PCQ102", replace(sealed, response=clear.response))
+    (finding,) = verdict.findings
+    assert (finding.judgement.requirements, finding.judgement.seen) == ((SERVED,), "no security trailer")
+    assert (finding.place.part, finding.place.start, finding.place.stop) == ("response PDU 1", 10, 12)
+
+
+def test_a_fault_in_clear_has_nothing_to_hide():
+    sealed, clear = one_call(6, Calls(level=AuthLevel.PRIVACY)), one_call(6, Calls(), fault=0x1C00001A)
+    assert not judged("PCQ102", replace(sealed, response=clear.response, fault=0x1C00001A)).findings
+
+
 def test_a_lost_answer_proves_nothing():
     verdict = judged("PCQ102", replace(one_call(3, Calls(), status=0), response=None, state="request-only"))
     assert not verdict.findings

@@ -41,10 +41,12 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             refused[context] = bound
         elif bound.accepted:
             refused.pop(context, None)
+    for call in evidence.unbound:
+        yield inconclusive(REQUIREMENT, "the bind was not captured", call)
     if not refused:
         return
-    for number, call in enumerate(evidence.analysis.calls, 1):
-        exchange = call.exchange
+    for number, later in enumerate(evidence.analysis.calls, 1):
+        exchange = later.exchange
         bound_before = refused.get((exchange.channel.number, exchange.context_id))
         if bound_before is None or exchange.request is None:
             continue
@@ -52,7 +54,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             continue
         yield failed(
             REQUIREMENT,
-            CallEvidence(number, call),
+            CallEvidence(number, later),
             At("request", "pdu.20:22"),
             "the client called on a presentation context that the server had refused",
             expected="a context that was accepted",

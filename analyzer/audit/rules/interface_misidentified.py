@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
-from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed
+from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.pcq.identity import INTERFACE
 from analyzer.rpc.call import Call
 from analyzer.timeline.recognise import interface_carried
@@ -40,6 +40,9 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         else:
             message = "the interface was bound by another version"
             yield failed(VERSION, None, None, message, expected="1.0", seen=version, frames=bound.frames)
+    for unbound in evidence.unbound:
+        for requirement in (UUID, VERSION):
+            yield inconclusive(requirement, "the bind was not captured", unbound)
     strangers: dict[tuple[int, int], list[tuple[int, Call]]] = {}
     for number, call in enumerate(evidence.analysis.calls, 1):
         exchange = call.exchange

@@ -13,7 +13,7 @@ Flagged: a bind_ack that accepts 71710533-beba-4937-8319-b5dbef9ccc36; an offer 
 
 Accepted: 8a885d04-1ceb-11c9-9fe8-08002b104860 accepted, whatever was offered besides.
 
-Silent: where the bind or its answer was not captured.
+Silent: where the bind or its answer was not captured, unless the calls themselves show NDR64.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
-from analyzer.audit.verdicts import Deviation, Judgement, Severity, failed, inconclusive, passed, warned
+from analyzer.audit.verdicts import At, Confidence, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.pcq.identity import INTERFACE
 
 REQUIREMENT = "PCQ-2.2-R01"
@@ -56,6 +56,19 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             yield passed(REQUIREMENT)
         elif bound.accepted is None:
             yield inconclusive(REQUIREMENT, "the answer to a bind was not captured")
+    for call in evidence.unbound:
+        if call.call.exchange.syntax == "ndr64" and call.call.exchange.response is not None:
+            yield failed(
+                REQUIREMENT,
+                call,
+                At("request", "pdu"),
+                "the bind was not captured, but the calls are in another transfer syntax than NDR",
+                expected="ndr",
+                seen="ndr64",
+                confidence=Confidence.MEDIUM,
+            )
+        else:
+            yield inconclusive(REQUIREMENT, "the bind was not captured", call)
 
 
 RULE = Rule(

@@ -1,6 +1,6 @@
 """A server answered a request that was not sealed.
 
-Looks for: requests below authentication level 6, and what the server made of them.
+Looks for: requests below authentication level 6, and what the server made of them; responses below it to requests at it.
 
 Why it matters: the check of the level is what keeps performance data off the wire in clear text. The answer to such a request is
 in clear as well. An answer of another error than ERROR_ACCESS_DENIED says that the server looked at the request all the same.
@@ -9,7 +9,8 @@ Specification: [MS-PCQ] section 2.1 lets a server carry out operations only unde
 each method (sections 3.1.4.1.1 to 3.1.4.1.8) gives ERROR_ACCESS_DENIED (5) to a client whose level is less than PKT_PRIVACY. A
 fault is a refusal too: a runtime may end the call, for that or another reason, before the method sees it.
 
-Flagged: a request at level 5 that returns 0, or ERROR_NOT_ENOUGH_MEMORY with the size that is needed.
+Flagged: a request at level 5 that returns 0, or ERROR_NOT_ENOUGH_MEMORY with the size that is needed; a sealed request with a
+response in clear.
 
 Accepted: return value 5, or a fault, to a request at level 5; any answer to one at level 6. That the client asked at level 5 is
 its own fault, and another rule's.
@@ -24,9 +25,10 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.audit.wire import pdus_of, returned
+from analyzer.audit.wire import SealedPdu, pdus_of, returned
 from analyzer.auth.context import AuthLevel
 from analyzer.pcq.identity import Opnum
+from analyzer.rpc.pdu import Ptype
 
 SERVED = "PCQ-2.1-R05"
 CODE_OF_METHOD = {
@@ -54,7 +56,18 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield inconclusive(SERVED, "the security trailer of the request was not captured", call)
         return
     if level >= AuthLevel.PRIVACY:
-        if call.status is not None or call.call.exchange.fault is not None:
+        bare = _unsealed_answer(call)
+        if bare is not None:
+            yield failed(
+                SERVED,
+                call,
+                At("response", bare.path),
+                "the server answered a sealed request by a response that was not sealed",
+                expected="auth_level 6 (PRIVACY)",
+                seen="no security trailer" if bare.trailer is None else f"auth_level {bare.trailer.level}",
+                confidence=Confidence.MEDIUM,
+            )
+        elif call.status is not None or call.call.exchange.fault is not None:
             yield passed(SERVED)
         return
     fault, status = call.call.exchange.fault, call.status
@@ -81,6 +94,15 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             confidence=Confidence.HIGH if status == 0 else Confidence.MEDIUM,
             also=(method,),
         )
+
+
+def _unsealed_answer(call: CallEvidence) -> SealedPdu | None:
+    """The first PDU of a response (a fault has nothing to hide) that was captured whole and is not sealed."""
+    for pdu in pdus_of(call.response) if call.response is not None else ():
+        is_open = pdu.trailer is None or pdu.trailer.level < AuthLevel.PRIVACY
+        if pdu.header.ptype == Ptype.RESPONSE and not pdu.is_cut and is_open:
+            return pdu
+    return None
 
 
 def _lowest_level(call: CallEvidence) -> int | None:
