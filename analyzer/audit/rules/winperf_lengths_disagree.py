@@ -97,7 +97,8 @@ def _layout(call: CallEvidence, block: Block) -> Iterator[Judgement]:
 
 def _objects(call: CallEvidence, block: Block) -> Iterator[Judgement]:
     total, number = block.fields["total_byte_length"], block.fields["num_object_types"]
-    objects = list(block.objects)
+    # Of one that would begin where the bytes end, nothing was read.
+    objects = [item for item in block.objects if "total_byte_length" in item.fields]
     end = block.fields["header_length"] + sum(item.fields.get("total_byte_length", 0) for item in objects)
     at = At("response", "lpData.total_byte_length")
     if total > block.size:

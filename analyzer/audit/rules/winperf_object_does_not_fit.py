@@ -19,16 +19,17 @@ Silent: where the answer is sealed, was not captured, or is no block; inconclusi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, Structure, block_of, cut_off
+from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of
 
 TOTAL, DEFINITION, HEADER, INSTANCES = "WP-OT-R01", "WP-OT-R02", "WP-OT-R03", "WP-OT-R04"
 CODE_PAGE, COUNTERS, DETAIL = "WP-OT-R05", "WP-OT-R06", "WP-OT-R07"
 REQUIREMENTS = (TOTAL, DEFINITION, HEADER, INSTANCES, CODE_PAGE, COUNTERS, DETAIL)
-_HEADER_LENGTH = 64
+_HEADER_LENGTH, _INSTANCE_LENGTH = 64, 24
 # PERF_DETAIL_NOVICE, ADVANCED, EXPERT and WIZARD (winperf.h).
 _DETAIL_LEVELS = (100, 200, 300, 400)
 
@@ -42,11 +43,24 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         return
     for item in block.objects:
         if "perf_freq" not in item.fields:
-            yield from cut_off(REQUIREMENTS, call)
+            yield from _unreadable(call, item)
             return
         yield from _lengths(call, item, block.size)
-        yield from _counts(call, item)
+        yield from _counts(call, item, block)
         yield from _names(call, item)
+
+
+def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+    """Lengths below that of the header are why an object cannot be read."""
+    told = []
+    for requirement, name in ((DEFINITION, "definition_length"), (HEADER, "header_length")):
+        length = item.fields.get(name, _HEADER_LENGTH)
+        if length < _HEADER_LENGTH:
+            told.append(requirement)
+            at = At("response", f"{item.path}.{name}")
+            said = "a length of an object is below that of its header"
+            yield failed(requirement, call, at, said, expected=f"at least {_HEADER_LENGTH}", seen=str(length))
+    yield from cut_off([requirement for requirement in REQUIREMENTS if requirement not in told], call)
 
 
 def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgement]:
@@ -73,7 +87,7 @@ def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgeme
         yield failed(DEFINITION, call, at, said, expected=f"at least {needed}", seen=str(definition))
 
 
-def _counts(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+def _counts(call: CallEvidence, item: Structure, block: Block) -> Iterator[Judgement]:
     fields = item.fields
     found = len(fields.get("counters", ()))
     if found == fields["num_counters"]:
@@ -82,7 +96,10 @@ def _counts(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
         at = At("response", f"{item.path}.num_counters")
         said = "there are not as many definitions as NumCounters says"
         yield failed(COUNTERS, call, at, said, expected=str(fields["num_counters"]), seen=str(found))
-    number, instances = fields["num_instances"], len(fields.get("instances") or ())
+    number = fields["num_instances"]
+    instances = sum("counter_block" in instance for instance in fields.get("instances") or ())
+    if instances == number:
+        instances += _follow(call, item, block)
     at = At("response", f"{item.path}.num_instances")
     if number < -1:
         yield failed(
@@ -93,6 +110,26 @@ def _counts(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
         yield failed(INSTANCES, call, at, said, expected=str(number), seen=str(instances))
     else:
         yield passed(INSTANCES)
+
+
+def _follow(call: CallEvidence, item: Structure, block: Block) -> int:
+    """How many more instances follow the last one that was counted, each with its counter block, up to the object's end."""
+    assert call.response is not None
+    data = call.response.data
+    order: Literal["little", "big"] = "little" if block.fields["little_endian"] else "big"
+    at, stop = item.start + item.fields["definition_length"], item.start + item.fields["total_byte_length"]
+    for instance in instances_of(item):
+        at = instance.start + instance.fields.get("byte_length", 0)
+        at += (instance.fields.get("counter_block") or {}).get("byte_length", 0)
+    found = 0
+    while at + _INSTANCE_LENGTH + 4 <= min(stop, len(data)):
+        length = int.from_bytes(data[at : at + 4], order)
+        values = int.from_bytes(data[at + length : at + length + 4], order)
+        if length < _INSTANCE_LENGTH or values < 4 or at + length + values > stop:
+            return 0
+        at += length + values
+        found += 1
+    return found if at == stop else 0
 
 
 def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
