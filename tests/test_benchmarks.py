@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+@pytest.mark.skipif(
     not (shutil.which("tshark") and shutil.which("tcpdump")), reason="tshark or tcpdump is not installed"
 )
-ROOT = Path(__file__).parent.parent
-RUN = ROOT / "benchmarks" / "run.py"
-
-
 def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
-    argv = [sys.executable, str(RUN), "--small", "--keep", str(tmp_path), "--only"]
+    argv = [sys.executable, str(BENCHMARKS / "run.py"), "--small", "--keep", str(tmp_path), "--only"]
     argv += ["mixed", "pcapng", "nanosecond", "vlan", "ipv6", "gzip", "polling", "buffers"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
@@ -30,3 +29,10 @@ def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
     assert re.search(r"\| together: [\d,]+ samples, .* million a second", done.stdout)
     for title in ("mixed", "mixed, ipv6", "polling"):
         assert f"`{title}`: " in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_the_hot_paths_take_about_as_many_instructions_as_they_did() -> None:
+    argv = [sys.executable, str(BENCHMARKS / "instructions.py")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
