@@ -214,6 +214,7 @@ class _Presentation:
 class _Offered:
     offers: tuple[Offer, ...]
     frames: tuple[int, ...]
+    joins_group: bool
 
 
 class Association:
@@ -295,7 +296,9 @@ class Association:
                 if _is_features(offer):
                     yield FeaturesOffered(self._channel, offer.context_id, None, offered.frames)
                 else:
-                    yield self._bound(offer, offer.transfer[0] if offer.transfer else None, None, offered.frames, None)
+                    yield self._bound(
+                        offer, offer.transfer[0] if offer.transfer else None, None, offered, offered.frames
+                    )
         self._offers.clear()
 
     def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
@@ -530,7 +533,9 @@ class Association:
                 self._presentations.setdefault(offer.context_id, _Presentation(offer.abstract, only))
         if len(self._offers) >= _MAX_OFFERS:
             self._offers.pop(next(iter(self._offers)))
-        self._offers[raw.header.call_id] = _Offered(bind.offers, raw.data.frames)
+        self._offers[raw.header.call_id] = _Offered(
+            bind.offers, raw.data.frames, raw.header.ptype == Ptype.BIND and bind.assoc_group_id != 0
+        )
         early = self._early_acks.pop(raw.header.call_id, None)
         if early is not None:
             ack_trailer = find_sec_trailer(early.header, early.data.data, HEADER_LEN)
@@ -558,15 +563,17 @@ class Association:
                 self._presentations[offer.context_id] = _Presentation(offer.abstract, result.transfer)
             transfer = result.transfer if accepted else (offer.transfer[0] if offer.transfer else None)
             why = None if accepted else bind_result_reason(result.result, result.reason)
-            yield self._bound(offer, transfer, accepted, frames, why, ack.assoc_group_id)
+            yield self._bound(offer, transfer, accepted, offered, frames, why, ack.assoc_group_id)
 
     def _on_nak(self, raw: RawPdu, reason: int) -> Iterator[Event]:
         why = bind_nak_reason(reason)
         offered = self._offers.pop(raw.header.call_id, None)
-        for offer in offered.offers if offered else ():
-            if not _is_features(offer):
-                frames = tuple(sorted({*offered.frames, *raw.data.frames})) if offered else raw.data.frames
-                yield self._bound(offer, offer.transfer[0] if offer.transfer else None, False, frames, why)
+        if offered is not None:
+            frames = tuple(sorted({*offered.frames, *raw.data.frames}))
+            for offer in offered.offers:
+                if not _is_features(offer):
+                    first = offer.transfer[0] if offer.transfer else None
+                    yield self._bound(offer, first, False, offered, frames, why)
         yield Problem("note", "rpc", raw.data.frames, f"the server refused the bind: {why}")
 
     def _bound(
@@ -574,8 +581,9 @@ class Association:
         offer: Offer,
         transfer: Syntax | None,
         accepted: bool | None,
+        offered: _Offered,
         frames: tuple[int, ...],
-        reason: str | None,
+        reason: str | None = None,
         group: int | None = None,
     ) -> Bound:
         return Bound(
@@ -589,6 +597,7 @@ class Association:
             reason,
             group,
             tuple(syntax_name(one.uuid) for one in offer.transfer),
+            offered.joins_group,
         )
 
     # Calls

@@ -123,7 +123,8 @@ class Bound(Event):
     """A presentation context was offered and answered (bind or alter_context).
 
     `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
-    `syntax` is the one agreed on, else the first of those that were `offered`.
+    `syntax` is the one agreed on, else the first of those that were `offered`. `joins_group`: the client asked for an association
+    group that existed before, whose handles it may use.
     """
 
     channel: Channel
@@ -136,6 +137,7 @@ class Bound(Event):
     reason: str | None = None
     assoc_group_id: int | None = None
     offered: tuple[str, ...] = ()
+    joins_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)

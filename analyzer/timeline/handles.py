@@ -18,6 +18,7 @@ from analyzer.pcq.identity import Opnum
 from analyzer.pcq.layer import PerflibCall, identifiers_of
 from analyzer.pcq.queries import Identifier, QueryView, block_types
 from analyzer.rpc.call import CallSide
+from analyzer.rpc.events import Bound
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
 # Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
@@ -111,7 +112,14 @@ class _Evidence:
     """What the capture lacks, for judging what is not in it."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self.bound = {bound.channel.number for bound in analysis.bounds}
+        # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
+        joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
+        groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
+        self.bound = {
+            bound.channel.number
+            for bound in analysis.bounds
+            if bound.channel.number not in joined or _group(bound) in groups
+        }
         # The last call of each channel that may have been any call on any handle, and the last frame of a loss.
         self.unread: dict[int, int] = {}
         for number, call in enumerate(analysis.calls, 1):
@@ -201,7 +209,7 @@ class _Life:
             return "opened", None
         channel, first = next(iter(self._channels)), self._events[0].call
         if channel not in evidence.bound:
-            return "not captured", "the beginning of the channel is not in the capture"
+            return "not captured", "the beginning of the channel, or of its association group, is not in the capture"
         if evidence.unread.get(channel, first) < first or evidence.lost_frame >= 0:
             return "not captured", "a call that was not read may have opened it"
         return "never opened", "no call gave this handle out, and nothing of its channel is missing"
@@ -217,6 +225,10 @@ class _Life:
         if evidence.lost_frame > self._last_frame:
             return "unknown", "bytes were lost after its last use"
         return "never closed", None
+
+
+def _group(bound: Bound) -> tuple[str, int | None]:
+    return bound.channel.server.ip, bound.assoc_group_id
 
 
 def _kind(call: PerflibCall) -> EventKind:

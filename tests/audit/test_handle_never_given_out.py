@@ -54,6 +54,12 @@ def test_without_the_beginning_of_the_channel_nothing_can_be_said():
     assert verdict.verdict(UNCHANGED) == verdict.verdict(OPENED) == "inconclusive"
 
 
+@pytest.mark.parametrize(("has_founder", "verdict"), [(False, "inconclusive"), (True, "fail")])
+def test_a_group_from_before_the_capture_may_have_opened_it(has_founder, verdict):
+    founder = [bound(replace(CHANNEL, number=7))] if has_founder else []
+    assert judged("PCQ712", *founder, bound(joins_group=True), call(6)).verdict(OPENED) == verdict
+
+
 def test_a_sealed_opening_may_have_been_of_this_handle():
     calls = Calls()
     verdict = judged("PCQ712", bound(), sealed(calls.open_query()), calls.counter_data(perf_data([])))

@@ -96,10 +96,11 @@ def bind(
     flags: int = WHOLE,
     call_id: int = 1,
     auth: Auth | None = None,
+    group: int = 0,
     big: bool = False,
 ) -> bytes:
     """A bind or alter_context."""
-    body = bind_body(contexts or (context(0, PCQ, big=big),), big=big)
+    body = bind_body(contexts or (context(0, PCQ, big=big),), group=group, big=big)
     return pdu(ptype, body, flags=flags, call_id=call_id, auth=auth, big=big)
 
 

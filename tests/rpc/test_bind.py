@@ -84,6 +84,14 @@ def test_a_bind_without_an_answer_is_told_as_such():
     assert (bound.interface, bound.accepted, bound.frames) == (PCQ, None, (1,))
 
 
+@pytest.mark.parametrize("group", [0, 0x53])
+def test_a_bind_says_whether_it_joins_an_association_group(group):
+    talk = Conversation().client(bind(group=group)).server(bind_ack())
+    # What an alter_context has in its place means nothing.
+    talk.client(bind(ptype=ALTER, call_id=2, group=0x53)).server(bind_ack(ptype=ALTER_RESP, call_id=2))
+    assert [one.joins_group for one in bounds(talk)] == [bool(group), False]
+
+
 def test_a_lost_answer_to_the_bind_does_not_lose_the_interface():
     talk = (
         Conversation()
