@@ -3,9 +3,9 @@
 A series is one counter of one instance as one client saw it. Two readings make a pair when both belong to it:
 
 * PerflibV2: the same query handle, the same counter added to it, the same instance by name and InstanceId.
-* winperf: the same open of the pipe (clients open a performance key anew for each read, so that the key tells nothing), object,
-  counter and instance. What tells instances of one name apart: the UniqueID, else what the object's own counters "ID Process"
-  and "ID Thread" say, else the position among those of the name, as long as their number stays the same.
+* winperf: the same open of the pipe (some clients open a performance key anew for each read, so that the key tells nothing),
+  object, counter and instance. What tells instances of one name apart: the UniqueID, else what the object's own counters
+  "ID Process" and "ID Thread" say, else the position among those of the name, as long as their number stays the same.
 
 A pair is broken, and the reason given, where an answer in between lacked the instance or had an error in its place
 (`interrupted`), where the name now belongs to another (`instance-changed`) or to a different number of instances nothing else

@@ -343,7 +343,7 @@ def test_another_object_in_between_breaks_nothing() -> None:
 
 
 def test_a_key_opened_anew_on_the_same_pipe_breaks_nothing() -> None:
-    """As Windows XP's own tools do: one open of the key a read."""
+    """As some clients do: one open of the key a read."""
     reader = Reader().read(process(("a", 1, 0)))
     reader.events.append(reader.make.open_key(handle=OTHER_HANDLE))
     found = rates(reader.read(process(("a", 1, 8)), handle=OTHER_HANDLE).points())
