@@ -25,8 +25,8 @@ DATA_HEADER, BLOCK_HEADER = 48, 16
 _HEADER = Struct("<II3Q8H")
 _BLOCK = Struct("<4I")
 _PAIR = Struct("<II")
-# Blocks above this size are read once only: their second readings would cost more than they tell.
-_LARGEST_REREAD = 1 << 20
+# So many bytes of an answer are read again at most; a forged one must not cost more than it tells.
+_MOST_REREAD = 4 << 20
 
 
 class FlawKind(StrEnum):
@@ -115,6 +115,18 @@ class Block:
     # Offsets of structures inside that are not multiples of 8; of those, whether counter ids that are not padded moved them.
     misplaced: tuple[tuple[str, int], ...] = ()
     moved_by_ids: bool = False
+    _shapes: list[tuple[Sizes, int]] | None = None
+
+    @property
+    def shapes(self) -> list[tuple[Sizes, int]]:
+        """The different shapes of its rows, and how many rows have each; nearly always one."""
+        if self._shapes is None:
+            found: dict[int, tuple[Sizes, int]] = {}
+            for row in self.rows:
+                shape, number = found.get(id(row.shape), (row.shape, 0))
+                found[id(row.shape)] = shape, number + 1
+            self._shapes = list(found.values())
+        return self._shapes
 
     @property
     def path(self) -> str:
@@ -122,7 +134,7 @@ class Block:
 
     @property
     def num_values(self) -> int:
-        return sum(len(row.shape.sizes) for row in self.rows)
+        return sum(number * len(shape.sizes) for shape, number in self.shapes)
 
     def names(self, data: bytes) -> Iterator[str]:
         """The names of its instances."""
@@ -142,6 +154,8 @@ class DataAnswer:
     flaws: list[Flaw] = field(default_factory=list)
     # Whether every block was found, so that they can be counted.
     is_walked: bool = True
+    # How many bytes may still be read again.
+    rereads: int = _MOST_REREAD
 
     def of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
         """The flaws of these kinds, in blocks of these types. Of values alike in many instances, the first is among them."""
@@ -262,12 +276,13 @@ def _look_at_alignment(block: Block) -> None:
         block.moved_by_ids = True
     if block.instances_at is not None and block.instances_at % 8:
         misplaced.append((f"{block.path}.body.instances", block.instances_at))
+    padded = all(size % 8 == 0 for shape, _ in block.shapes for size in shape.sizes)
     for number, row in enumerate(block.rows):
         if len(misplaced) > 8:
             break
         if row.header_size and (row.name_at - 8) % 8:
             misplaced.append((f"{_row_path(block, number)}.header", row.name_at - 8))
-        if row.begin % 8 == 0 and not any(size % 8 for size in row.shape.sizes):
+        if row.begin % 8 == 0 and padded:
             continue
         at = row.begin
         for column, size in enumerate(row.shape.sizes):
@@ -397,7 +412,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
         return block
     leads_on = fits and _is_block(data, at + size)
     # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
-    content = _filling(data, block, at + size, only_as_said=not leads_on) if fits else None
+    content = _filling(answer, block, at + size, only_as_said=not leads_on) if fits else None
     if content is not None:
         _take(answer, block, content)
         return block
@@ -436,13 +451,14 @@ _WANTED = {
 }
 
 
-def _filling(data: bytes, block: Block, stop: int, *, only_as_said: bool) -> _Content | None:
+def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_said: bool) -> _Content | None:
     """The first reading that uses a block up."""
     for way in _WAYS:
-        content = _content(data, block, stop, way, by_count=False)
+        content = _content(answer.data, block, stop, way, by_count=False)
         if content is not None and content.end == stop and way.corrections + content.contradictions <= 1:
             return content
-        if block.kind == ERROR or only_as_said or stop - block.at > _LARGEST_REREAD:
+        answer.rereads -= stop - block.at
+        if block.kind == ERROR or only_as_said or answer.rereads < 0:
             return None
     return None
 
@@ -565,6 +581,7 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
 
 def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
     """Notes sizes that do not lead to what comes next in the reading that was taken."""
+    rows = list(block.rows)
     for number, row in enumerate(block.rows):
         following = block.rows[number + 1].name_at - 8 if number + 1 < len(block.rows) else block.stop
         if row.header_size:
@@ -582,6 +599,6 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
                 answer.flaws.append(Flaw(FlawKind.VALUE_SIZE, path, (at, at + 4), f"{rounded(8 + held)}", f"{size}"))
                 break
         # From here on its values are where their lengths put them.
-        block.rows = list(block.rows)
         natural = _Sizes(tuple(row.shape.data_sizes), tuple(rounded(8 + held) for held in row.shape.data_sizes))
-        block.rows[number] = row._replace(shape=natural)
+        rows[number] = row._replace(shape=natural)
+    block.rows = rows

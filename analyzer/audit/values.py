@@ -32,11 +32,9 @@ class Column:
     @property
     def sizes(self) -> Counter[int]:
         """How many values there are of each dwDataSize."""
-        rows = Counter(id(row.shape) for row in self.block.rows)
-        shapes = {id(row.shape): row.shape for row in self.block.rows}
         found: Counter[int] = Counter()
-        for shape, number in rows.items():
-            found[shapes[shape].data_sizes[self.place]] += number
+        for shape, number in self.block.shapes:
+            found[shape.data_sizes[self.place]] += number
         return found
 
 

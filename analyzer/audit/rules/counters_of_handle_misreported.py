@@ -18,7 +18,7 @@ Silent: where the handle's opening or a change of it is not in the capture, or t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import IdentifierBlock
@@ -51,14 +51,7 @@ class _Lists:
                 yield inconclusive(requirement, reason or "", call)
             return
         blocks = call.response.identifiers.blocks
-        missing = list(held)
-        extra: list[IdentifierBlock] = []
-        for block in blocks:
-            match = next((one for one in missing if _same(one, block)), None)
-            if match is not None:
-                missing.remove(match)
-            else:
-                extra.append(block)
+        missing, extra = _compared(held, blocks)
         odd = [
             Odd(block.path, (block.at, block.at + block.size), "a counter that was added", _told(block))
             for block in extra
@@ -73,13 +66,26 @@ class _Lists:
         return iter(())
 
 
-def _same(one: Identifier, block: IdentifierBlock) -> bool:
-    return (
-        one.counterset == block.counterset
-        and one.counter_id == block.counter_id
-        and (one.instance or "").casefold() == (block.name or "").casefold()
-        and (one.instance_id == block.instance_id or NONE_ID in (one.instance_id, block.instance_id))
-    )
+def _compared(
+    held: Iterable[Identifier], blocks: Iterable[IdentifierBlock]
+) -> tuple[list[Identifier], list[IdentifierBlock]]:
+    """What is held and not told, and what is told and not held; any instance id is that of the one that was named."""
+    kept: dict[tuple[str, int, str], dict[int, Identifier]] = {}
+    for one in held:
+        alike = kept.setdefault((one.counterset, one.counter_id, (one.instance or "").casefold()), {})
+        alike[one.instance_id] = one
+    extra = []
+    for block in blocks:
+        alike = kept.get((block.counterset, block.counter_id, (block.name or "").casefold()), {})
+        for instance_id in (block.instance_id, NONE_ID):
+            if alike.pop(instance_id, None) is not None:
+                break
+        else:
+            if alike and block.instance_id == NONE_ID:
+                alike.popitem()
+            else:
+                extra.append(block)
+    return [one for alike in kept.values() for one in alike.values()], extra
 
 
 def _told(block: IdentifierBlock) -> str:

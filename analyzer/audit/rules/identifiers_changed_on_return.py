@@ -35,7 +35,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     asked, answered = call.request.identifiers.blocks, call.response.identifiers.blocks
     layout, returned = [block.size for block in asked], [block.size for block in answered]
     if layout != returned:
-        odd = [Odd("lpData", (0, len(call.response.data)), f"identifiers of {layout} bytes", f"of {returned} bytes")]
+        expected = f"{len(layout)} identifiers in {sum(layout)} bytes"
+        seen = f"{len(returned)} in {sum(returned)} bytes, or of other sizes"
+        odd = [Odd("lpData", (0, len(call.response.data)), expected, seen)]
         message = "other identifiers came back than were sent"
         yield from told(call, "response", REQUIREMENTS, len(odd), odd, message)
         return

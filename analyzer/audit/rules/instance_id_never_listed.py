@@ -32,6 +32,7 @@ REQUIREMENT = "PCQ-2.2.4.6-R08"
 class _Instances:
     def __init__(self, evidence: Evidence) -> None:
         self._knowledge = evidence.knowledge
+        self._listed: dict[tuple[str, str], frozenset[int]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.request is not None
@@ -41,13 +42,12 @@ class _Instances:
         looked_at = 0
         for block in call.request.identifiers.blocks:
             if block.instance_id != NONE_ID and has_instances(call, block.counterset) is not False:
-                lists = self._knowledge.instances(call.server, block.counterset)
-                if not lists:
+                listed = self._ids(call.server, block.counterset)
+                if listed is None:
                     yield inconclusive(
                         REQUIREMENT, "the instances of the counterset were not listed in the capture", call
                     )
                     continue
-                listed = {number for one in lists for number in one.ids}
                 if block.instance_id not in listed:
                     seen = f"{block.instance_id}"
                     odd.append(Odd(f"{block.path}.instance_id", block.span(INSTANCE_ID), "an id that was listed", seen))
@@ -55,6 +55,16 @@ class _Instances:
         message = "a client asks for an instance id that the server did not list"
         yield from told(call, "request", (REQUIREMENT,), looked_at - len(odd), [], message)
         yield from told(call, "request", (REQUIREMENT,), 0, odd, message, warn=True, confidence=Confidence.MEDIUM)
+
+    def _ids(self, server: str, counterset: str) -> frozenset[int] | None:
+        """Every instance id that was listed for a counterset; None where no list is in the capture."""
+        key = server, counterset
+        if key not in self._listed:
+            lists = self._knowledge.instances(server, counterset)
+            if not lists:
+                return None
+            self._listed[key] = frozenset(number for one in lists for number in one.ids)
+        return self._listed[key]
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())

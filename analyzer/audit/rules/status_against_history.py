@@ -23,7 +23,7 @@ that could be seen is inconclusive, since errors of a provider are passed on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
@@ -31,6 +31,7 @@ from analyzer.audit.looks import NO_REGISTRATION, VALIDATED, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
+from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.queries import QueryView
 
 ADDED, NO_SET, NO_COUNTER, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
@@ -62,12 +63,14 @@ class _Statuses:
         query = query_of(call)
         held = _held(query)
         in_this_call: set[Key] = set()
+        covering = _Covering(held or ())
         for before, after in zip(asked, answered, strict=False):
             judge = self._by_status.get(after.status)
             if judge is not None:
-                yield from judge(_Case(call, before, after.status, query, held, in_this_call))
+                yield from judge(_Case(call, before, after.status, query, held, in_this_call, covering))
             if after.status == 0:
                 in_this_call.add(before.key)
+                covering.add(before.key)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
@@ -170,6 +173,22 @@ class _Statuses:
             yield passed(CORRUPT)
 
 
+class _Covering:
+    """The countersets of which a query holds anything, and those of which it holds a wildcard."""
+
+    def __init__(self, held: Iterable[Key]) -> None:
+        self.countersets: set[str] = set()
+        self.wildcards: set[str] = set()
+        for key in held:
+            self.add(key)
+
+    def add(self, key: Key) -> None:
+        guid, counter, _, name = key
+        self.countersets.add(guid)
+        if counter == NONE_ID or "*" in name:
+            self.wildcards.add(guid)
+
+
 class _Case:
     """One identifier with the status it got."""
 
@@ -181,9 +200,10 @@ class _Case:
         query: QueryView | None,
         held: frozenset[Key] | None,
         in_this_call: set[Key],
+        covering: _Covering,
     ) -> None:
         self.call, self.block, self.status, self.held, self.query = call, block, status, held, query
-        self.in_this_call = in_this_call
+        self.in_this_call, self._covering = in_this_call, covering
         self.adds = bool(call.asked.get("dwAdd"))
 
     @property
@@ -199,18 +219,14 @@ class _Case:
     @property
     def may_be_held_otherwise(self) -> bool:
         """Whether the query holds another identifier of the same counterset that may cover this one, or be covered by it."""
-        return any(key[0] == self.block.counterset for key in (*(self.held or ()), *self.in_this_call)) and (
-            self.block.asks_all_counters or "*" in (self.block.name or "") or _has_wildcard(self.held)
-        )
+        guid = self.block.counterset
+        is_wildcard = self.block.asks_all_counters or "*" in (self.block.name or "")
+        return guid in self._covering.wildcards or (is_wildcard and guid in self._covering.countersets)
 
     def against(self, requirement: str, expected: str, message: str, *, warn: bool = False) -> Iterator[Judgement]:
         odd = [Odd(f"{self.block.path}.status", self.block.span(STATUS), expected, f"{self.status:#x}")]
         confidence = Confidence.MEDIUM
         yield from told(self.call, "response", (requirement,), 0, odd, message, warn=warn, confidence=confidence)
-
-
-def _has_wildcard(held: frozenset[Key] | None) -> bool:
-    return any(counter == 0xFFFFFFFF or "*" in name for _, counter, _, name in held or ())
 
 
 def _held(query: QueryView | None) -> frozenset[Key] | None:
