@@ -59,6 +59,14 @@ def test_sealed_answers_prove_nothing(opnum):
     assert {verdict.verdict(requirement) for requirement in ANSWERS[opnum]} == {"inconclusive"}
 
 
+@METHODS
+def test_a_request_that_does_not_decode_offers_no_size(opnum):
+    calls = Calls()
+    verdict = judged("PCQ204", calls.exchange(opnum, request(calls, opnum).data[:-4], response(calls, opnum)))
+    assert not verdict.findings
+    assert {verdict.verdict(requirement) for requirement in ANSWERS[opnum]} == {"inconclusive"}
+
+
 def test_validation_repeats_its_size_both_ways():
     verdict = judged("PCQ204", call(7))
     assert not verdict.findings

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import ArrayCounts, answer_counts, validated_count
 from analyzer.pcq.identity import Opnum
 
@@ -44,6 +44,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     size = call.asked.get("dwInSize")
     if size is None:
+        for requirement in RULE.concerning(call.opnum):
+            yield inconclusive(requirement, "the request stub does not decode", call)
         return
     if call.opnum == Opnum.VALIDATE_COUNTERS:
         yield from _of_validation(call, size)
