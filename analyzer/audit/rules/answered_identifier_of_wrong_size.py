@@ -36,6 +36,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     found = call.response.identifiers
     odd = [found.flaw] if found.flaw is not None else []
     message = "the size of an identifier does not lead to the next one"
+    if found.flaw is not None and not found.flaw.path.endswith(".size"):
+        message = "the buffer ends before an identifier does"
     yield from told(call, "response", REQUIREMENTS, len(found.blocks), odd, message)
 
 

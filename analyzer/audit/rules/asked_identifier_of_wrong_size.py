@@ -37,6 +37,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     found = call.request.identifiers
     odd = [found.flaw] if found.flaw is not None else []
     message = "the size of an identifier does not lead to the next one"
+    if found.flaw is not None and not found.flaw.path.endswith(".size"):
+        message = "the buffer ends before an identifier does"
     yield from told(call, "request", REQUIREMENTS, len(found.blocks), odd, message)
 
 

@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
-from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
 REQUIREMENT = "PCQ-3.1.1.5-R03"
 
@@ -55,7 +55,7 @@ class _Blocks:
             expected = f"{len(held)}, one for each counter held"
             odd.append(Odd("lpData.num_blocks", (4, 8), expected, f"{len(answer.blocks)} blocks"))
         message = "the answer has another number of blocks than the query holds counters"
-        yield from told(call, "response", (REQUIREMENT,), 1, odd, message)
+        yield from told(call, "response", (REQUIREMENT,), 1, odd, message, confidence=Confidence.MEDIUM)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())

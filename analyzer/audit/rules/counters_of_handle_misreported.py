@@ -25,7 +25,7 @@ from analyzer.audit.identifiers import IdentifierBlock
 from analyzer.audit.looks import INFO, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
-from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.queries import Identifier
 
@@ -57,10 +57,18 @@ class _Lists:
             for block in extra
         ]
         message = "a counter is told of that was not added to the handle, or was removed from it"
-        yield from told(call, "response", REQUIREMENTS, len(blocks) if not missing else len(odd), odd, message)
+        yield from told(
+            call,
+            "response",
+            REQUIREMENTS,
+            len(blocks) if not missing else len(odd),
+            odd,
+            message,
+            confidence=Confidence.MEDIUM,
+        )
         odd = [Odd("lpData", (0, len(call.response.data)), _named(one), "not among those told") for one in missing]
         message = "a counter that was added to the handle is not told of"
-        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message)
+        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message, confidence=Confidence.MEDIUM)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
