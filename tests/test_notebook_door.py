@@ -170,9 +170,9 @@ def test_handles_and_stats_are_tables() -> None:
 
 def test_metadata_names_what_a_capture_does_not(tmp_path: Path) -> None:
     saved = tmp_path / "x.json"
+    arguments = ["export-metadata", str(CAPTURE.path), "-o", str(saved), "--secrets", str(CAPTURE.secrets_path)]
     done = subprocess.run(
-        [sys.executable, "-m", "analyzer", "export-metadata", str(CAPTURE.path), "-o", str(saved)]
-        + ["--secrets", str(CAPTURE.secrets_path)],
+        [sys.executable, "-m", "analyzer", *arguments],
         capture_output=True,
         timeout=60,
         check=False,
