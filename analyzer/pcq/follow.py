@@ -134,6 +134,7 @@ class _Following:
         if (watch := self._watches.pop(at, None)) is None:
             return
         query = watch.query
+        query.sync()
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._validated(call, watch, succeeded=succeeded)
         elif opnum == Opnum.CLOSE_QUERY_HANDLE and succeeded:

@@ -25,16 +25,19 @@ the knowledge is suspended, until the answer to it shows that it was another met
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import islice
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal, overload
 
 from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import NONE_ID
 
 IdSource = Literal["index", "replay"]
+_Key = tuple[str, int, int, str | None]
 
 _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
 
@@ -44,6 +47,8 @@ _LOST = "a request was lost that may have changed the handle"
 TOGETHER = "the handle was changed by another call that was under way at the same time"
 _REMOVED = "counters were removed, and no QueryCounterInfo told the positions of the others since"
 CLOSED = "the handle was closed"
+_TOO_LONG = "too many counters were removed from a list too long to be followed"
+_TOO_MANY = "the handle is used over too many connections to be followed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,68 @@ class Identifier:
         return self.instance is not None and not any(mark in self.instance for mark in "*?")
 
 
+class Held(Sequence[Identifier]):
+    """The counters of a handle at some time: the first of a list that only grows.
+
+    Clients add counters one by one, so that a copy for every call would take the square of their number.
+    """
+
+    __slots__ = ("_items", "_size")
+
+    def __init__(self, items: Sequence[Identifier]) -> None:
+        self._items, self._size = items, len(items)
+
+    @overload
+    def __getitem__(self, place: int) -> Identifier: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Identifier, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Identifier | tuple[Identifier, ...]:
+        if isinstance(place, slice):
+            return tuple(self)[place]
+        if not -self._size <= place < self._size:
+            raise IndexError(place)
+        return self._items[place % self._size]
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Identifier]:
+        return islice(self._items, self._size)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class _InOrder(Mapping[int, Identifier]):
+    """Counters by their place among those held."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    def __getitem__(self, block: int) -> Identifier:
+        if not 0 <= block < len(self._held):
+            raise KeyError(block)
+        return self._held[block]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._held)))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
 @dataclass(frozen=True, slots=True)
 class QueryView:
     """A query handle as it stood when a call was made.
@@ -87,7 +154,7 @@ class QueryView:
     blocks: Mapping[int, Identifier]
     counterset: str | None
     id_source: IdSource | None = None
-    held: tuple[Identifier, ...] | None = None
+    held: Sequence[Identifier] | None = None
     unknown: str | None = None
 
 
@@ -100,15 +167,50 @@ class BlockTypes:
 
 
 @dataclass(slots=True)
+class _Channel:
+    """What happened on a channel that concerns all handles used on it.
+
+    Handles look here when they are used: a capture may have many of both, and telling each of everything would take the product.
+    """
+
+    # Calls that were not read and may have changed a handle; whether a request is lost of which it is not known yet.
+    doubts: int = 0
+    has_lost: bool = False
+    # Counts whatever happened.
+    changes: int = 0
+
+
+@dataclass(slots=True)
+class _Use:
+    """A handle's use of a channel: what it knows of what happened there."""
+
+    channel: _Channel
+    doubts: int
+    # The state of the channel in which a loss says nothing of the handle: it was not used there yet, or was told of since.
+    settled: int
+
+
+@dataclass(slots=True)
 class Query:
     """One handle as far as it was followed."""
+
+    # Whoever uses a handle over more channels than any client does is not followed.
+    MAX_CHANNELS: ClassVar[int] = 64
+    # Counters that may be copied for what is left after removing some, so that long lists emptied one by one do not fill memory.
+    MAX_COPIED: ClassVar[int] = 4_000_000
 
     handle: str
     number: int
     server: Endpoint
-    channels: set[int] = field(default_factory=set)
+    uses: dict[int, _Use] = field(default_factory=dict)
+    # What had happened on its channels when it was last looked at.
+    synced: int = 0
+    copied: int = 0
     followed: bool = False
-    live: dict[tuple[str, int, int, str | None], Identifier] = field(default_factory=dict)
+    # What it holds, in the order of adding: a list that only grows, or is replaced; and what is in it.
+    live: list[Identifier] = field(default_factory=list)
+    keys: set[_Key] = field(default_factory=set)
+    countersets: Counter[str] = field(default_factory=Counter)
     told: Mapping[int, Identifier] | None = None
     # Whether the order of `live` is that of the blocks.
     ordered: bool = False
@@ -116,8 +218,6 @@ class Query:
     unknown: str = _NOT_OPENED
     # Whether a data answer contradicted the replay.
     refuted: bool = False
-    # Channels on which a request was lost that may have changed what it holds; it is not known yet which it was.
-    suspended: set[int] = field(default_factory=set)
     # Counts what may have changed the handle, begun and done.
     epoch: int = 0
     # The view as it was last given out, until something changes.
@@ -127,14 +227,45 @@ class Query:
         self.epoch += 1
         self.shown = None
 
+    def use(self, number: int, channel: _Channel) -> None:
+        """It is used on a channel. What was lost there before says nothing of it."""
+        if number not in self.uses:
+            if len(self.uses) < self.MAX_CHANNELS:
+                self.uses[number] = _Use(channel, channel.doubts, channel.changes)
+                self.synced += channel.changes
+            else:
+                self.forget(_TOO_MANY)
+
+    def sync(self) -> None:
+        """Looks at what happened on its channels since it was last used."""
+        happened = sum(use.channel.changes for use in self.uses.values())
+        if happened == self.synced:
+            return
+        self.synced = happened
+        self.changed()
+        if any(use.doubts != use.channel.doubts for use in self.uses.values()):
+            self.forget(UNREAD)
+            for use in self.uses.values():
+                use.doubts = use.channel.doubts
+
+    @property
+    def suspended(self) -> bool:
+        """Whether a request was lost on one of its channels that may have changed what it holds."""
+        return any(use.channel.has_lost and use.settled != use.channel.changes for use in self.uses.values())
+
     def forget(self, why: str) -> None:
         """What the handle holds is not known any more."""
         self.followed = self.ordered = self.refuted = False
         self.unknown = why
         self.told = None
-        self.suspended.clear()
-        self.live.clear()
+        self.hold([])
         self.changed()
+
+    def hold(self, identifiers: list[Identifier]) -> None:
+        """It holds these, and nothing else."""
+        self.live = identifiers
+        self.keys = {identifier.key for identifier in identifiers}
+        self.countersets = Counter(identifier.counterset for identifier in identifiers)
 
     def view(self) -> QueryView:
         if self.shown is None:
@@ -146,14 +277,13 @@ class Query:
             return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=_LOST)
         if not self.followed:
             return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=self.unknown)
-        held = tuple(self.live.values())
-        sets = {identifier.counterset for identifier in held}
-        counterset = sets.pop() if len(sets) == 1 else None
+        held = Held(self.live)
+        counterset = next(iter(self.countersets)) if len(self.countersets) == 1 else None
         if self.told is not None:
             return QueryView(self.handle, self.number, self.told, counterset, "index", held)
         if not self.is_replayed:
             return QueryView(self.handle, self.number, _NO_BLOCKS, counterset, held=held, unknown=self.unknown)
-        return QueryView(self.handle, self.number, MappingProxyType(dict(enumerate(held))), counterset, "replay", held)
+        return QueryView(self.handle, self.number, _InOrder(held), counterset, "replay", held)
 
     @property
     def is_replayed(self) -> bool:
@@ -168,13 +298,21 @@ class Query:
         """Counters were added or removed; each identifier's own status says whether it was."""
         self.told = None
         done = [identifier for identifier in identifiers if identifier.status == 0]
-        for identifier in done:
-            if add:
-                self.live[identifier.key] = identifier
-            else:
-                self.live.pop(identifier.key, None)
-        if done and not add and self.followed:
-            self.unorder(_REMOVED)
+        if add:
+            for identifier in done:
+                if identifier.key not in self.keys:
+                    self.keys.add(identifier.key)
+                    self.live.append(identifier)
+                    self.countersets[identifier.counterset] += 1
+        elif done:
+            gone = {identifier.key for identifier in done}
+            self.copied += len(self.live)
+            if self.copied > self.MAX_COPIED:
+                self.forget(_TOO_LONG)
+                return
+            self.hold([identifier for identifier in self.live if identifier.key not in gone])
+            if self.followed:
+                self.unorder(_REMOVED)
         self.changed()
 
     def unorder(self, why: str) -> None:
@@ -193,19 +331,20 @@ class Query:
             by_index.setdefault(identifier.index, []).append(identifier)
         self.told = MappingProxyType({index: same[0] for index, same in by_index.items() if len(same) == 1})
         in_order = sorted(identifiers, key=lambda identifier: identifier.index)
-        self.live = {identifier.key: identifier for identifier in in_order}
+        self.hold(list({identifier.key: identifier for identifier in in_order}.values()))
         self.followed = True
         self.ordered = sorted(self.told) == list(range(len(identifiers)))
         self.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
         self.refuted = False
-        self.suspended.clear()
+        for use in self.uses.values():
+            use.settled = use.channel.changes
         self.shown = None
 
     def contradicted(self, answer: BlockTypes) -> bool:
         """Whether a data answer contradicts the replay, which is then not believed again."""
         if self.told is not None or not self.is_replayed or self.suspended:
             return False
-        if (why := _contradiction(tuple(self.live.values()), answer)) is None:
+        if (why := _contradiction(self.live, answer)) is None:
             return False
         self.refuted = True
         self.unknown = why
@@ -222,6 +361,7 @@ class QueryBook:
 
     def __init__(self) -> None:
         self._queries: dict[tuple[str, str], Query] = {}
+        self._channels: dict[int, _Channel] = {}
         self._count = 0
 
     def _query(self, server: Endpoint, handle: str) -> Query:
@@ -237,7 +377,8 @@ class QueryBook:
     def of(self, server: Endpoint, channel: int, handle: str) -> Query:
         """The handle, used on a channel."""
         query = self._query(server, handle)
-        query.channels.add(channel)
+        query.use(channel, self._channel(channel))
+        query.sync()
         return query
 
     def opened(self, server: Endpoint, channel: int, handle: str) -> Query:
@@ -249,23 +390,24 @@ class QueryBook:
 
     def doubt(self, channel: int) -> None:
         """A call on this channel that may have changed one of its handles was not read."""
-        for query in self._on(channel):
-            query.forget(UNREAD)
+        state = self._channel(channel)
+        state.doubts += 1
+        state.changes += 1
 
     def lost(self, channel: int) -> None:
         """A request on this channel was lost, nobody knows which."""
-        for query in self._on(channel):
-            query.suspended.add(channel)
-            query.changed()
+        state = self._channel(channel)
+        state.has_lost = True
+        state.changes += 1
 
     def found(self, channel: int) -> None:
         """All that was lost on this channel turned out to be of methods that change no handle."""
-        for query in self._on(channel):
-            query.suspended.discard(channel)
-            query.changed()
+        state = self._channel(channel)
+        state.has_lost = False
+        state.changes += 1
 
-    def _on(self, channel: int) -> list[Query]:
-        return [query for query in self._queries.values() if channel in query.channels]
+    def _channel(self, number: int) -> _Channel:
+        return self._channels.setdefault(number, _Channel())
 
 
 # _PERF_DATA_HEADER is 48 bytes with dwNumCounter at 4; a _PERF_COUNTER_HEADER has dwType at 4, dwSize at 8 ([MS-PCQ]
@@ -295,7 +437,7 @@ def block_types(data: bytes) -> BlockTypes | None:
 _ERROR, _ONE, _COUNTERS, _INSTANCES, _BOTH = 0, 1, 2, 4, 6
 
 
-def _contradiction(held: tuple[Identifier, ...], answer: BlockTypes) -> str | None:
+def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
     """A sentence where an answer cannot be one to these counters in this order, else None."""
     if answer.promised != len(held):
         return f"a data answer has {answer.promised} blocks, but by the calls before it the handle holds {len(held)} counters"

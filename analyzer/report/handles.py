@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 _INDENT = 20
+# A client that changes a long list before each poll must not make the record as long as the square of it.
+MAX_POSITIONS = 2_000_000
+_NOT_LISTED = f"not listed: the polls of this handle held more than {MAX_POSITIONS} counters in different lists"
+_Key = tuple[str, int, int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +51,30 @@ class Handles(OfCapture):
 
 
 def handle_record(life: HandleLife, analysis: Analysis) -> Record:
-    """The record of one handle. What it held is listed once in `holdings`, and each event says which of these was then."""
+    """The record of one handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`, by
+    positions in `counters`, and each poll says which of these was then."""
     catalog = analysis.catalogs.of(life.server)
+    counters: dict[_Key, int] = {}
+    listed: list[Record] = []
+
+    def place(identifier: Identifier) -> int:
+        if identifier.key not in counters:
+            counters[identifier.key] = len(listed)
+            listed.append(identifier_json(identifier, catalog))
+        return counters[identifier.key]
+
     holdings: list[Record] = []
-    places: dict[int, int] = {}
+    known: dict[int, int] = {}
+    positions = 0
     events = []
     for event in life.events:
-        place = places.get(id(event.view))
-        if place is None:
-            holding = _holding_json(event.view, catalog)
-            place = next((at for at, known in enumerate(holdings) if known == holding), len(holdings))
-            if place == len(holdings):
-                holdings.append(holding)
-            places[id(event.view)] = place
-        events.append(_event_json(event, place, analysis, catalog))
+        holding = None
+        if event.kind == "poll":
+            holding = known.setdefault(id(event.view), len(holdings))
+            if holding == len(holdings):
+                holdings.append(_holding_json(event.view, place, is_listed=positions < MAX_POSITIONS))
+                positions += len(event.view.held or ())
+        events.append(_event_json(event, holding, analysis, catalog))
     return {
         "record": "handle",
         "number": life.number,
@@ -76,12 +90,13 @@ def handle_record(life: HandleLife, analysis: Analysis) -> Record:
         "first_time_ns": life.events[0].time_ns,
         "last_time_ns": life.events[-1].time_ns,
         "polls": sum(event.succeeded for event in life.polls),
+        "counters": listed,
         "holdings": holdings,
         "events": events,
     }
 
 
-def _event_json(event: HandleEvent, holding: int, analysis: Analysis, catalog: Catalog) -> Record:
+def _event_json(event: HandleEvent, holding: int | None, analysis: Analysis, catalog: Catalog) -> Record:
     identifiers = event.identifiers if event.identifiers is not None else event.asked
     return {
         "kind": event.kind,
@@ -113,18 +128,19 @@ def _event_json(event: HandleEvent, holding: int, analysis: Analysis, catalog: C
     }
 
 
-def _holding_json(view: QueryView, catalog: Catalog) -> Record:
-    """What a handle holds; `blocks` has for each block of a data answer the position of its counter in `counters`."""
+def _holding_json(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Record:
+    """What a handle held, and for each block of a data answer which counter it is of, as positions in the handle's `counters`."""
+    if not is_listed:
+        return {"held": None, "blocks": None, "id_source": view.id_source, "reason": _NOT_LISTED}
     blocks = None
     if view.held is not None and view.id_source is not None:
-        at = {identifier.key: place for place, identifier in enumerate(view.held)}
         size = max(view.blocks, default=-1) + 1
         # An index that a server made up must not become a list of that length.
         if size <= 2 * len(view.held) + 16:
-            known = [view.blocks.get(block) for block in range(size)]
-            blocks = [at.get(identifier.key) if identifier is not None else None for identifier in known]
+            named = [view.blocks.get(block) for block in range(size)]
+            blocks = [place(identifier) if identifier is not None else None for identifier in named]
     return {
-        "counters": [identifier_json(one, catalog) for one in view.held] if view.held is not None else None,
+        "held": [place(identifier) for identifier in view.held] if view.held is not None else None,
         "blocks": blocks,
         "id_source": view.id_source,
         "reason": view.unknown,

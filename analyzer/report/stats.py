@@ -74,8 +74,8 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
         yield {"record": "activity"} | _plain(activity, analysis, activity.calls)
     for image in found.images:
         yield {"record": "image"} | _plain(image, analysis, (image.first_call, image.last_call))
-    if found.forgotten_images:
-        yield {"record": "limit", "text": _forgotten(found)}
+    for text in _forgotten(found):
+        yield {"record": "limit", "text": text}
 
 
 def _plain(
@@ -111,8 +111,11 @@ def _frames(analysis: Analysis, calls: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
 
 
-def _forgotten(found: Findings) -> str:
-    return f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
+def _forgotten(found: Findings) -> Iterator[str]:
+    if found.forgotten_images:
+        yield f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
+    if found.forgotten_polls:
+        yield f"{found.forgotten_polls} polls of too many different counters are not listed among the findings"
 
 
 # ------------------------------------------------------------------------------------------------------------ text
@@ -302,8 +305,8 @@ def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str
             rows.append((name, pid, str(one.calls), _time(one.first_time_ns), _time(one.last_time_ns), *ends))
         for line in _columns(rows, 1):
             yield "  " + line, None
-    if found.forgotten_images:
-        yield f"  {_forgotten(found)}", "yellow"
+    for text in _forgotten(found):
+        yield f"  {text}", "yellow"
 
 
 def _ends(one: Image, analysis: Analysis) -> tuple[str, str]:

@@ -12,7 +12,7 @@ English name nothing tells, by its title index where that is the base system's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,6 +22,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
 from analyzer.pcq.layer import PerflibCall
+from analyzer.pcq.queries import Identifier, QueryView
 from analyzer.timeline.stats import has_failed, is_poll, who_of
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.names import WELL_KNOWN, NameTable, value_in_words
@@ -47,6 +48,8 @@ _TOTAL = "_Total"
 
 # A server that invents processes without end must not make us remember them all.
 MAX_IMAGES = 100_000
+# Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
+MAX_POLLED = 20_000_000
 # Value names are the client's to choose; more different ones than that say nothing more.
 MAX_DETAILS = 32
 
@@ -104,11 +107,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Both, and how many images were not kept because there were too many."""
+    """Both, and how many sightings of images and how many polls were left out because there were too many."""
 
     activities: tuple[Activity, ...]
     images: tuple[Image, ...]
     forgotten_images: int
+    forgotten_polls: int = 0
 
 
 def findings(analysis: Analysis) -> Findings:
@@ -165,7 +169,9 @@ class _Search:
         self._analysis = analysis
         self._deeds: dict[tuple[Kind, Who, _Target], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
-        self._kept = self._forgotten = 0
+        self._kept = self._forgotten = self._forgotten_polls = 0
+        self._polled_sets: dict[int, tuple[str, ...]] = {}
+        self._left = MAX_POLLED
 
     def found(self) -> Findings:
         for number, call in enumerate(self._analysis.calls, 1):
@@ -202,7 +208,7 @@ class _Search:
             ),
             key=lambda image: image.first_call,
         )
-        return Findings(tuple(activities), tuple(images), self._forgotten)
+        return Findings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls)
 
     def _note(
         self,
@@ -274,9 +280,22 @@ class _Search:
             if call.query.held is None:
                 self._note("poll", call, number, (None, None, None), f"what is not known: {call.query.unknown}")
                 return
-            for guid in dict.fromkeys(identifier.counterset for identifier in call.query.held):
+            for guid in self._countersets(call.query, call.query.held):
                 self._note("poll", call, number, _counterset(guid, catalog))
             self._see(call, number, _polled(call, catalog))
+
+    def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
+        """What was polled; views are shared by polls between which nothing changed."""
+        known = self._polled_sets.get(id(view))
+        if known is None:
+            self._left -= len(held)
+            known = tuple(dict.fromkeys(identifier.counterset for identifier in held)) if self._left > 0 else ()
+            self._polled_sets[id(view)] = known
+        self._left -= len(known)
+        if self._left > 0:
+            return known
+        self._forgotten_polls += 1
+        return ()
 
     # winperf
 

@@ -2,6 +2,8 @@
 
 import struct
 
+import pytest
+
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.queries import BlockTypes, Identifier, Query, QueryBook, QueryView, block_types
 
@@ -150,17 +152,44 @@ def test_a_call_that_could_not_be_read_takes_the_knowledge_away() -> None:
 
 def test_a_lost_request_suspends_the_knowledge() -> None:
     book = QueryBook()
+
+    def known() -> dict[int, int]:
+        return ids(book.of(SERVER, 2, "h").view())
+
     book.opened(SERVER, 1, "h").informed([identifier(5, 0)])
-    query = book.of(SERVER, 2, "h")
+    assert known() == {0: 5}
     for channel in (1, 2):
         book.lost(channel)
+    assert known() == {}
     book.found(1)
-    assert query.view().blocks == {}
+    assert known() == {}
     book.found(2)
-    assert ids(query.view()) == {0: 5}
+    assert known() == {0: 5}
     book.lost(1)
-    query.informed([identifier(7, 0)])
-    assert ids(query.view()) == {0: 7}
+    book.of(SERVER, 2, "h").informed([identifier(7, 0)])
+    assert known() == {0: 7}
+    book.lost(1)
+    assert known() == {}
+
+
+def test_what_happened_on_a_channel_before_a_handle_came_there_says_nothing_of_it() -> None:
+    book = QueryBook()
+    book.lost(2)
+    book.doubt(2)
+    book.opened(SERVER, 1, "h").informed([identifier(5, 0)])
+    assert ids(book.of(SERVER, 2, "h").view()) == {0: 5}
+    book.doubt(2)
+    assert book.of(SERVER, 1, "h").view().held is None
+
+
+def test_a_handle_on_channels_without_end_is_not_followed() -> None:
+    book = QueryBook()
+    book.opened(SERVER, 0, "h").informed([identifier(5, 0)])
+    for channel in range(Query.MAX_CHANNELS):
+        assert ids(book.of(SERVER, channel, "h").view()) == {0: 5}
+    view = book.of(SERVER, 1000, "h").view()
+    assert (view.blocks, view.held) == ({}, None)
+    assert view.unknown is not None
 
 
 def test_equal_handles_of_two_servers_are_two_queries() -> None:
@@ -178,3 +207,31 @@ def test_the_oldest_query_is_forgotten_first() -> None:
         book.opened(SERVER, 1, handle).informed([identifier(5, 0)])
     assert book.of(SERVER, 1, "c").view().blocks
     assert book.of(SERVER, 1, "a").view().blocks == {}
+
+
+def test_what_was_held_stays_as_it_was_when_more_is_added() -> None:
+    query = opened()
+    views = []
+    for counter in range(3):
+        views.append(query.view())
+        query.validated([identifier(counter), identifier(counter)], add=True)
+    assert [[one.counter_id for one in view.held or ()] for view in views] == [[], [0], [0, 1]]
+    last = views[-1]
+    assert last.held is not None
+    assert (last.held[-1], last.held[0:1], len(last.held)) == (identifier(1), (identifier(0),), 2)
+    assert last.held == (identifier(0), identifier(1))
+    with pytest.raises(IndexError):
+        last.held[2]
+    assert dict(last.blocks) == {0: identifier(0), 1: identifier(1)}
+    assert (last.blocks.get(2), 0 in last.blocks, -1 in last.blocks) == (None, True, False)
+    assert repr(last.held) == repr(tuple(last.held))
+    assert repr(last.blocks) == repr(dict(last.blocks))
+
+
+def test_long_lists_that_are_emptied_one_by_one_are_given_up() -> None:
+    query = opened()
+    query.validated([identifier(counter) for counter in range(4000)], add=True)
+    for counter in range(2000):
+        query.validated([identifier(counter)], add=False)
+    assert query.view().held is None
+    assert query.view().unknown is not None

@@ -10,8 +10,11 @@ from analyzer.core.events import Event
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import timeline_records
 from analyzer.model.samples import sample_records
+from analyzer.report.handles import Handles
+from analyzer.report.metadata import SavedMetadata
 from analyzer.report.output import dumps
 from analyzer.report.show import Show
+from analyzer.report.stats import Stats
 from analyzer.report.tables import calls_table, problems_table, samples_table
 from analyzer.report.text import sample_lines, timeline_lines
 from analyzer.rpc.events import Exchange
@@ -51,7 +54,7 @@ def conversation(*, ndr64: bool, big_endian: bool) -> list[Exchange]:
     return [
         make.enumerate_sets(make.stub().uuid(COUNTERSET).data),
         make.registration(1, counterset_info((5, 0x10410400), (6, 0xB00))),
-        make.registration(9, wide("Processor")),
+        make.registration(9, wide("Process V2")),
         make.registration(10, string_table([(5, "one"), (6, "two")], from_start=True)),
         make.open_query(),
         make.validate(ids),
@@ -76,6 +79,11 @@ def everything(analysis: Analysis) -> None:
         lines += Show(analysis, number).lines(80)
         for record in Show(analysis, number).records():
             dumps(record)
+    for view in (Handles(analysis), Stats(analysis), SavedMetadata(analysis)):
+        lines += view.lines(80)
+        for record in view.records():
+            dumps(record)
+        view.table()
     for line in lines:
         assert all(char.isprintable() for char in Text.from_markup(line, emoji=False).plain)
     calls_table(analysis)

@@ -11,6 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.model.records import Record
 from analyzer.pipeline.run import analyze
+from analyzer.report import handles
 from analyzer.report.handles import Handles
 from analyzer.report.output import dumps
 from tests import truth
@@ -21,7 +22,7 @@ ANY = 0xFFFFFFFF
 ONE, MANY = Block(1, values=((pack("<I", 7),),)), Block(4, instances=(("a", 1),), values=((pack("<I", 7),),))
 KEYS = {
     "record", "number", "server", "handle", "clients", "channels", "origin", "opened", "end", "closed", "reason",
-    "first_time_ns", "last_time_ns", "polls", "holdings", "events",
+    "first_time_ns", "last_time_ns", "polls", "counters", "holdings", "events",
 }  # fmt: skip
 EVENT_KEYS = {
     "kind", "call", "time_ns", "frames", "client", "channel", "state", "status", "status_name", "fault", "fault_name",
@@ -69,15 +70,16 @@ def test_a_record_says_what_was_held_at_each_poll() -> None:
     assert added["frames"] == [7, 8]
     holding = record["holdings"][polled["holding"]]
     assert (holding["id_source"], holding["blocks"], holding["reason"]) == ("replay", [0, 1], None)
-    assert all(set(counter) == COUNTER_KEYS for counter in holding["counters"])
-    assert [(one["counter_name"], one["counter_id"], one["instance_id"]) for one in holding["counters"]] == [
+    assert all(set(counter) == COUNTER_KEYS for counter in record["counters"])
+    assert holding["held"] == [0, 1]
+    assert [(one["counter_name"], one["counter_id"], one["instance_id"]) for one in record["counters"]] == [
         ("% Idle", 1, 3),
         (None, None, None),
     ]
     told = record["holdings"][record["events"][6]["holding"]]
     assert (told["id_source"], told["blocks"]) == ("index", [0, 1])
     after = record["events"][-1]
-    assert (after["oddities"], record["holdings"][after["holding"]]["counters"]) == (["after-close"], None)
+    assert (after["oddities"], record["holdings"][after["holding"]]["held"]) == (["after-close"], None)
 
 
 def test_the_text_tells_the_same() -> None:
@@ -100,7 +102,7 @@ def test_what_is_not_known_is_said() -> None:
     (record,), lines = made(Calls().counter_data(perf_data([MANY])))
     assert record["origin"] == "not captured"
     (holding,) = record["holdings"]
-    assert (holding["counters"], holding["blocks"], holding["id_source"]) == (None, None, None)
+    assert (holding["held"], holding["blocks"], holding["id_source"]) == (None, None, None)
     assert "opening of the handle is not in the capture" in holding["reason"]
     assert "what its blocks are is not known" in "\n".join(lines)
 
@@ -110,7 +112,19 @@ def test_an_index_without_bounds_makes_no_list() -> None:
     (record,), _ = made(
         make.counter_info(identifier(COUNTERSET, counter=1, index=0xFFFFFFFE)), make.counter_data(perf_data([ONE]))
     )
-    assert [holding["blocks"] for holding in record["holdings"]] == [None, None]
+    assert [holding["blocks"] for holding in record["holdings"]] == [None]
+
+
+def test_lists_that_change_for_ever_are_listed_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handles, "MAX_POSITIONS", 2)
+    make = Calls()
+    events: list[Event] = [make.open_query()]
+    for counter in range(3):
+        events.append(make.validate(identifier(COUNTERSET, counter=counter, name="a")))
+        events.append(make.counter_data(perf_data([ONE] * (counter + 1))))
+    (record,), _ = made(*events)
+    assert [holding["held"] for holding in record["holdings"]] == [[0], [0, 1], None]
+    assert "not listed" in record["holdings"][2]["reason"]
 
 
 def test_a_capture_without_handles_says_so() -> None:

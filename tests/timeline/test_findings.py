@@ -188,3 +188,14 @@ def test_a_server_with_processes_without_end_is_cut_off(monkeypatch: pytest.Monk
     )
     assert (len(found.images), found.forgotten_images) == (2, 3)
     assert OTHER_COUNTERSET not in {one.target for one in found.activities}
+
+
+def test_a_client_that_polls_something_else_each_time_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_POLLED", 6)
+    make = Calls()
+    events: list[Event] = [make.open_query()]
+    for counter in range(4):
+        events.append(make.validate(identifier(COUNTERSET, counter=counter, name="a")))
+        events.append(make.counter_data(perf_data([Block(1, values=((pack("<I", 7),),))] * (counter + 1))))
+    found = look(*events)
+    assert (len(found.activities[0].calls), found.forgotten_polls) == (2, 2)
