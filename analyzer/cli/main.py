@@ -303,3 +303,6 @@ def main() -> None:
         sys.exit(EXIT_DONE)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        # The interpreter looks for cycles once more when it ends, in all that was read, which goes with it anyway.
+        gc.freeze()

@@ -50,7 +50,18 @@ class Columns:
     def __len__(self) -> int:
         return len(self.index)
 
-    def segments(self, first: int, stop: int, ends: Ends) -> Iterator[Segment]:
+    def pairs(self, chosen: IntArray) -> list[bytes]:
+        """Both addresses and both ports of some segments, as they stand in the frames; b"" for IPv6."""
+        if not len(chosen) or not self.is_ipv4.all():
+            return [b""] * len(chosen)
+        raw = np.empty((len(chosen), 12), np.uint8)
+        for where, column, size in ((slice(0, 8), self.ip[chosen] + 12, 8), (slice(8, 12), self.tcp[chosen], 4)):
+            places = np.ndarray((len(self.data) - size + 1,), f"V{size}", self.data, strides=(1,))
+            raw[:, where] = places[column].view(np.uint8).reshape(-1, size)
+        found: list[bytes] = raw.view("V12").ravel().tolist()
+        return found
+
+    def segments(self, ends: Ends, first: int, stop: int) -> Iterator[Segment]:
         """The segments from the one at `first` up to that at `stop`."""
         run = slice(first, stop)
         columns = (

@@ -51,7 +51,7 @@ class _Held:
     block: FrameBlock
     views: Views
     common: TcpFrames
-    plain: list[tuple[int, Item]]
+    plain: deque[tuple[int, Item]]
     size: int
 
 
@@ -148,7 +148,7 @@ class Dissector:
         common, others = NO_FRAMES, np.arange(len(block))
         if self._fast and is_common(block):
             common, others = sort_out(block, views)
-        plain: list[tuple[int, Item]] = []
+        plain: deque[tuple[int, Item]] = deque()
         for index in others.tolist():
             for item in self._road.dissect(block.frame(index)):
                 plain.append((index, item))
@@ -186,77 +186,64 @@ class Dissector:
         held = self._held.popleft()
         self._held_size -= held.size
         chosen = self._ours(held)
-        plain = iter(held.plain)
-        waiting = next(plain, None)
         if len(chosen):
-            columns = columns_of(held.block, held.views, chosen)
-            for index, item in self._common(held, columns):
-                while waiting is not None and waiting[0] < index:
-                    yield from self._item(waiting[1])
-                    waiting = next(plain, None)
-                if isinstance(item, Segment | SegmentRun):
-                    yield item
-                else:
-                    yield from self._item(item)
-        while waiting is not None:
-            yield from self._item(waiting[1])
-            waiting = next(plain, None)
+            yield from self._common(held, columns_of(held.block, held.views, chosen))
+        yield from self._plain_before(held, len(held.block))
 
-    def _common(self, held: _Held, columns: Columns) -> Iterator[tuple[int, Segment | SegmentRun | Item]]:
-        """What the frames in common shapes hold of our flows, with positions in the block."""
-        data, index = columns.data, columns.index
-        between = np.array([at for at, item in held.plain if not isinstance(item, Lost)], np.int64)
+    def _plain_before(self, held: _Held, index: int) -> Iterator[Segment | Problem]:
+        """What the plain road found before this position, and was not given out yet."""
+        while held.plain and held.plain[0][0] < index:
+            yield from self._item(held.plain.popleft()[1])
+
+    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | SegmentRun | Problem]:
+        """What the frames in common shapes hold of our flows, and before each of them what the plain road found."""
+        data, index, plain = columns.data, columns.index, held.plain
+        between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)])
         begins, ends, frames, table = runs.data_begins, runs.data_ends, runs.data_frames, runs.table
-        at, ips, tcps = index[runs.first].tolist(), columns.ip[runs.first].tolist(), columns.tcp[runs.first].tolist()
-        for where, ip, tcp, row in zip(at, ips, tcps, runs.rows(), strict=True):
-            src, dst, key, by_port = self._ends(data, ip, tcp)
+        segments = partial(columns.segments, self._ends)
+        known_pair = self._pairs.get
+        for (first, stop, is_run, seq, ack, position, low, high, time_ns), at, pair, ip, tcp in zip(
+            runs.rows(),
+            index[runs.begin].tolist(),
+            columns.pairs(runs.begin),
+            columns.ip[runs.begin].tolist(),
+            columns.tcp[runs.begin].tolist(),
+            strict=True,
+        ):
+            src, dst, key, by_port = known_pair(pair) or self._ends(data, ip, tcp)
             if not (by_port or key in self._flows):
                 continue
-            first, stop, is_run, seq, ack, position, low, high, time_ns = row
+            if plain and plain[0][0] < at:
+                yield from self._plain_before(held, at)
             if not is_run:
                 yield from self._one_by_one(held, columns, first, stop)
                 continue
             count = high - low
             if count == 1:
                 payload = data[begins[low] : ends[low]]
-            elif count:
-                payload = b"".join(
-                    [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
-                )
             else:
-                payload = b""
+                pieces = [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
+                payload = b"".join(pieces)
             frame = frames[high - 1] if count else 0
-            yield (
-                where,
-                SegmentRun(
-                    src,
-                    dst,
-                    seq,
-                    ack,
-                    TracedBytes(payload, table, position),
-                    count,
-                    frame,
-                    time_ns,
-                    partial(columns.segments, first, stop, self._ends),
-                ),
-            )
+            traced = TracedBytes(payload, table, position)
+            yield SegmentRun(src, dst, seq, ack, traced, count, frame, time_ns, segments, first, stop)
 
-    def _one_by_one(self, held: _Held, columns: Columns, first: int, stop: int) -> Iterator[tuple[int, Segment | Item]]:
+    def _one_by_one(self, held: _Held, columns: Columns, first: int, stop: int) -> Iterator[Segment | Problem]:
         """The segments of a stretch that is no run; what is odd about them is counted."""
-        for at, segment in zip(range(first, stop), columns.segments(first, stop, self._ends), strict=True):
+        for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
+            yield from self._plain_before(held, index)
             if not columns.good[at]:
                 for odd in self._road.dissect(held.block.frame(index)):
-                    yield index, odd
+                    yield from self._item(odd)
                 continue
-            yield index, segment
-            # Only now, when what came before it has been counted.
             if columns.bad_tcp_checksum[at]:
                 self._bad_tcp_checksums.add(segment.frame)
             if columns.bad_ip_checksum[at]:
                 self._bad_checksums.add(segment.frame)
+            yield segment
 
     def _ours(self, held: _Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports."""

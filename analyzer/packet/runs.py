@@ -33,12 +33,13 @@ RUN_BYTES_BITS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """Stretches of columns, all of them one after the other: the segments `first[i]` to `stop[i]` of the columns.
+    """Stretches of columns, all of them one after the other: the segments `first[i]` (also in `begin`) to `stop[i]` of the columns.
 
     Where `is_run` they are a run, with `counts` data segments from number `data_first[i]` on, whose bytes begin in `data_begins`
     and end in `data_ends`; `seq`, `frame` and position in `table` are theirs. Else they are to be taken one by one.
     """
 
+    begin: IntArray
     first: list[int]
     stop: list[int]
     is_run: list[bool]
@@ -117,6 +118,7 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     is_run = np.logical_and.reduceat(fits, first) & regular[first]
     begins = columns.begins[data]
     return Runs(
+        first,
         first.tolist(),
         stop.tolist(),
         is_run.tolist(),

@@ -53,7 +53,7 @@ class SegmentRun(Event):
     `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by one.
     """
 
-    __slots__ = ("ack", "count", "dst", "frame", "payload", "segments", "seq", "src", "time_ns")
+    __slots__ = ("_first", "_segments", "_stop", "ack", "count", "dst", "frame", "payload", "seq", "src", "time_ns")
 
     def __init__(
         self,
@@ -65,7 +65,9 @@ class SegmentRun(Event):
         count: int,
         frame: int,
         time_ns: int,
-        segments: Callable[[], Iterator[Segment]],
+        segments: Callable[[int, int], Iterator[Segment]],
+        first: int,
+        stop: int,
     ) -> None:
         self.src = src
         self.dst = dst
@@ -75,7 +77,9 @@ class SegmentRun(Event):
         self.count = count
         self.frame = frame
         self.time_ns = time_ns
-        self.segments = segments
+        self._segments = segments
+        self._first = first
+        self._stop = stop
 
     def __iter__(self) -> Iterator[Segment]:
-        return self.segments()
+        return self._segments(self._first, self._stop)
