@@ -164,7 +164,10 @@ def problems_table(analysis: Analysis) -> pl.DataFrame:
 def records_table(records: Iterable[Record]) -> pl.DataFrame:
     """Any records as a table; nested values become JSON text."""
     rows = [
-        {key: json_ready(value) if isinstance(value, dict | list) else storable(value) for key, value in record.items()}
+        {
+            key: json_ready(value) if isinstance(value, dict | list) else fitting(storable(value), pl.Int64)
+            for key, value in record.items()
+        }
         for record in records
     ]
     return pl.DataFrame(rows, infer_schema_length=None)

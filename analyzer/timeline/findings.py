@@ -44,6 +44,8 @@ _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
 # Objects whose instances are processes by their image names; of a thread, the parent instance is.
 _IMAGES = re.compile(r"process(?:\Z| v\d)", re.I)
 _PROCESS_ID = "id process"
+# A DWORD; what is more is no process id, whatever the counter is called.
+_MAX_PROCESS_ID = 0xFFFFFFFF
 _TOTAL = "_Total"
 
 # A server that invents processes without end must not make us remember them all.
@@ -322,7 +324,7 @@ class _Search:
             column = _process_id_column([definition.name_index for definition in item.definitions], table)
             for instance in item.instances:
                 value = instance.values[column] if column is not None and column < len(instance.values) else None
-                pid = value if isinstance(value, int) else None
+                pid = value if isinstance(value, int) and 0 <= value <= _MAX_PROCESS_ID else None
                 if instance.name and instance.name != _TOTAL:
                     seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
         self._see(call, number, seen)
@@ -411,7 +413,7 @@ def _polled(call: PerflibCall, catalog: Catalog) -> Iterator[_Seen]:
             entry = catalog.counter(counterset, counter)
             is_pid = entry is not None and (entry.label or "").casefold() == _PROCESS_ID
             counters[counterset, counter] = is_pid
-        if is_pid:
+        if is_pid and value <= _MAX_PROCESS_ID:
             pids[key] = value
     for key in seen:
         yield key, pids.get(key)

@@ -11,6 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from analyzer.report.output import dumps
 from analyzer.report.stats import Stats, duration
+from analyzer.report.tables import records_table
 from tests import truth
 
 SPREAD = {"count", "total", "min", "median", "p95", "max"}
@@ -94,3 +95,8 @@ def test_two_clients_that_listed_processes_are_both_named() -> None:
 )
 def test_durations_have_four_digits(time_ns: int | None, words: str) -> None:
     assert duration(time_ns) == words
+
+
+def test_numbers_that_no_column_holds_are_null_in_tables() -> None:
+    table = records_table([{"a": 1 << 64, "b": -(1 << 63) - 1, "c": True}, {"a": "text", "b": 5, "c": False}])
+    assert table.rows() == [(None, None, True), ("text", 5, False)]

@@ -199,3 +199,16 @@ def test_a_client_that_polls_something_else_each_time_is_cut_off(monkeypatch: py
         events.append(make.counter_data(perf_data([Block(1, values=((pack("<I", 7),),))] * (counter + 1))))
     found = look(*events)
     assert (len(found.activities[0].calls), found.forgotten_polls) == (2, 2)
+
+
+def test_what_is_larger_than_a_process_id_is_none() -> None:
+    make = Calls()
+    rows = ((pack("<Q", 7), pack("<Q", 1 << 32)),)
+    data = perf_data([Block(6, ids=(1, PROCESS_ID), instances=(("cmd", 3),), values=rows)])
+    found = look(
+        *process_set(make),
+        make.open_query(),
+        make.validate(identifier(COUNTERSET, counter=ANY, instance=ANY, name="*")),
+        make.counter_data(data),
+    )
+    assert [(one.name, one.pid) for one in found.images] == [("cmd", None)]
