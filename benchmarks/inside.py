@@ -25,10 +25,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from analyzer.auth.keyring import Keyring
-from analyzer.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plan_for
 from analyzer.buffers.vector import PartReader
+from analyzer.buffers.vector_v1 import V1Reader, read_v1
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
@@ -155,6 +156,39 @@ def _checked(data: bytes, reader: PartReader) -> int:
     if again is None or not np.array_equal(again.values, plain.value):
         raise SystemExit("columns of a layout met before are not those of the plain parser")
     return len(plain)
+
+
+def decoding_v1(rounds: int, scale: float = 1.0) -> list[str]:
+    """A table of decoders of PERF_DATA_BLOCK: a Process object, as a client polls it."""
+    rng = random.Random(6)
+    counters = tuple(buffers.Counter(230 + 2 * at, 0x10000 + 0x100 * (at % 2), 4 + 4 * (at % 2)) for at in range(27))
+    rows = max(30, int(1000 * scale))
+    instances = tuple(
+        buffers.Instance(f"process_{at}", -1, (0, 0), tuple(rng.getrandbits(30) for _ in counters))
+        for at in range(rows)
+    )
+    data = buffers.winperf([buffers.PerfObject(230, counters, instances)])
+    again = V1Reader()
+    read = again.read(data)
+    said = [value for one in winperf_rows(data).objects[0].instances for value in one.values]
+    if read is None or read.values.tolist() != said:
+        raise SystemExit("arrays and the plain parser disagree about a PERF_DATA_BLOCK")
+    decoders: dict[str, Callable[[], object]] = {
+        "plain compiled parser, objects only": lambda: plan_for("winperf", data, None).fresh("plain"),
+        "rows from the plain parser": lambda: winperf_rows(data),
+        "columns": lambda: read_v1(data),
+        "columns of a layout met before": lambda: again.read(data),
+    }
+    times: dict[str, list[float]] = {name: [] for name in decoders}
+    for _ in range(rounds):
+        for name, decoder in decoders.items():
+            times[name].append(timed(decoder) * 1e9 / len(said))
+    plain = times["plain compiled parser, objects only"]
+    out = [f"| decoder | PERF_DATA_BLOCK, {rows:,} instances x 27 counters |", "|---|---|"]
+    for name, taken in times.items():
+        ratio = statistics.median(base / own for base, own in zip(plain, taken, strict=True))
+        out.append(f"| {name} | {shown(statistics.median(taken))} ns, {shown(ratio)}x |")
+    return out
 
 
 # --- Opening ----------------------------------------------------------------------------------------------------------

@@ -8,25 +8,30 @@ their values, or anything irregular, come as the records of `samples`, which is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.buffers import PerfData, PerfRow
+from analyzer.buffers import PerfData, PerfRow, WinPerf
 from analyzer.buffers.vector import Grid, Layout, Part, PartReader
+from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
 from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
-from analyzer.model.samples import call_samples, common_json, perflib_json
+from analyzer.model.samples import call_samples, common_json, perflib_json, winperf_json
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.layer import PerflibCall
 from analyzer.pcq.queries import QueryView
 from analyzer.pcq.samples import is_text, samples_of
 from analyzer.rpc.call import Call
+from analyzer.winperf.layer import WinregCall
+from analyzer.winperf.names import NameTable
+from analyzer.winperf.samples import parent_name
+from analyzer.winperf.samples import samples_of as winperf_samples_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +39,13 @@ class ChunkPart:
     """Values in rows (instances) of columns (counters).
 
     `columns` holds a record for each column, those of the first row; `rows` what a row's records say otherwise (None: the only
-    row is the first). `made` is room for what renderers make of a part, which serves for all answers of its layout.
+    row is the first); `bases` which column has the `base_raw` of each (None: no record has one). `made` is room for what
+    renderers make of a part, which serves for all answers of its layout.
     """
 
     columns: Sequence[Record]
     rows: Sequence[Record] | None
+    bases: Sequence[int | None] | None = None
     made: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -70,42 +77,93 @@ class _Chunks:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._reader = PartReader()
+        self._reader, self._v1_reader = PartReader(), V1Reader()
         # By layout, query and server; an entry holds on to both objects, so that no others can have their identity.
         self._bound: dict[tuple[int, int, Endpoint], _Bound] = {}
         self._values = 0
 
-    def of(self, number: int, call: Call) -> Iterator[SampleChunk] | None:
+    def of(self, number: int, call: Call) -> Iterator[SampleChunk | Record] | None:
         """The chunks of a call, None where its values are to be read one by one."""
         side = call.response
-        if not isinstance(call, PerflibCall) or side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        if side is None or side.buffer is None:
             return None
-        read = self._reader.read(side.buffer.data)
+        of_call: Record = {"call": number, "time_ns": side.message.first_time_ns}
+        if isinstance(call, PerflibCall) and side.buffer_kind == "perf-data":
+            return self._of_perflib(call, side.buffer.data, of_call)
+        if isinstance(call, WinregCall) and side.buffer_kind == "winperf":
+            return self._of_winreg(call, side.buffer.data, of_call)
+        return None
+
+    def _of_perflib(self, call: PerflibCall, data: bytes, of_call: Record) -> Iterator[SampleChunk] | None:
+        read = self._reader.read(data)
         if read is None:
             return None
-        parts = self._parts(number, call, read.layout)
-        if parts is None:
-            return None
-        of_call = {
-            "call": number,
-            "time_ns": side.message.first_time_ns,
-            "perf_time_stamp": read.perf_time_stamp,
-            "perf_time_100ns": read.perf_time_100ns,
-            "perf_freq": read.perf_freq,
-        }
-        return _cut(parts, of_call, read.values)
+        catalog = self._analysis.catalogs.of(call.exchange.channel.server)
 
-    def _parts(self, number: int, call: PerflibCall, layout: Layout) -> Sequence[ChunkPart] | None:
-        server = call.exchange.channel.server
-        key = id(layout), id(call.query), server
+        def parts() -> Sequence[ChunkPart] | None:
+            return _perflib_parts(read.layout, call.query, catalog, common_json(of_call["call"], call))
+
+        bound = self._known(read.layout, call.query, call, parts)
+        if bound is None:
+            return None
+        of_call["perf_time_stamp"] = read.perf_time_stamp
+        of_call["perf_time_100ns"] = read.perf_time_100ns
+        of_call["perf_freq"] = read.perf_freq
+        return _cut(bound, of_call, read.values)
+
+    def _of_winreg(self, call: WinregCall, data: bytes, of_call: Record) -> Iterator[SampleChunk | Record] | None:
+        read = self._v1_reader.read(data)
+        if read is None:
+            return None
+        table = self._analysis.name_tables.of(call.exchange.channel.server)
+
+        def parts() -> Sequence[ChunkPart]:
+            return _winperf_parts(read.layout, table, common_json(of_call["call"], call))
+
+        bound = self._known(read.layout, None, call, parts)
+        if bound is None:
+            return None
+        of_call["perf_time"], of_call["perf_freq"] = read.perf_time, read.perf_freq
+        of_call["perf_time_100ns"] = read.perf_time_100ns
+        return self._objects(call, data, read, table, bound, of_call)
+
+    @staticmethod
+    def _objects(
+        call: WinregCall,
+        data: bytes,
+        read: V1Block,
+        table: NameTable,
+        parts: Sequence[ChunkPart],
+        of_call: Record,
+    ) -> Iterator[SampleChunk | Record]:
+        """Object by object: a chunk, or the records of one whose values are not all numbers."""
+        block, at = _v1_block(read.layout, read), 0
+        for number, (part, is_mixed) in enumerate(zip(parts, read.layout.mixed, strict=True)):
+            if is_mixed:
+                item = mixed_object(data, read, number)
+                for sample in winperf_samples_of(block, table, [item]):
+                    yield common_json(of_call["call"], call) | winperf_json(sample)
+            elif len(part):
+                time, freq = read.object_clocks[number]
+                of_object = of_call | {"object_perf_time": time, "object_perf_freq": freq}
+                yield SampleChunk(part, of_object, read.values[at : at + len(part)])
+                at += len(part)
+
+    def _known(
+        self,
+        layout: Layout | V1Layout,
+        query: QueryView | None,
+        call: Call,
+        make: Callable[[], Sequence[ChunkPart] | None],
+    ) -> Sequence[ChunkPart] | None:
+        key = id(layout), id(query), call.exchange.channel.server
         known = self._bound.pop(key, None)
         if known is None:
-            made = _perflib_parts(layout, call.query, self._analysis.catalogs.of(server), common_json(number, call))
-            known = _Bound(layout, call.query, made)
-            self._values += len(layout.data_sizes)
+            known = _Bound(layout, query, make())
+            self._values += known.values
         self._bound[key] = known
         while self._values > self.MAX_VALUES and len(self._bound) > 1:
-            self._values -= len(self._bound.pop(next(iter(self._bound))).layout.data_sizes)
+            self._values -= self._bound.pop(next(iter(self._bound))).values
         return known.parts
 
 
@@ -113,9 +171,13 @@ class _Chunks:
 class _Bound:
     """The parts of a layout as the answers to a query have them; None: they have text."""
 
-    layout: Layout
+    layout: Layout | V1Layout
     query: QueryView | None
     parts: Sequence[ChunkPart] | None
+
+    @property
+    def values(self) -> int:
+        return len(self.layout.places) if isinstance(self.layout, V1Layout) else len(self.layout.data_sizes)
 
 
 def _perflib_parts(
@@ -151,6 +213,39 @@ def _first_rows(part: Part) -> Iterator[PerfRow]:
     for block, kind, status, counter, held in zip(*(array.tolist() for array in arrays), strict=True):
         data = None if held < 0 else bytes(held)
         yield PerfRow(block, kind, status, None if counter < 0 else counter, None, None, data)
+
+
+def _v1_block(layout: V1Layout, read: V1Block | None = None) -> WinPerf:
+    """A block without values, for the names of parents, which are instances of its objects."""
+    clocks = (read.perf_time, read.perf_freq, read.perf_time_100ns) if read is not None else (0, 0, 0)
+    return WinPerf(False, None, None, None, None, *clocks, None, layout.objects, None, ())
+
+
+def _winperf_parts(layout: V1Layout, table: NameTable, common: Record) -> Sequence[ChunkPart]:
+    """A part for each object, an empty one where it has no values or is mixed."""
+    block = _v1_block(layout)
+    parts = []
+    for item, is_mixed in zip(layout.objects, layout.mixed, strict=True):
+        if is_mixed or not item.instances:
+            parts.append(ChunkPart((), None))
+            continue
+        # In place of its value, each counter of the first instance has its number, so that `base_raw` tells which is the base.
+        numbered = replace(item.instances[0], values=tuple(range(len(item.definitions))))
+        first = replace(item, instances=(numbered,))
+        columns = [common | winperf_json(sample) for sample in winperf_samples_of(block, table, [first])]
+        held = {record["raw"]: number for number, record in enumerate(columns)}
+        bases = [held.get(record["base_raw"]) for record in columns]
+        rows = [
+            {
+                "instance": instance.name,
+                "instance_id": instance.unique_id,
+                "parent_index": instance.parent_index or None,
+                "parent_instance": parent_name(block, instance),
+            }
+            for instance in item.instances
+        ]
+        parts.append(ChunkPart(columns, rows, bases))
+    return parts
 
 
 def _cut(parts: Sequence[ChunkPart], of_call: Record, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:

@@ -35,9 +35,9 @@ def sample_json_lines(items: Iterable[SampleChunk | Record]) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A piece of every line: texts by column or by row, the value, or (`call`) texts and keys of what is said of the call."""
+    """A piece of every line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of the call."""
 
-    of: Literal["call", "column", "row", "value"]
+    of: Literal["call", "column", "row", "value", "base"]
     texts: list[bytes]
 
 
@@ -65,10 +65,20 @@ def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
                 texts = piece.texts * rows
             elif piece.of == "row":
                 texts = [text for text in piece.texts[first : first + rows] for _ in range(width)]
-            else:
+            elif piece.of == "value":
                 texts = values
+            else:
+                texts = _base_texts(values, part.bases or (), width)
             out[at :: len(pieces)] = texts
         yield b"".join(out)
+
+
+def _base_texts(values: Sequence[bytes], bases: Sequence[int | None], width: int) -> list[bytes]:
+    texts = [b"null"] * len(values)
+    for column, base in enumerate(bases):
+        if base is not None:
+            texts[column::width] = values[base::width]
+    return texts
 
 
 def _filled(texts: Sequence[bytes], said: dict[str, bytes]) -> Iterator[bytes]:
@@ -80,7 +90,8 @@ def _filled(texts: Sequence[bytes], said: dict[str, bytes]) -> Iterator[bytes]:
 def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
     """The lines of a part in pieces."""
     rows = part.rows
-    marked = [key for key in (*of_call, "raw", *(rows[0] if rows else ())) if key in part.columns[0]]
+    of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
+    marked = [key for key in (*of_call, *of_value, *(rows[0] if rows else ())) if key in part.columns[0]]
     marks = {key: orjson.Fragment(f"\x01{key}\x01".encode()) for key in marked}
     split = [_MARK.split(orjson.dumps(record | marks) + b"\n") for record in part.columns]
     pieces: list[_Piece] = []
@@ -89,14 +100,14 @@ def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
         if number % 2 == 0:
             if any(other != token for other in tokens):
                 pieces.append(_Piece("column", list(tokens)))
-            elif last is None or last.of == "value":
+            elif last is None or last.of in ("value", "base"):
                 pieces.append(_Piece("call", [token]))
             elif last.of == "call":
                 last.texts.append(token)
             else:
                 last.texts[:] = [text + token for text in last.texts]
-        elif token == b"raw":
-            pieces.append(_Piece("value", []))
+        elif token in (b"raw", b"base_raw"):
+            pieces.append(_Piece("value" if token == b"raw" else "base", []))
         elif rows and token.decode() in rows[0]:
             texts = [orjson.dumps(row[token.decode()]) for row in rows]
             if last is not None and last.of == "row":

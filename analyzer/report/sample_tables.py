@@ -74,7 +74,7 @@ def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
         return
     step = max(1, ROWS_AT_ONCE // width)
     for first in range(0, len(part.rows), step):
-        piece = ChunkPart(part.columns, part.rows[first : first + step])
+        piece = ChunkPart(part.columns, part.rows[first : first + step], part.bases)
         yield SampleChunk(piece, chunk.of_call, chunk.values[first * width : (first + step) * width])
 
 
@@ -136,13 +136,14 @@ class _Tables:
         sizes = [len(chunk.values) for chunk in chunks]
         columns = [self._columns(chunk.part) for chunk in chunks]
         series = []
+        of_call = {key for chunk in chunks for key in chunk.of_call}
         for name, kind in SAMPLE_SCHEMA.items():
             key = _NAMES_OF_CALL.get(name, name)
             if name == "raw":
                 series.append(_raw(chunks))
-            elif key in chunks[0].of_call:
+            elif key in of_call:
                 bound = pl.Int64 if name == "time" else kind
-                said = pl.Series(name, [fitting(chunk.of_call[key], bound) for chunk in chunks], dtype=bound)
+                said = pl.Series(name, [fitting(chunk.of_call.get(key), bound) for chunk in chunks], dtype=bound)
                 series.append(said.gather(np.repeat(np.arange(len(chunks)), sizes)).cast(kind))
             else:
                 series.append(self._laid_out(name, kind, chunks, [column[name] for column in columns]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, winperf_rows
+from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
 from analyzer.core.naming import NameSource, SampleNames
 from analyzer.core.values import dataclass
 from analyzer.winperf.layer import WinregCall
@@ -52,13 +52,15 @@ def winperf_samples(call: WinregCall, table: NameTable) -> Iterator[WinperfSampl
     yield from samples_of(winperf_rows(side.buffer.data), table)
 
 
-def samples_of(block: WinPerf, table: NameTable) -> Iterator[WinperfSample]:
-    """The values of a decoded block."""
-    for item in block.objects:
+def samples_of(
+    block: WinPerf, table: NameTable, objects: Sequence[WinPerfObject] | None = None
+) -> Iterator[WinperfSample]:
+    """The values of a decoded block; where `objects` are given, of these instead of its own."""
+    for item in objects if objects is not None else block.objects:
         object_name = table.name(item.name_index)
         bases = tuple(_base_of(item.definitions, at) for at in range(len(item.definitions)))
         for instance in item.instances:
-            parent = _parent_name(block, instance)
+            parent = parent_name(block, instance)
             for at, (definition, raw) in enumerate(zip(item.definitions, instance.values, strict=False)):
                 if definition.size == 0:
                     continue  # PERF_SIZE_ZERO: such a counter never has a value (winperf.h)
@@ -100,7 +102,7 @@ def is_base(counter_type: int) -> bool:
     return counter_type & (_CLASS_MASK | _SUBTYPE_MASK) == _CLASS_COUNTER | _SUBTYPE_BASE
 
 
-def _parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:
+def parent_name(block: WinPerf, instance: WinPerfInstance) -> str | None:
     """The name of the instance's parent: ParentObjectInstance counts the parent object's instances from 0."""
     if not instance.parent_index or instance.parent_instance is None:
         return None

@@ -21,7 +21,17 @@ from analyzer.report.output import Samples, Timeline, dumps, write
 from analyzer.report.tables import samples_frame, samples_table
 from analyzer.rpc.events import Exchange
 from tests.buffers.strategies import objects, perf_datas
-from tests.build.buffers import Block, identifier, perf_data, string_table, wide, winperf
+from tests.build.buffers import (
+    Block,
+    Counter,
+    Instance,
+    PerfObject,
+    identifier,
+    perf_data,
+    string_table,
+    wide,
+    winperf,
+)
 from tests.build.calls import CHANNEL, COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.pcq.test_layer import counterset_info
 
@@ -141,6 +151,24 @@ def test_one_layout_of_two_queries_and_two_servers_has_the_names_of_each() -> No
     )
     assert_same(analysis)
     assert len({record["counterset_name"] for record in sample_records(analysis)}) == 2
+
+
+def test_v1_blocks_come_in_chunks_but_for_objects_with_text() -> None:
+    disk = PerfObject(
+        236,
+        (Counter(200, 0x20570500, 8), Counter(201, 0x40030500, 4), Counter(202, 0x40000200, 0), Counter(4, 0x10000, 4)),
+        (Instance("C:", -1, (234, 1), (5, 6, 0, 1)), Instance(None, 9, (234, 7), (7, 8, 0, 2))),
+    )
+    parents = PerfObject(234, (Counter(6, 0xB00, 16),), tuple(Instance(n, -1, (0, 0), (n,)) for n in ("0 C:", "1 D:")))
+    keys = winreg()
+    values = [keys.query_value("Global", winperf(made)) for made in ([parents, disk], [disk], [parents, disk])]
+    analysis = analysis_of(keys.open_key(), *values)
+    kinds = [isinstance(item, SampleChunk) for item in sample_chunks(analysis)]
+    assert kinds == [False, False, True, True, False, False, True]
+    assert_same(analysis)
+    records = list(sample_records(analysis))
+    assert {record["parent_instance"] for record in records} == {None, "1 D:"}
+    assert [record["base_raw"] for record in records if record["counter_index"] == 200] == [6, 8] * 3
 
 
 @settings(deadline=None, max_examples=60)

@@ -1,0 +1,244 @@
+"""PERF_DATA_BLOCK (winperf.h) in arrays: an undamaged little-endian block in, its values out, of numbers none as an object.
+
+Objects, definitions and instances are followed by their own lengths, as `ksy/winperf.ksy` does, and each of its conditions is
+checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser has the
+word, which is also the test of what is said here. Where the values of an instance stand is known from the definitions, so that
+all of them are taken at once; an object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block
+that differs from one already read in clocks and values only, every other bit being equal, reads as that one did (as in `vector`).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
+from analyzer.buffers.columns import CounterDefinition, WinPerfInstance, WinPerfObject
+from analyzer.buffers.fast import IrregularError
+from analyzer.buffers.text import code_page_text, utf16_text
+
+_SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
+_HEADER = struct.Struct("<20xIIIi16x4x3q2I")
+_HEADER_LENGTH = 88
+_OBJECT = struct.Struct("<9IiiI")
+_OBJECT_LENGTH = 64
+_OBJECT_CLOCKS = struct.Struct("<48x2q")
+_DEFINITION = struct.Struct("<5Ii4I")
+_DEFINITION_LENGTH = 40
+_INSTANCE = struct.Struct("<3Ii2I")
+_INSTANCE_LENGTH = 24
+_LENGTH = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class V1Layout:
+    """All that a block says but its clocks and values. `objects` have no clocks, and their instances no values.
+
+    `places` tells in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
+    have no size, and without `mixed` objects; `wide` which of them have 8 bytes. `starts` tells where each object begins, `blocks`
+    where the values of its instances do.
+    """
+
+    objects: tuple[WinPerfObject, ...]
+    mixed: tuple[bool, ...]
+    starts: tuple[int, ...]
+    blocks: tuple[tuple[int, ...], ...]
+    places: npt.NDArray[np.int64]
+    wide: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class V1Block:
+    """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
+
+    perf_time: int
+    perf_freq: int
+    perf_time_100ns: int
+    object_clocks: tuple[tuple[int, int], ...]
+    layout: V1Layout
+    values: npt.NDArray[np.uint64]
+
+
+def read_v1(data: bytes) -> V1Block | None:
+    """The values of a block in which everything is as it should be, and all values are numbers of 4 or 8 bytes."""
+    try:
+        layout = _layout(data)
+    except (IrregularError, struct.error):
+        return None
+    return _block(data, layout)
+
+
+def _block(data: bytes, layout: V1Layout) -> V1Block:
+    words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
+    places = layout.places
+    values = words[places].astype(np.uint64)
+    if layout.wide.any():
+        values[layout.wide] |= words[places[layout.wide] + 1].astype(np.uint64) << np.uint64(32)
+    _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = _HEADER.unpack_from(data)
+    clocks = tuple(_OBJECT_CLOCKS.unpack_from(data, start) for start in layout.starts)
+    return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, layout, values)
+
+
+def _layout(data: bytes) -> V1Layout:
+    if data[: len(_SIGNATURE)] != _SIGNATURE:
+        raise IrregularError
+    total, header_length, count, _, _, _, _, name_length, name_offset = _HEADER.unpack_from(data)
+    if total > len(data) or header_length < _HEADER_LENGTH or header_length > len(data):
+        raise IrregularError
+    if name_length and name_offset + name_length > len(data):
+        raise IrregularError
+    at = header_length
+    objects, mixed, starts, blocks, places, wide = [], [], [], [], [], []
+    for _ in range(count):
+        (length,) = _LENGTH.unpack_from(data, at)
+        if length < _OBJECT_LENGTH or at + length > len(data) or at % 4:
+            raise IrregularError
+        item, found = _object(data, at, at + length)
+        objects.append(item)
+        starts.append(at)
+        blocks.append(found)
+        held = [definition for definition in item.definitions if definition.size]
+        mixed.append(any(_is_odd(definition) for definition in item.definitions))
+        if not mixed[-1]:
+            offsets = np.array([definition.offset for definition in held], np.int64)
+            places.append(((np.array(found, np.int64)[:, None] + offsets) // 4).reshape(-1))
+            wide.append(np.tile(np.array([definition.size == 8 for definition in held], np.bool_), len(found)))
+        at += length
+    none = np.empty(0, np.int64)
+    return V1Layout(
+        *(tuple(objects), tuple(mixed), tuple(starts), tuple(blocks)),
+        np.concatenate([none, *places]),
+        np.concatenate([none.astype(np.bool_), *wide]),
+    )
+
+
+def _is_odd(definition: CounterDefinition) -> bool:
+    """Whether values of a counter are not numbers of 4 or 8 bytes at a multiple of 4."""
+    is_text = definition.counter_type & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
+    return is_text or (definition.size not in (0, 4, 8)) or (definition.size > 0 and definition.offset % 4 > 0)
+
+
+def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
+    """An object, and where the counter blocks of its instances begin."""
+    head, tail = _OBJECT.unpack_from(data, start)[1:8], _OBJECT.unpack_from(data, start)[8:]
+    definition_length, header_length, name, _, help_index, _, detail = head
+    number, default, instances, code_page = tail
+    at = start + header_length
+    if header_length < _OBJECT_LENGTH or definition_length < _OBJECT_LENGTH or start + definition_length > stop:
+        raise IrregularError
+    definitions = []
+    for _ in range(number):
+        length, title, _, help_title, _, scale, level, kind, size, offset = _DEFINITION.unpack_from(data, at)
+        if length < _DEFINITION_LENGTH or at + length > start + definition_length:
+            raise IrregularError
+        definitions.append(CounterDefinition(title, help_title, scale, level, kind, size, offset))
+        at += length
+    if at > start + definition_length:
+        raise IrregularError
+    held = [item for item in definitions if item.size]
+    if any(item.offset < 4 for item in held):
+        raise IrregularError
+    end = max((item.offset + item.size for item in held), default=4)
+    wanted = sum(item.size for item in held)
+    made, blocks = [], []
+    at = start + definition_length
+    for turn in range(instances if instances >= 0 else 1):
+        if instances >= 0:
+            one, at = _instance(data, at, stop, code_page)
+        else:
+            one = WinPerfInstance(None, None, None, None, ())
+        made.append(one)
+        (length,) = _LENGTH.unpack_from(data, at)
+        is_last = instances < 0 or turn == instances - 1
+        room = stop - at if is_last else length
+        if length < max(4, number) or at + length > stop or room < end or wanted > 8 * room or at % 4:
+            raise IrregularError
+        blocks.append(at)
+        at += length
+    item = WinPerfObject(name, help_index, detail, default, instances, code_page, 0, 0, tuple(definitions), tuple(made))
+    return item, tuple(blocks)
+
+
+def _instance(data: bytes, at: int, stop: int, code_page: int) -> tuple[WinPerfInstance, int]:
+    """An instance without its values, and where its counter block begins."""
+    length, parent, number, unique_id, offset, size = _INSTANCE.unpack_from(data, at)
+    if length < _INSTANCE_LENGTH or at + length > stop or (size and (offset < 4 or offset + size > length)):
+        raise IrregularError
+    name = None
+    if size:
+        raw = data[at + offset : at + offset + size]
+        name = code_page_text(raw, code_page) if code_page else utf16_text(raw)
+    return WinPerfInstance(name, None if unique_id == -1 else unique_id, parent, number, ()), at + length
+
+
+def mixed_object(data: bytes, block: V1Block, number: int) -> WinPerfObject:
+    """An object with its clocks and values, as the compiled parser would give it."""
+    item = block.layout.objects[number]
+    perf_time, perf_freq = block.object_clocks[number]
+    instances = tuple(
+        replace(instance, values=tuple(_value(data, start, definition) for definition in item.definitions))
+        for instance, start in zip(item.instances, block.layout.blocks[number], strict=True)
+    )
+    return replace(item, perf_time=perf_time, perf_freq=perf_freq, instances=instances)
+
+
+def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str | None:
+    at = start + definition.offset
+    return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """A block that was read: its words, which of their bits have to be the same, and its layout."""
+
+    words: npt.NDArray[np.uint32]
+    fixed: npt.NDArray[np.uint32]
+    layout: V1Layout
+
+
+class V1Reader:
+    """Reads one block after the other, as `read_v1` does, quicker where a block has the layout of an earlier one."""
+
+    MAX_LAYOUTS = 64
+    MAX_BYTES = 8 * 1024 * 1024
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Known] = {}
+        self._bytes = 0
+
+    def read(self, data: bytes) -> V1Block | None:
+        """`layout` of blocks that have the same is the same object."""
+        known = self._known.get(len(data))
+        if known is not None:
+            words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4")
+            if not ((words ^ known.words) & known.fixed).any():
+                return _block(data, known.layout)
+        block = read_v1(data)
+        if block is not None and len(data) % 4 == 0 and len(data) <= self.MAX_BYTES:
+            self._remember(data, block.layout)
+        return block
+
+    def _remember(self, data: bytes, layout: V1Layout) -> None:
+        fixed = np.full(len(data) // 4, 0xFFFFFFFF, np.uint32)
+        # SYSTEMTIME and the clocks of the header; PerfTime and PerfFreq of each object.
+        fixed[36 // 4 : 52 // 4] = fixed[56 // 4 : 80 // 4] = 0
+        for start in layout.starts:
+            fixed[start // 4 + 12 : start // 4 + 16] = 0
+        for item, is_mixed, blocks in zip(layout.objects, layout.mixed, layout.blocks, strict=True):
+            for definition in item.definitions if is_mixed else ():
+                for begin in blocks if definition.size else ():
+                    at = begin + definition.offset
+                    fixed[at // 4 : (at + definition.size + 3) // 4] = 0
+        fixed[layout.places] = 0
+        fixed[layout.places[layout.wide] + 1] = 0
+        if self._known.pop(len(data), None) is not None:
+            self._bytes -= len(data)
+        self._bytes += len(data)
+        self._known[len(data)] = _Known(np.frombuffer(data, "<u4"), fixed, layout)
+        while len(self._known) > self.MAX_LAYOUTS or self._bytes > self.MAX_BYTES:
+            oldest = next(iter(self._known))
+            del self._known[oldest]
+            self._bytes -= oldest
