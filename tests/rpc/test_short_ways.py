@@ -1,6 +1,8 @@
-"""The short ways of framing, SMB2, DCERPC and its security give what the long ways give, on real conversations and on what is left of them.
+"""The short ways of framing, SMB2, DCERPC and its security give what the long ways give, on real conversations and on what is
+left of them.
 
-Each capture is read up to its stream chunks; these are cut and joined anew, some are damaged and some lost, and both ways take them.
+Each capture is read up to its stream chunks; these are cut and joined anew, some are damaged and some lost, and both ways
+take them.
 """
 
 from __future__ import annotations
