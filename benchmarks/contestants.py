@@ -132,6 +132,7 @@ def _seen_by_pyshark(output: Path) -> Seen:
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
 PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "-o", "{out}"))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])
+GZIP = Contestant("gzip -dc", lambda one: ["sh", "-c", f"gzip -dc < '{one.path}'"])
 TSHARK = Contestant("tshark -T fields", _tshark(*_FIELDS), _seen_by_tshark)
 TSHARK_EK = Contestant("tshark -T ek", _tshark("-T", "ek"))
 TCPDUMP = Contestant("tcpdump port 445, tshark", _tcpdump, _seen_by_tshark)

@@ -35,7 +35,7 @@ _WORK = """\
 |---|---|
 | `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
 | `pcq-analyzer samples` | the same, and only the values, as a Parquet file |
-| `cat` | reads the file: no program can do with less |
+| `cat`, `gzip -dc` | read the file: no program can do with less |
 | `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
 | `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
 | `scapy PcapReader` | takes packets apart, and looks for port 445 |
@@ -215,10 +215,10 @@ def picture(results: Sequence[tuple[Capture, Sequence[Score]]]) -> Any:
     charts = []
     for name in dict.fromkeys(row["capture"] for row in rows):
         data = alt.Data(values=[row for row in rows if row["capture"] == name])
-        across = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=[0.02, 1000]), title=None)
-        along = alt.Y("contestant:N", sort=None, title=None, axis=alt.Axis(labelLimit=260))
+        across = alt.X("seconds:Q", scale=alt.Scale(type="log", domain=[0.01, 1000], clamp=True), title=None)
+        along = alt.Y("contestant:N", sort=None, title=None, axis=alt.Axis(labelLimit=260, minExtent=190))
         colour = alt.Color("who:N", scale=alt.Scale(domain=["we", "others"], range=["#1f6f8b", "#b8b8b8"]), legend=None)
-        bars = alt.Chart(data).mark_bar().encode(x=across, x2=alt.datum(0.02), y=along, color=colour)
+        bars = alt.Chart(data).mark_bar().encode(x=across, x2=alt.datum(0.01), y=along, color=colour)
         labels = alt.Chart(data).mark_text(align="left", dx=4).encode(x=across, y=along, text="label:N")
         charts.append((bars + labels).properties(width=420, title=alt.Title(name, anchor="start")))
     whole = alt.vconcat(*charts).properties(title="Processor time in seconds (logarithmic)")
