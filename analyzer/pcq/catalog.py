@@ -97,6 +97,8 @@ class CountersetEntry(Described):
     # Which of the three above a metadata file told.
     given: set[str] = field(default_factory=set)
     counters: dict[int, CounterEntry] = field(default_factory=dict)
+    # Names of instances by number; None where the number was told with different names.
+    instances: dict[int, str | None] = field(default_factory=dict)
 
     def counter(self, counter_id: int) -> CounterEntry:
         return self.counters.setdefault(counter_id, CounterEntry())
@@ -147,6 +149,18 @@ class Catalog:
                 else:
                     texts = counter.names if code == RequestCode.COUNTER_NAME_STRINGS else counter.helps
                     texts.tell(lcid, text, "capture")
+
+    def learn_instances(self, guid: str, tree: dict[str, Any]) -> None:
+        """Notes an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names none."""
+        known = self.entry(guid).instances
+        for item in tree["instances"]:
+            number, name = item["instance_id"], item["name"]
+            known[number] = name if known.get(number, name) == name else None
+
+    def instance(self, guid: str, number: int) -> str | None:
+        """The name of an instance, where every list that was answered agrees on it."""
+        entry = self.countersets.get(guid)
+        return entry.instances.get(number) if entry is not None else None
 
     def label(self, guid: str | None) -> str | None:
         entry = self.countersets.get(guid) if guid is not None else None

@@ -104,9 +104,20 @@ class PerflibLayer:
             response = plain_side(exchange.response)
         method = method_name(INTERFACE, opnum) if opnum is not None else None
         call = decoded_call(PerflibCall, exchange, (NAME, method), request, response)
-        if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and call.state == "complete" and call.status == 0:
-            self._learn(call)
+        if call.state == "complete" and call.status == 0:
+            if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
+                self._learn(call)
+            elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+                self._learn_instances(call)
         return call
+
+    def _learn_instances(self, call: PerflibCall) -> None:
+        guid, response = call.counterset, call.response
+        if guid is None or response is None or response.buffer is None or response.buffer_kind is None:
+            return
+        decoded = decode_buffer("instances", response.buffer.data)
+        if decoded.problem is None:
+            self.catalogs.of(call.exchange.channel.server).learn_instances(guid, decoded.tree)
 
     def _learn(self, call: PerflibCall) -> None:
         guid, code, response = call.counterset, call.request_code, call.response

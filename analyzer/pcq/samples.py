@@ -64,7 +64,7 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
             counter_id = known.counter_id
         entry = catalog.counter(counterset, counter_id)
         counter_type = entry.type if entry is not None else None
-        instance, instance_id = _instance_of(row, known)
+        instance, instance_id = _instance_of(row, known, catalog)
         yield PerflibSample(
             query.handle if query is not None else None,
             row.block,
@@ -95,12 +95,16 @@ def counterset_of(query: QueryView | None, block: int) -> str | None:
     return known.counterset if known is not None else query.counterset
 
 
-def _instance_of(row: PerfRow, known: Identifier | None) -> tuple[str | None, int | None]:
-    """The instance as the block names it, else as the identifier does that the block answers."""
+def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:
+    """The instance as the block names it, else as the identifier does that the block answers. One that only gives a number has
+    the name that EnumerateCounterSetInstances told for it."""
     if row.instance is not None or row.instance_id is not None or known is None:
         return row.instance, row.instance_id
     instance = known.instance if known.names_one_instance else None
-    return instance, None if known.instance_id == NONE_ID else known.instance_id
+    number = None if known.instance_id == NONE_ID else known.instance_id
+    if not instance and number is not None:
+        instance = catalog.instance(known.counterset, number) or instance
+    return instance, number
 
 
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:

@@ -13,7 +13,7 @@ from analyzer.core.events import Problem
 from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Exchange
-from tests.build.buffers import Block, identifier, perf_data, string_table, wide
+from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, sealed
 from tests.build.rpc import CHANNEL, WINREG
 
@@ -220,6 +220,19 @@ def test_names_of_two_languages_are_kept_apart() -> None:
     names = catalog.names(COUNTERSET, 1)
     assert names is not None
     assert (entry.named.language, names.counter.language) == (0x407, 0x40C)
+
+
+def test_instances_have_the_names_the_server_lists_for_their_numbers() -> None:
+    make = Calls()
+
+    def listed(*instances: tuple[str, int]) -> Exchange:
+        asked = make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
+        return make.exchange(2, asked, make.sized(b"".join(instance_header(*one) for one in instances)))
+
+    layer = _learnt(listed(("a", 1), ("b", 2)), listed(("a", 1), ("c", 2), ("d", 3)))
+    catalog = layer.catalogs.of(CHANNEL.server)
+    assert [catalog.instance(COUNTERSET, number) for number in (1, 2, 3, 4)] == ["a", None, "d", None]
+    assert catalog.instance(OTHER_COUNTERSET, 1) is None
 
 
 @pytest.mark.parametrize(

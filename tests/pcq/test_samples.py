@@ -10,7 +10,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.model.samples import sample_records
 from analyzer.rpc.events import Exchange
-from tests.build.buffers import Block, identifier, perf_data, string_table, wide
+from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.pcq.test_layer import counterset_info
 
@@ -152,3 +152,23 @@ def test_a_damaged_answer_gives_what_stands_before_the_damage() -> None:
     data = perf_data([Block(1, values=((number(1),),)), Block(1, values=((number(2),),))])
     (sample,) = samples(analysis_of(Calls().counter_data(data[:-20])))
     assert sample["raw"] == 1
+
+
+def test_an_instance_asked_for_by_number_has_the_name_the_server_lists() -> None:
+    make = Calls()
+    asked = make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
+    listed = make.exchange(2, asked, make.sized(instance_header("first", 0) + instance_header("third", 3)))
+    blocks = told(
+        make,
+        identifier(COUNTERSET, counter=5, instance=3, index=0, name=""),
+        identifier(COUNTERSET, counter=5, instance=4, index=1, name=""),
+        identifier(COUNTERSET, counter=5, instance=3, index=2, name="mine"),
+        identifier(COUNTERSET, counter=5, instance=ANY, index=3),
+    )
+    data = make.counter_data(perf_data([Block(1, values=((number(1),),))] * 4))
+    assert values(samples(analysis_of(listed, *blocks, data)), "instance", "instance_id") == [
+        ("third", 3),
+        ("", 4),
+        ("mine", 3),
+        (None, None),
+    ]
