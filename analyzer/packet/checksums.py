@@ -18,6 +18,7 @@ from analyzer.packet.plain import TCP, checksum_fails
 _USUAL_HEADER_LEN = 20
 # Where segments are thin in a buffer they are copied together first.
 _DENSE = 4
+_PIECE = 32 * 1024
 _U64 = npt.NDArray[np.uint64]
 
 
@@ -68,9 +69,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
         pieces = [data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
         data = b"".join(pieces)
         starts = np.cumsum(lengths) - lengths
-    whole = np.frombuffer(data, "<u8", len(data) // 8)
-    running = np.zeros(len(whole) + 1, np.uint64)
-    np.cumsum((whole & np.uint64(0xFFFFFFFF)) + (whole >> np.uint64(32)), out=running[1:])
+    running = _running_sums(np.frombuffer(data, "<u8", len(data) // 8))
     stops = starts + lengths
     # The 64-bit words that lie in the run, and the bytes before and after them.
     first, last = -(-starts // 8), stops // 8
@@ -79,6 +78,20 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
     middle = (running[last] - running[first]) % np.uint64(0xFFFF) + tail % np.uint64(0xFFFF)
     turned = np.where(starts & 1 == 1, np.uint64(1 << 8), np.uint64(1))
     sums: _U64 = (head % np.uint64(0xFFFF) + middle * turned) % np.uint64(0xFFFF)
+    return sums
+
+
+def _running_sums(words: _U64) -> _U64:
+    """The sums of the words before each, both halves of a word added up."""
+    sums = np.empty(len(words) + 1, np.uint64)
+    sums[0] = 0
+    # In pieces that stay in a processor's cache from one step to the next.
+    for at in range(0, len(words), _PIECE):
+        piece = words[at : at + _PIECE]
+        folded = piece & np.uint64(0xFFFFFFFF)
+        folded += piece >> np.uint64(32)
+        folded[0] += sums[at]
+        np.cumsum(folded, out=sums[at + 1 : at + 1 + len(folded)])
     return sums
 
 

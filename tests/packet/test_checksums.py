@@ -15,6 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from analyzer.core.events import Problem
+from analyzer.packet import checksums
 from analyzer.packet.checksums import word_sums
 from analyzer.packet.segment import Segment
 from tests.build.packet import block, dissect
@@ -102,8 +103,8 @@ def test_a_segment_that_was_cut_short_cannot_be_checked(fast: bool) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.integers(0, 2**48), st.sampled_from([1, 60]))
-def test_sums_of_words_are_those_of_the_bytes_as_one_number(seed: int, thin: int) -> None:
+@given(st.integers(0, 2**48), st.sampled_from([1, 60]), st.sampled_from([16, 1 << 15]))
+def test_sums_of_words_are_those_of_the_bytes_as_one_number(seed: int, thin: int, piece: int) -> None:
     chance = random.Random(seed)
     data, starts, lengths = b"", [], []
     for _ in range(chance.randrange(1, 20)):
@@ -116,4 +117,6 @@ def test_sums_of_words_are_those_of_the_bytes_as_one_number(seed: int, thin: int
         int.from_bytes(data[start : start + length], "little") % 0xFFFF
         for start, length in zip(starts, lengths, strict=True)
     ]
-    assert word_sums(data, np.array(starts), np.array(lengths)).tolist() == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checksums, "_PIECE", piece)
+        assert word_sums(data, np.array(starts), np.array(lengths)).tolist() == plain
