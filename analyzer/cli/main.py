@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.main import get_command_name
 
 from analyzer.cli.audit import audit, explain
 from analyzer.cli.counters import counters
@@ -284,12 +285,24 @@ def _root(
     pass
 
 
+def _leave_only(names: list[str]) -> None:
+    """Where the first word is a command, takes the others out: to read all their options takes longer than most captures."""
+    named = [
+        command
+        for command in app.registered_commands
+        if command.callback and (command.name or get_command_name(command.callback.__name__)) in names
+    ]
+    if named:
+        app.registered_commands, app.registered_groups = named, []
+
+
 def main() -> None:
     """Runs the command. Unusable input is one sentence and exit code 1; a reader that went away (`| head`) is no error."""
     # What was read is kept to the end, and to look through it for cycles every 700 objects costs a tenth of the time.
     gc.set_threshold(10_000, 10, 10)
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _leave_only(sys.argv[1:2])
     try:
         app()
     except InputError as error:

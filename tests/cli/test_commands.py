@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from analyzer.cli.main import app
+from analyzer.cli.main import _leave_only, app
 from analyzer.core.errors import InputError
 from tests import truth
 from tests.build.capture import pcap
@@ -562,3 +562,15 @@ def test_shells_complete_the_fields_of_filters() -> None:
     ]
     assert completed("pcq-analyzer samples -Y counterset") == ["counterset", "counterset_name"]
     assert "timeline" in completed("pcq-analyzer ti")
+
+
+@pytest.mark.parametrize("command", ["timeline", "export-metadata"])
+def test_a_command_without_the_others_is_the_same(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    among_all = run(command, "--help").stdout
+    monkeypatch.setattr(app, "registered_commands", [*app.registered_commands])
+    monkeypatch.setattr(app, "registered_groups", [*app.registered_groups])
+    _leave_only(["no-such-command"])
+    assert len(app.registered_commands) > 5
+    _leave_only([command])
+    assert len(app.registered_commands) == 1
+    assert run(command, "--help").stdout == among_all
