@@ -10,8 +10,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import accumulate
-from typing import Union
+from itertools import accumulate, pairwise
+from typing import Literal, Union
 
 from analyzer.core.values import dataclass
 
@@ -46,6 +46,11 @@ class Source:
         times = [extent.time_ns for extent in self.extents(start, stop)]
         return (min(times), max(times)) if times else None
 
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        """The lowest and the highest id of the frames that carried these bytes, None for no bytes."""
+        frames = [extent.frame for extent in self.extents(start, stop)]
+        return (min(frames), max(frames)) if frames else None
+
 
 @dataclass(frozen=True, slots=True)
 class FrameSource(Source):
@@ -66,18 +71,25 @@ class FrameSource(Source):
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
         return (self.time_ns, self.time_ns) if stop > start else None
 
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        return (self.frame, self.frame) if stop > start else None
+
 
 class FrameTable(Source):
     """Pieces of many frames, one behind the other; whoever holds bytes of several of them needs no source of their own.
 
     Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frames[i]`; `starts` has one more
-    entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`.
+    entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`. Who makes a
+    table says whether its frames and times are `ordered`: then the first and the last of a range tell of all between.
     """
 
-    __slots__ = ("_frames", "_offsets", "_starts", "_times_ns")
+    __slots__ = ("_frames", "_offsets", "_starts", "_times_ns", "ordered")
 
-    def __init__(self, starts: _Numbers, frames: _Numbers, offsets: _Numbers, times_ns: _Numbers) -> None:
+    def __init__(
+        self, starts: _Numbers, frames: _Numbers, offsets: _Numbers, times_ns: _Numbers, *, ordered: bool = False
+    ) -> None:
         self._starts, self._frames, self._offsets, self._times_ns = starts, frames, offsets, times_ns
+        self.ordered = ordered
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         if stop <= start:
@@ -99,9 +111,18 @@ class FrameTable(Source):
         if stop <= start:
             return None
         first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
-        if last == first + 1:
-            return self._times_ns[first], self._times_ns[first]
+        if self.ordered or last == first + 1:
+            return self._times_ns[first], self._times_ns[last - 1]
         found = self._times_ns[first:last]
+        return min(found), max(found)
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if stop <= start:
+            return None
+        first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
+        if self.ordered or last == first + 1:
+            return self._frames[first], self._frames[last - 1]
+        found = self._frames[first:last]
         return min(found), max(found)
 
 
@@ -111,9 +132,10 @@ class _JoinedSource(Source):
     It knows where the parts came from and does not keep their bytes, which were copied.
     """
 
-    __slots__ = ("_firsts", "_sources", "_starts")
+    __slots__ = ("_firsts", "_sources", "_starts", "_table")
 
     def __init__(self, parts: Sequence[TracedBytes]) -> None:
+        self._table: FrameTable | Literal[False] | None = None
         self._sources = tuple([part.source for part in parts])
         self._firsts = array("q", [part.start for part in parts])
         self._starts = array("q", [0, *accumulate(map(len, parts))])
@@ -137,9 +159,34 @@ class _JoinedSource(Source):
         for source, first, last in self._pieces(start, stop):
             source.note_frames(first, last, frames)
 
+    def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
+        """The table, where all comes from one that is ordered, in its order; and the range of it that the bytes lie in."""
+        if self._table is None:
+            self._table = self._one_table()
+        if not isinstance(self._table, FrameTable) or stop <= start:
+            return None
+        starts, firsts = self._starts, self._firsts
+        first, last = bisect_right(starts, start) - 1, bisect_left(starts, stop) - 1
+        return self._table, firsts[first] + start - starts[first], firsts[last] + stop - starts[last]
+
+    def _one_table(self) -> FrameTable | Literal[False]:
+        table = self._sources[0] if self._sources else None
+        if not isinstance(table, FrameTable) or not table.ordered:
+            return False
+        if any(source is not table for source in self._sources):
+            return False
+        ends = [first + stop - start for first, (start, stop) in zip(self._firsts, pairwise(self._starts), strict=True)]
+        return table if all(end <= first for end, first in zip(ends, self._firsts[1:], strict=False)) else False
+
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
-        found = [each for piece in self._pieces(start, stop) if (each := piece[0].times(*piece[1:])) is not None]
-        return (min(found)[0], max([last for _, last in found])) if found else None
+        if (found := self._ordered(start, stop)) is not None:
+            return found[0].times(found[1], found[2])
+        return _spanned(piece[0].times(*piece[1:]) for piece in self._pieces(start, stop))
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if (found := self._ordered(start, stop)) is not None:
+            return found[0].frame_range(found[1], found[2])
+        return _spanned(piece[0].frame_range(*piece[1:]) for piece in self._pieces(start, stop))
 
 
 class _WholeSource(Source):
@@ -270,6 +317,11 @@ class TracedBytes:
         return self.source.times(self.start, self.start + len(self))
 
     @property
+    def frame_range(self) -> tuple[int, int] | None:
+        """The lowest and the highest id of the frames that carried the bytes, None for no bytes."""
+        return self.source.frame_range(self.start, self.start + len(self))
+
+    @property
     def first_time_ns(self) -> int | None:
         """Time of the earliest frame, None for no bytes."""
         times = self.times
@@ -287,6 +339,11 @@ class TracedBytes:
             return 0
         times = self.source.times(self.start + position, self.start + position + 1)
         return times[0] if times is not None else 0
+
+
+def _spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    found = [each for each in ranges if each is not None]
+    return (min(found)[0], max([last for _, last in found])) if found else None
 
 
 def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:

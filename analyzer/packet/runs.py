@@ -136,6 +136,7 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
             _array(columns.frames[data]),
             _array(columns.offsets[data]),
             _array(columns.times_ns[data]),
+            ordered=not (np.diff(columns.times_ns[data]) < 0).any() and not (np.diff(columns.frames[data]) < 0).any(),
         ),
     )
 

@@ -62,7 +62,7 @@ class _Following:
                 continue
             side = call.request or call.response
             assert side is not None
-            begin = side.message.last_time_ns, max(side.message.frames, default=0)
+            begin = side.message.last_time_ns, side.message.last_frame
             steps.append((begin, _BEGIN, at))
             end = end_of(call.exchange)
             if isinstance(call, PerflibCall) and end is not None:

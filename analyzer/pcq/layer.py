@@ -63,7 +63,7 @@ class Loss:
 def end_of(exchange: Exchange) -> Moment | None:
     """When the answer of a call began to come; None where it is not there."""
     message = exchange.response
-    return (message.first_time_ns, min(message.frames, default=0)) if message is not None else None
+    return (message.first_time_ns, message.first_frame) if message is not None else None
 
 
 class PerflibLayer:

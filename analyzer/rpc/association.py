@@ -51,7 +51,7 @@ from analyzer.rpc.pdu import (
     parse_bind_nak,
     parse_call_head,
 )
-from analyzer.rpc.pdus import PduList, Plain, stub_of
+from analyzer.rpc.pdus import PduList, Plain, spanned, stub_of, times_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
@@ -130,7 +130,7 @@ class _Side:
         self.pdus = PduList()
         for pdu in more:
             pdu.note_frames(self.dropped_frames)
-            self.dropped_times = _spanned(self.dropped_times, pdu.times)
+            self.dropped_times = spanned([self.dropped_times, pdu.times])
 
     @property
     def frames(self) -> set[int]:
@@ -141,7 +141,7 @@ class _Side:
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of its earliest and its latest frame."""
-        return _spanned(self.dropped_times, self.pdus.times)
+        return spanned([self.dropped_times, self.pdus.times])
 
     @property
     def whole(self) -> bool:
@@ -866,7 +866,7 @@ class Association:
             if is_request and (found := self._verification(call, stub.data)):
                 at, judged = found
                 stub = stub.view(0, at)
-        first, last = side.times or (0, 0)
+        first, last = spanned([side.dropped_times, times_of(fragments)]) or (0, 0)
         return Message(
             fragments, stub, side.wire_length, judged, side.order_big, first, last, tuple(sorted(side.dropped_frames))
         )
@@ -929,13 +929,6 @@ def _asked_before(call: _Call, early: _Call) -> bool:
 
 def _first_frame(call: _Call) -> int:
     return min(call.request.frames or call.response.frames or {0})
-
-
-def _spanned(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
-    """From the earlier beginning to the later end."""
-    if one is None or other is None:
-        return one or other
-    return min(one[0], other[0]), max(one[1], other[1])
 
 
 def _numbers(frames: tuple[int, ...]) -> str:

@@ -12,7 +12,7 @@ from analyzer.core.shelf import Kept
 from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
 from analyzer.rpc.pdus import Fragment as Fragment
-from analyzer.rpc.pdus import frames_of, kept_by
+from analyzer.rpc.pdus import frame_range_of, frames_of, kept_by
 from analyzer.smb.events import Channel, SmbInfo
 
 ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
@@ -41,6 +41,22 @@ class Message:
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried it, ascending. They are looked up, not kept: a long answer came in many."""
         return self.frames_of_dropped or frames_of(self.fragments)
+
+    @property
+    def first_frame(self) -> int:
+        """The lowest of `frames`, 0 where there are none."""
+        if self.frames_of_dropped:
+            return self.frames_of_dropped[0]
+        span = frame_range_of(self.fragments)
+        return span[0] if span is not None else 0
+
+    @property
+    def last_frame(self) -> int:
+        """The highest of `frames`, 0 where there are none."""
+        if self.frames_of_dropped:
+            return self.frames_of_dropped[-1]
+        span = frame_range_of(self.fragments)
+        return span[1] if span is not None else 0
 
 
 @dataclass(frozen=True, slots=True)

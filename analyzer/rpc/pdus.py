@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import overload
 
@@ -103,12 +103,9 @@ class PduList:
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of the earliest and the latest frame."""
-        found = [
-            times
-            for piece, first, last in self._all()
-            if (times := piece.source.times(piece.start + first, piece.start + last)) is not None
-        ]
-        return (min(found)[0], max([last for _, last in found])) if found else None
+        return spanned(
+            [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._all()]
+        )
 
     def kept(self) -> Sequence[Fragment]:
         """All of them, for good."""
@@ -165,6 +162,11 @@ class Pdus(Sequence[Fragment]):
     def __hash__(self) -> int:
         return hash(self._whole)
 
+    @property
+    def whole(self) -> TracedBytes:
+        """Their bytes, one behind the other."""
+        return self._whole
+
     @overload
     def __getitem__(self, where: int) -> Fragment: ...
 
@@ -218,6 +220,26 @@ def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
     if isinstance(fragments, Pdus):
         return fragments.stub()
     return TracedBytes.gather([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
+
+
+def times_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
+    """Times of the earliest and the latest frame that carried fragments."""
+    return spanned([whole.times for whole in _wholes(fragments)])
+
+
+def frame_range_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
+    """The lowest and the highest id of the frames that carried fragments."""
+    return spanned([whole.frame_range for whole in _wholes(fragments)])
+
+
+def _wholes(fragments: Sequence[Fragment]) -> Sequence[TracedBytes]:
+    return (fragments.whole,) if isinstance(fragments, Pdus) else [fragment.pdu for fragment in fragments]
+
+
+def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """From the lowest beginning to the highest end."""
+    found = [each for each in ranges if each is not None]
+    return (min(found)[0], max([last for _, last in found])) if found else None
 
 
 def kept_by(fragments: Sequence[Fragment]) -> tuple[Kept, ...]:

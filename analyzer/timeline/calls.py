@@ -32,4 +32,4 @@ def sort_calls(calls: Iterable[Call]) -> tuple[Call, ...]:
 def _order(call: Call) -> tuple[int, int]:
     side = call.request or call.response
     assert side is not None
-    return side.message.first_time_ns, min(side.message.frames, default=0)
+    return side.message.first_time_ns, side.message.first_frame

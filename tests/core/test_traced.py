@@ -83,7 +83,7 @@ def test_any_slice_of_any_slice_leads_to_the_same_bytes(pieces: list[bytes], dat
     assert back == whole.data[start:stop][inner:]
 
 
-def table(pieces: list[bytes]) -> TracedBytes:
+def table(pieces: list[bytes], *, ordered: bool = False) -> TracedBytes:
     """What `join(frames(*pieces))` gives, made by the table."""
     kept = [(number, piece) for number, piece in enumerate(pieces, 1) if piece]
     source = FrameTable(
@@ -91,13 +91,20 @@ def table(pieces: list[bytes]) -> TracedBytes:
         array("q", [number for number, _ in kept]),
         [10 * number for number, _ in kept],
         [number * 1000 for number, _ in kept],
+        ordered=ordered,
     )
     return TracedBytes(b"".join(pieces), source)
 
 
 def told(item: TracedBytes) -> tuple[object, ...]:
     """Everything bytes say of themselves."""
-    times = (item.times, item.first_time_ns, item.last_time_ns, [item.time_ns_at(at) for at in range(len(item) + 1)])
+    times = (
+        item.times,
+        item.frame_range,
+        item.first_time_ns,
+        item.last_time_ns,
+        [item.time_ns_at(at) for at in range(len(item) + 1)],
+    )
     return item.data, len(item), item.steps, list(item.extents()), item.frames, *times
 
 
@@ -106,13 +113,30 @@ def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: s
     whole = TracedBytes.join(frames(*pieces))
     start = data.draw(st.integers(0, len(whole)))
     stop = data.draw(st.integers(start, len(whole)))
-    assert told(table(pieces)) == told(whole)
+    assert told(table(pieces)) == told(table(pieces, ordered=True)) == told(whole)
     assert told(table(pieces)[start:stop]) == told(whole[start:stop])
     rope = TracedBytes.rope(frames(*pieces))
     assert rope.top(start) == whole.data[:start]
     assert told(rope[start:stop]) == told(whole[start:stop])
     assert told(rope) == told(whole)
     assert told(rope[start:stop]) == told(whole[start:stop])
+
+
+@given(
+    st.lists(st.binary(max_size=9), max_size=6), st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60))), st.data()
+)
+def test_what_is_joined_of_an_ordered_table(
+    pieces: list[bytes], spans: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Also out of order, and over again."""
+    spans = data.draw(st.permutations(spans)) if data.draw(st.booleans()) else sorted(spans)
+    one, other = (
+        TracedBytes.join([whole[a:b] for whole in [table(pieces, ordered=o)] for a, b in spans]) for o in (True, False)
+    )
+    start = data.draw(st.integers(0, len(one)))
+    stop = data.draw(st.integers(start, len(one)))
+    assert told(one) == told(other)
+    assert told(one[start:stop]) == told(other[start:stop])
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.data())
