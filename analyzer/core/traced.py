@@ -46,6 +46,11 @@ class Source:
         times = [extent.time_ns for extent in self.extents(start, stop)]
         return (min(times), max(times)) if times else None
 
+    def moment(self, position: int) -> int:
+        """The (earliest) time of one byte, 0 where none is known."""
+        times = self.times(position, position + 1)
+        return times[0] if times is not None else 0
+
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
         """The lowest and the highest id of the frames that carried these bytes, None for no bytes."""
         frames = [extent.frame for extent in self.extents(start, stop)]
@@ -115,6 +120,9 @@ class FrameTable(Source):
             return self._times_ns[first], self._times_ns[last - 1]
         found = self._times_ns[first:last]
         return min(found), max(found)
+
+    def moment(self, position: int) -> int:
+        return self._times_ns[bisect_right(self._starts, position) - 1]
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
         if stop <= start:
@@ -335,10 +343,7 @@ class TracedBytes:
 
     def time_ns_at(self, position: int) -> int:
         """Time of the frame that carried a byte, 0 where there is none."""
-        if position >= len(self):
-            return 0
-        times = self.source.times(self.start + position, self.start + position + 1)
-        return times[0] if times is not None else 0
+        return self.source.moment(self.start + position) if position < len(self) else 0
 
 
 def _spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:

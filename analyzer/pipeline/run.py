@@ -29,7 +29,7 @@ from analyzer.timeline.recognise import recognised
 from analyzer.winperf.layer import WinregCall, WinregLayer
 
 # How much of what calls carried is kept in memory.
-_ROOM_BYTES = 32 << 20
+_ROOM_BYTES = 16 << 20
 
 Engine = Literal["own", "tshark"]
 Source = str | Path | BinaryIO
@@ -56,25 +56,23 @@ class _Chain:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
+        self._feeds = [layer.feed for layer in layers]
 
-    def feed(self, event: Event) -> list[Event]:
-        out: list[Event] = []
-        self._climb(event, 0, out)
-        return out
+    def feed(self, event: Event) -> Iterable[Event]:
+        return self._climb((event,), self._feeds)
 
     def finish(self) -> Iterator[Event]:
-        for at, layer in enumerate(self._layers):
-            for event in layer.finish():
-                out: list[Event] = []
-                self._climb(event, at + 1, out)
-                yield from out
+        for at, layer in enumerate(self._layers, 1):
+            yield from self._climb(layer.finish(), self._feeds[at:])
 
-    def _climb(self, event: Event, at: int, out: list[Event]) -> None:
-        if at == len(self._layers):
-            out.append(event)
-            return
-        for higher in self._layers[at].feed(event):
-            self._climb(higher, at + 1, out)
+    @staticmethod
+    def _climb(events: Iterable[Event], feeds: Sequence[Callable[[Event], Iterable[Event]]]) -> Iterable[Event]:
+        """What comes out on top. A layer sees all that the one below it yields, in the same order as if one by one."""
+        for feed in feeds:
+            events = [higher for event in events for higher in feed(event)]
+            if not events:
+                break
+        return events
 
 
 def analyze(

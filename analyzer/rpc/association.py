@@ -65,6 +65,9 @@ _MAX_OFFERS = 16
 _RESPONSE = int(Ptype.RESPONSE)
 
 
+_NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+
+
 class _Side:
     """The request or the answer of a call while it is gathered."""
 
@@ -237,6 +240,7 @@ class Association:
         self._ids_step_by_one = True
         self._gap_since_request = False
         self._has_gap = False
+        self._auth_told = _NO_SECURITY
 
     # What happens on the channel
 
@@ -894,7 +898,7 @@ class Association:
         else:
             connect = self._security.connect_level()
             if connect is None:
-                return AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+                return _NO_SECURITY
             security, level = connect, AuthLevel.CONNECT
         shut = call.request.shut or call.response.shut
         is_sealed = call.request.is_sealed or call.response.is_sealed
@@ -904,7 +908,7 @@ class Association:
         verified = False if False in verdicts else True if is_proven else None
         signed = call.request.header_signed | call.response.header_signed
         identity: Identity | None = security.identity
-        return AuthInfo(
+        told = AuthInfo(
             security.auth_type,
             level,
             security.mechanism,
@@ -914,6 +918,10 @@ class Association:
             signed.pop() if len(signed) == 1 else None,
             security.opened_by,
         )
+        # Call after call says the same, and all are kept.
+        if told != self._auth_told:
+            self._auth_told = told
+        return self._auth_told
 
 
 def _is_features(offer: Offer) -> bool:

@@ -49,14 +49,16 @@ class SmbConnection:
         self._smb1 = Smb1Reader(self._link, self._smb2.leave, self._smb2.expect_negotiate)
 
     def feed(self, item: StreamChunk | Gap) -> Iterable[Event]:
+        if isinstance(item, StreamChunk):
+            return self.chunk(item)
         direction = item.direction
-        framing = self._framings[direction]
-        if framing is None:
-            begins = isinstance(item, StreamChunk) and item.offset == 0 and self._link.connection.initiator_known
-            sender = self._link.connection.sender(direction)
-            framing = self._framings[direction] = Framing(f"from {sender}", seeking=not begins)
-        if isinstance(item, Gap):
-            return self._each(direction, framing.gap(item.length, item.frames, item.reason))
+        framing = self._framings[direction] or self._begin(item)
+        return self._each(direction, framing.gap(item.length, item.frames, item.reason))
+
+    def chunk(self, item: StreamChunk) -> Iterable[Event]:
+        """`feed` for bytes, which nearly everything is."""
+        direction = item.direction
+        framing = self._framings[direction] or self._begin(item)
         found = framing.offer(item.data)
         if found is True:
             return ()
@@ -64,6 +66,12 @@ class SmbConnection:
             return self._each(direction, framing.feed(item.data))
         told = self._short(direction, found, HEADER_LEN)
         return told if told is not None else self._framed(direction, Message.of(found[HEADER_LEN:]))
+
+    def _begin(self, item: StreamChunk | Gap) -> Framing:
+        begins = isinstance(item, StreamChunk) and item.offset == 0 and self._link.connection.initiator_known
+        framing = Framing(f"from {self._link.connection.sender(item.direction)}", seeking=not begins)
+        self._framings[item.direction] = framing
+        return framing
 
     def _short(self, direction: Direction, data: TracedBytes, at: int) -> Iterable[Event] | None:
         """What the whole message at `at` of `data` says, where there is a short way to it; None where nothing has happened yet."""

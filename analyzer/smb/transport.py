@@ -143,10 +143,10 @@ class Transport:
         self._connections: dict[int, _Undecided | SmbConnection | _RpcConnection | _Ignored] = {}
 
     def feed(self, event: Event) -> Iterable[Event]:
-        if isinstance(event, StreamChunk | Gap):
+        if isinstance(event, StreamChunk):
             reader = self._connections.get(event.connection.number)
-            return reader.feed(event) if isinstance(reader, SmbConnection) else self._item(event)
-        return self._other(event)
+            return reader.chunk(event) if isinstance(reader, SmbConnection) else self._item(event)
+        return self._item(event) if isinstance(event, Gap) else self._other(event)
 
     def _other(self, event: Event) -> Iterator[Event]:
         if isinstance(event, StreamClosed):
