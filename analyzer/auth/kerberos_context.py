@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.kerberos import RC4_HMAC, Key
+from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
 from analyzer.core.values import dataclass
@@ -59,9 +60,9 @@ class _AesKeys:
         self.mac_len = int(self._profile.macsize)
         self._hash = _HASHES[int(engine.etype)]
         mac_bits, key_bits = self.mac_len * 8, int(self._profile.keysize) * 8
-        self._ki = self._derive(engine, usage, 0x55, mac_bits)
+        self._seal = Hmac(self._derive(engine, usage, 0x55, mac_bits), self._hash)
         self._ke = self._derive(engine, usage, 0xAA, key_bits)
-        self._kc = self._derive(engine, usage, 0x99, mac_bits)
+        self._sign = Hmac(self._derive(engine, usage, 0x99, mac_bits), self._hash)
         self._block = Cipher(algorithms.AES(self._ke), modes.ECB()).decryptor()
         self._chain = Cipher(algorithms.AES(self._ke), modes.CBC(bytes(16))).decryptor()
         self._vector = 0
@@ -99,10 +100,10 @@ class _AesKeys:
         return first.to_bytes(16, "big") + plain[16:]
 
     def seal_mac(self, signed: bytes) -> bytes:
-        return hmac.digest(self._ki, signed, self._hash)[: self.mac_len]
+        return self._seal.digest(signed)[: self.mac_len]
 
     def sign_mac(self, signed: bytes) -> bytes:
-        return hmac.digest(self._kc, signed, self._hash)[: self.mac_len]
+        return self._sign.digest(signed)[: self.mac_len]
 
 
 class KerberosContext:

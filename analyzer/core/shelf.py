@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from tempfile import TemporaryFile
+from weakref import finalize
 
 from analyzer.core.traced import Source, TracedBytes
 
@@ -23,7 +24,6 @@ class Shelf:
     def __init__(self, room: int) -> None:
         self._room = room
         self._file: int | None = None
-        self._owner: object = None
         self._end = 0
 
     def take(self, items: Iterable[Kept]) -> None:
@@ -37,9 +37,11 @@ class Shelf:
         """Where the bytes lie now, None where they could not be written."""
         if self._file is None:
             try:
-                self._owner = file = TemporaryFile(buffering=0)  # noqa: SIM115
+                file = TemporaryFile(buffering=0)  # noqa: SIM115
             except OSError:
                 return None
+            # Whoever keeps bytes that lie here keeps the shelf, and the last of them closes the file.
+            finalize(self, file.close)
             self._file = file.fileno()
         place, left = self._end, memoryview(data)
         try:

@@ -50,7 +50,7 @@ BUFFER_KIND_OF_CODE: dict[RequestCode, BufferKind] = {
 }
 
 # What the other methods' lpData is laid out as, by (opnum, side).
-BUFFER_KIND_OF_METHOD: dict[tuple[Opnum, str], BufferKind] = {
+BUFFER_KIND_OF_METHOD: dict[tuple[int, str], BufferKind] = {
     (Opnum.ENUMERATE_COUNTER_SET, "response"): "guids",
     (Opnum.ENUMERATE_COUNTER_SET_INSTANCES, "response"): "instances",
     (Opnum.QUERY_COUNTER_INFO, "response"): "identifiers",

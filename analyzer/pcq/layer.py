@@ -155,7 +155,7 @@ def _side(
     if not decoded.data:
         return CallSide(message, stub, params)
     buffer = stub.view(decoded.data_start, decoded.data_start + len(decoded.data))
-    kind = BUFFER_KIND_OF_METHOD.get((Opnum(opnum), side))
+    kind = BUFFER_KIND_OF_METHOD.get((opnum, side))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
         kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
     return CallSide(message, stub, params, buffer, kind)

@@ -9,13 +9,14 @@ import hashlib
 import hmac
 from functools import lru_cache
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import GCM
 from cryptography.hazmat.primitives.cmac import CMAC
 
+from analyzer.auth.mac import Hmac
 from analyzer.core.values import dataclass
 
 AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM = 1, 2, 3, 4
@@ -112,9 +113,20 @@ def open_transform(cipher: int, key: bytes, message: bytes, at: int = 0) -> byte
         return None
 
 
+# Making these costs more than a short message, and a session has few keys.
 @lru_cache(maxsize=16)
 def _aead(cipher: int, key: bytes) -> AESCCM | AESGCM:
     return AESCCM(key, tag_length=16) if cipher in (AES_128_CCM, AES_256_CCM) else AESGCM(key)
+
+
+@lru_cache(maxsize=16)
+def _hmac(key: bytes) -> Hmac:
+    return Hmac(key, "sha256")
+
+
+@lru_cache(maxsize=16)
+def _cmac(key: bytes) -> CMAC:
+    return CMAC(AES(key))
 
 
 def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: bool, cancel: bool) -> bool:
@@ -122,15 +134,11 @@ def check_signature(algorithm: int, key: bytes, message: bytes, *, from_server: 
     signature = message[_SIGNATURE_AT]
     body = message[:48] + bytes(16) + message[64:]
     if algorithm == HMAC_SHA256:
-        return hmac.compare_digest(hmac.digest(key, body, "sha256")[:16], signature)
+        return hmac.compare_digest(_hmac(key).digest(body)[:16], signature)
     if algorithm == AES_CMAC:
-        mac = CMAC(AES(key))
+        mac = _cmac(key).copy()
         mac.update(body)
-        try:
-            mac.verify(signature)
-        except InvalidSignature:
-            return False
-        return True
+        return hmac.compare_digest(mac.finalize(), signature)
     # AES-GMAC: the nonce is the MessageId, then one bit for the sender and one for CANCEL.
     nonce = message[24:32] + (from_server | cancel << 1).to_bytes(4, "little")
-    return hmac.compare_digest(AESGCM(key).encrypt(nonce, b"", body), signature)
+    return hmac.compare_digest(_aead(AES_128_GCM, key).encrypt(nonce, b"", body), signature)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hmac
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.auth import ntlm_context
 from analyzer.auth.context import Door, Handshake
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
+from analyzer.auth.mac import Hmac
+from analyzer.auth.ntlm_context import _Keystream
 from tests.build.auth import (
     ESS,
     INTEGRITY,
@@ -22,6 +27,7 @@ from tests.build.auth import (
     USUAL_FLAGS,
     KerberosConversation,
     NtlmConversation,
+    Rc4,
     Sender,
     kerberos_handshake,
     ntlm_handshake,
@@ -287,3 +293,34 @@ def test_random_messages_never_raise(pdu: bytes, level: int, first: int, second:
     assert result.verified is not True
     if level >= PRIVACY:
         assert result.body is None
+
+
+@given(
+    st.binary(max_size=200),
+    st.lists(st.binary(max_size=100), max_size=4),
+    st.sampled_from(["md5", "sha1", "sha256", "sha384"]),
+)
+def test_a_prepared_hmac_is_an_hmac(key: bytes, messages: list[bytes], name: str) -> None:
+    prepared = Hmac(key, name)
+    assert [prepared.digest(each) for each in messages] == [hmac.digest(key, each, name) for each in messages]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("nljb"), st.integers(0, 300)), max_size=20))
+def test_a_keystream_is_the_same_wherever_it_was_looked_at(steps: list[tuple[str, int]]) -> None:
+    """Messages opened as they come, looked ahead, jumped to and gone back to."""
+    key = b"sixteen bytes..."
+    expected, stream, position = Rc4(key).update(bytes(20_000)), _Keystream(key), 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ntlm_context, "_KEEP_BEHIND", 200)
+        for step, amount in steps:
+            if step == "l":
+                assert stream.at(position + amount, 50, 100) == expected[position + amount :][:50]
+            elif step == "b":
+                at = max(position - amount, 0)
+                assert stream.open(at, bytes(50)) == expected[at : at + 50]
+            else:
+                position += amount if step == "j" else 0
+                assert stream.open(position, bytes(amount)) == expected[position : position + amount]
+                position += amount
+                stream.forget(position)
