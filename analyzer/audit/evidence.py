@@ -141,11 +141,11 @@ class SideEvidence:
             if base is None:
                 return None
             start, stop = base, base + len(self.side.buffer)
-            if rest and (found := _find(self._buffer_root(), rest)) is not None:
+            if rest and (found := _find(self._buffer_root, rest)) is not None:
                 start, stop = base + found.start, base + found.stop
         else:
             start, stop = 0, len(stub)
-            root = self._stub_root()
+            root = self._stub_root
             if path and root is not None and (found := _find(root, path)) is not None:
                 start, stop = found.start, found.stop
         return Place(f"{self.name} stub", start, stop, stub, found)
@@ -171,6 +171,7 @@ class SideEvidence:
             start, stop = (int(word) for word in span.split(":"))
         return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu)
 
+    @cached_property
     def _stub_root(self) -> Field | None:
         exchange = self.call.exchange
         interface = _INTERFACES.get(exchange.interface or "")
@@ -182,6 +183,7 @@ class SideEvidence:
         except KeyError:
             return None
 
+    @cached_property
     def _buffer_root(self) -> Field:
         assert self.side.buffer is not None
         kind = cast(BufferKind, self.side.buffer_kind)
