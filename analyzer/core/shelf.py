@@ -91,3 +91,7 @@ class Kept(TracedBytes):
 
     def __len__(self) -> int:
         return self._length
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[bytes, Source, int, tuple[str, ...]]]:
+        # Another process has another shelf.
+        return Kept, (self.data, self.source, self.start, self.steps)

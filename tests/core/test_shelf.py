@@ -1,6 +1,7 @@
 """What lies on a shelf is what was put there, and says the same of itself."""
 
 import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ def test_nothing_changes_but_where_bytes_lie(contents: list[bytes], room: int, d
         assert item == plain == view
         assert item.part(start, stop) == view.part(start, stop) == content[start:stop]
         assert item[start:stop] == plain[start:stop]
+        assert pickle.loads(pickle.dumps(item)).data == content
         assert (len(item), item.steps, item.frames, item.times) == (len(plain), plain.steps, plain.frames, plain.times)
 
 
