@@ -141,11 +141,11 @@ class SideEvidence:
             if base is None:
                 return None
             start, stop = base, base + len(self.side.buffer)
-            if rest and (found := _find(self._buffer_root, rest)) is not None:
+            if rest and (found := _find(self.buffer_fields, rest)) is not None:
                 start, stop = base + found.start, base + found.stop
         else:
             start, stop = 0, len(stub)
-            root = self._stub_root
+            root = self.stub_fields
             if path and root is not None and (found := _find(root, path)) is not None:
                 start, stop = found.start, found.stop
         return Place(f"{self.name} stub", start, stop, stub, found)
@@ -172,7 +172,8 @@ class SideEvidence:
         return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu)
 
     @cached_property
-    def _stub_root(self) -> Field | None:
+    def stub_fields(self) -> Field | None:
+        """The fields of the stub beside their bytes; None where its layout is not known."""
         exchange = self.call.exchange
         interface = _INTERFACES.get(exchange.interface or "")
         if interface is None or exchange.opnum is None or isinstance(self.side.stub, Missing):
@@ -184,7 +185,8 @@ class SideEvidence:
             return None
 
     @cached_property
-    def _buffer_root(self) -> Field:
+    def buffer_fields(self) -> Field:
+        """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
         assert self.side.buffer is not None
         kind = cast(BufferKind, self.side.buffer_kind)
         return map_fields(kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root

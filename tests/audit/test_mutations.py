@@ -406,12 +406,12 @@ def _leaves(events: list[Event]) -> Iterator[Leaf]:
 
 
 def _fields(side: SideEvidence) -> Iterator[tuple[str, int, int]]:
-    root = side._stub_root()
+    root = side.stub_fields
     assert root is not None
     yield from _ends(root, "", 0)
     if side.side.buffer is not None and side.side.buffer_kind is not None:
         assert side.layout is not None
-        yield from _ends(side._buffer_root(), "lpData.", side.layout.data_start)
+        yield from _ends(side.buffer_fields, "lpData.", side.layout.data_start)
 
 
 def _ends(field: Field, path: str, base: int) -> Iterator[tuple[str, int, int]]:
