@@ -190,7 +190,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
         elif name == "large":
             group = [OURS, contestants.CAT]
         elif name != "files":
-            group += contestants.slow_peers(slow)
+            group += contestants.slow_peers(slow if name == "mixed" else slow // 4)
         out.append(Trial(capture, group, rounds))
         if name == "mixed":
             for form in traffic.FORMS:
@@ -211,7 +211,7 @@ def made(path: Path, make: Callable[[], int]) -> int:
     return int(note.read_text())
 
 
-SIZES = {"mixed": 500, "files": 300, "calls": 150, "recorded": 60, "polling": 200, "reply": 64}
+SIZES = {"mixed": 500, "files": 300, "calls": 150, "recorded": 20, "polling": 200, "reply": 64}
 SMALL = {"mixed": 3, "calls": 2, "polling": 2}
 NAMES = (*SIZES, "large", *traffic.FORMS, "buffers")
 

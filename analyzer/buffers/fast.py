@@ -34,7 +34,7 @@ class IrregularError(Exception):
 class Shape:
     """The sizes of the values of one row (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
 
-    __slots__ = ("data_sizes", "in_words", "ints", "json", "length", "raw", "sizes", "texts", "words")
+    __slots__ = ("_json", "data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
 
     def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
         self.data_sizes = tuple(pair[0] for pair in pairs)
@@ -49,11 +49,20 @@ class Shape:
         self.ints = Struct(
             "<" + "".join(f"II{kinds.get(n, f'{n}s')}{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True))
         )
-        # The row's tree as JSON, with places for the values.
-        self.json = b",".join(
-            b'{"data_size":%d,"size":%d,"value":' % pair + (b"%d}" if pair[0] in (4, 8) else b"%b}") for pair in pairs
-        )
         self.raw = Struct("<" + "".join(f"II{n}s{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True)))
+
+        self._json: bytes | None = None
+
+    @property
+    def json(self) -> bytes:
+        """The row's tree as JSON, with places for the values."""
+        if self._json is None:
+            pairs = zip(self.data_sizes, self.sizes, strict=True)
+            self._json = b",".join(
+                b'{"data_size":%d,"size":%d,"value":' % pair + (b"%d}" if pair[0] in (4, 8) else b"%b}")
+                for pair in pairs
+            )
+        return self._json
 
     def fits(self, row: tuple[Any, ...]) -> bool:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes

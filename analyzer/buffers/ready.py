@@ -6,6 +6,7 @@ The text of a buffer is written around places for its values, which are then fil
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from weakref import WeakKeyDictionary
 
 import orjson
@@ -30,12 +31,18 @@ _HEADER_TEXT = (
 )
 
 
+# Text with places for values, and how many these are. Texts of some thousand values are filled in at once; one for a buffer of
+# millions would be copied again and again while it grows.
+_Piece = tuple[bytes, int]
+_VALUES_AT_ONCE = 2_000
+
+
 class ReadyTrees:
     """Makes the JSON text of one buffer after the other."""
 
     def __init__(self) -> None:
         self._reader = PartReader()
-        self._texts: WeakKeyDictionary[Layout, bytes] = WeakKeyDictionary()
+        self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
 
     def json(self, kind: str, data: bytes) -> bytes | None:
         """The text of the tree; None where `decode_buffer` has to be asked."""
@@ -44,15 +51,17 @@ class ReadyTrees:
         read = self._reader.read(data)
         if read is None or read.layout.places is None:
             return regular_json(data)
-        text = self._texts.get(read.layout)
-        if text is None:
+        pieces: Iterable[_Piece] | None = self._pieces.get(read.layout)
+        if pieces is None:
             regular = read_regular(data)
             if regular is None:
                 return None
-            text = self._texts[read.layout] = _text(data, regular[1])
+            pieces = _grouped(_pieces(data, regular[1]))
+            if self._reader.remembers(read.layout):
+                pieces = self._pieces[read.layout] = list(pieces)
         held = read.layout.data_sizes >= 0
         values = read.values if held.all() else read.values[held]
-        return text % (*HEADER.unpack_from(data), *values.tolist())
+        return _filled(data, pieces, lambda start, stop: values[start:stop].tolist())
 
 
 def regular_json(data: bytes) -> bytes | None:
@@ -60,38 +69,69 @@ def regular_json(data: bytes) -> bytes | None:
     read = read_regular(data)
     if read is None:
         return None
-    header, blocks = read
-    values = (value for block in blocks for row in block.rows for value in row_values(data, row))
-    return _text(data, blocks) % (
-        *header,
-        *(value if isinstance(value, int) else orjson.dumps(value) for value in values),
-    )
+    values = [value for block in read[1] for row in block.rows for value in row_values(data, row)]
+
+    def json_values(start: int, stop: int) -> list[int | bytes]:
+        return [value if isinstance(value, int) else orjson.dumps(value) for value in values[start:stop]]
+
+    return _filled(data, _grouped(_pieces(data, read[1])), json_values)
 
 
-def _text(data: bytes, blocks: list[RegularBlock]) -> bytes:
-    """The text of a buffer, with places for its header and values."""
-    return _HEADER_TEXT + b",".join(_block_text(data, block) for block in blocks) + b"]}"
+def _filled(data: bytes, pieces: Iterable[_Piece], values: Callable[[int, int], Sequence[int | bytes]]) -> bytes:
+    """The text of a buffer, with its header and values."""
+    out = [_HEADER_TEXT % HEADER.unpack_from(data)]
+    at = 0
+    for text, count in pieces:
+        out.append(text % tuple(values(at, at + count)))
+        at += count
+    return b"".join(out)
 
 
-def _block_text(data: bytes, block: RegularBlock) -> bytes:
-    parts = []
-    if block.ids is not None:
-        size, ids = block.ids
-        numbers = orjson.dumps(ids)
-        parts.append(b'"counters":{"size":%d,"num_counters":%d,"counter_ids":%b}' % (size, len(ids), numbers))
-    if block.kind == SINGLE:
-        parts.append(b'"data":' + block.rows[0][4].json)
-    elif block.kind == COUNTERS:
-        parts.append(b'"data":[' + block.rows[0][4].json + b"]")
-    elif block.kind != ERROR:
-        numbers = b'"instances":{"total_size":%d,"num_instances":%d,' % (block.total_size or 0, len(block.rows))
-        instances = b",".join(_instance_text(data, row) for row in block.rows)
-        parts.append(numbers + b'"instances":[' + instances + b"]}")
+def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
+    texts: list[bytes] = []
+    count = 0
+    for text, more in pieces:
+        texts.append(text)
+        count += more
+        if count >= _VALUES_AT_ONCE:
+            yield b"".join(texts), count
+            texts.clear()
+            count = 0
+    yield b"".join(texts), count
+
+
+def _pieces(data: bytes, blocks: list[RegularBlock]) -> Iterator[_Piece]:
+    """All of a buffer behind its header."""
+    for number, block in enumerate(blocks):
+        if number:
+            yield b",", 0
+        yield from _block_pieces(data, block)
+    yield b"]}", 0
+
+
+def _block_pieces(data: bytes, block: RegularBlock) -> Iterator[_Piece]:
     head = b'{"status":%d,"block_type":%d,"size":%d,"reserved":%d,"body":{' % (
         *(block.status, block.kind),
         *(block.size, block.reserved),
     )
-    return head + b",".join(parts) + b"}}"
+    if block.ids is not None:
+        size, ids = block.ids
+        numbers = orjson.dumps(ids)
+        head += b'"counters":{"size":%d,"num_counters":%d,"counter_ids":%b}' % (size, len(ids), numbers)
+        head += b"," if block.kind != ERROR else b""
+    if block.kind in (SINGLE, COUNTERS):
+        shape = block.rows[0][4]
+        data_text = shape.json if block.kind == SINGLE else b"[" + shape.json + b"]"
+        yield head + b'"data":' + data_text + b"}}", len(shape.sizes)
+        return
+    if block.kind == ERROR:
+        yield head + b"}}", 0
+        return
+    counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (block.total_size or 0, len(block.rows))
+    yield head + counts + b'"instances":[', 0
+    for number, row in enumerate(block.rows):
+        yield (b"," if number else b"") + _instance_text(data, row), len(row[4].sizes)
+    yield b"]}}}", 0
 
 
 def _instance_text(data: bytes, row: Row) -> bytes:

@@ -45,6 +45,8 @@ _FEW = 24
 _FEW_VALUES = 400
 # Searching for rows compares each word with each size; beyond this many sizes it is quicker to follow the instances.
 _SEARCHED_SIZES = 8
+# Values at odd places are read through a description with a name for each, which must not become as long as a forged row.
+_MOST_PACKED = 1024
 # Which types of block there are; all above the last are not.
 _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for kind in range(COUNTERSET + 2)])
 
@@ -290,6 +292,8 @@ def _grid(
     found = _instances_by_search(words, at, stop, rows, shape) if rows >= _FEW and count <= _SEARCHED_SIZES else None
     starts, begins = found if found is not None else _instances_by_size(data, at, stop, rows, shape)
     aligned = shape.in_words and not (begins % 8).any()
+    if not aligned and count > _MOST_PACKED:
+        raise IrregularError
     values = _aligned_values(data, begins, shape) if aligned else _packed_values(data, begins, shape)
     numbers = _windows(data, "u1", 4)[starts + 4].view("<u4")[:, 0].astype(np.int64)
     part = Grid(*head, ids, shape.data_sizes, _names(data, starts + 8, begins), numbers)
@@ -457,6 +461,10 @@ class PartReader:
         if read is not None and read.layout.places is not None and len(data) % 8 == 0 and len(data) <= self.MAX_BYTES:
             self._remember(data, read.layout, read.layout.places)
         return read
+
+    def remembers(self, layout: Layout) -> bool:
+        """Whether an answer of this layout would be found quicker."""
+        return any(known.layout is layout for known in self._known.values())
 
     def _remember(self, data: bytes, layout: Layout, places: Ints) -> None:
         words: Words = np.frombuffer(data, "<u8")
