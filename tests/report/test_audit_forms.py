@@ -164,6 +164,11 @@ def test_rules_have_codes_names_and_pages_of_their_own() -> None:
         assert (page.rule.check is None) != (page.rule.watch is None), page.rule.code
 
 
+def test_every_requirement_that_traffic_can_show_is_judged() -> None:
+    judged = {requirement for page in rule_pages() for requirement in page.rule.requirements}
+    assert judged == {id for id, requirement in catalogue().items() if requirement.observable != "no"}
+
+
 def test_a_page_is_explained_whole() -> None:
     text = "\n".join(RuleList(pages(CODE), whole=True).lines(None))
     assert "Why it matters" in text
