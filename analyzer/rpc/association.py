@@ -50,6 +50,7 @@ from analyzer.rpc.pdu import (
     parse_bind_ack,
     parse_bind_nak,
     parse_call_head,
+    read_header,
 )
 from analyzer.rpc.pdus import PduList, Plain, spanned, stub_of, times_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
@@ -262,10 +263,25 @@ class Association:
         if framer.at_rest:
             taken = self._quick(from_client, data, smb, out, begun)
             framer.passed(taken - begun)
+        if not taken and (whole := self._only(data, smb)) is not None:
+            framer.passed(len(data))
+            return self._pdu(from_client, whole)
         if taken < len(data):
             rest, fresh = (data[taken:], False) if taken else (data, event.fresh)
             out.extend(self._long(from_client, rest, smb, fresh))
         return out
+
+    @staticmethod
+    def _only(data: TracedBytes, smb: SmbInfo | None) -> RawPdu | None:
+        """The PDU that the bytes are, if they are exactly one."""
+        raw = data.data
+        if len(raw) < HEADER_LEN:
+            return None
+        try:
+            header = read_header(raw)
+        except DecodeError:
+            return None
+        return RawPdu(header, data, smb) if header.frag_length == len(raw) else None
 
     def _long(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> Iterator[Event]:
         for item in self._framers[from_client].feed(data, smb, fresh):
@@ -870,12 +886,24 @@ class Association:
             if is_request and (found := self._verification(call, stub.data)):
                 at, judged = found
                 stub = stub.view(0, at)
-        first, last = spanned([side.dropped_times, times_of(fragments)]) or (0, 0)
+        times = times_of(fragments)
+        if side.dropped_times is not None:
+            times = spanned([side.dropped_times, times])
+        first, last = times or (0, 0)
         return Message(
-            fragments, stub, side.wire_length, judged, side.order_big, first, last, tuple(sorted(side.dropped_frames))
+            fragments,
+            stub,
+            side.wire_length,
+            judged,
+            side.order_big,
+            first,
+            last,
+            tuple(sorted(side.dropped_frames)) if side.dropped_frames else (),
         )
 
     def _verification(self, call: _Call, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:
+        if verification.SIGNATURE not in stub:
+            return None
         presentation = call.presentation
         assert call.opnum is not None
         expected = verification.Expected(

@@ -224,16 +224,16 @@ def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
 
 def times_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
     """Times of the earliest and the latest frame that carried fragments."""
-    return spanned([whole.times for whole in _wholes(fragments)])
+    if isinstance(fragments, Pdus):
+        return fragments.whole.times
+    return spanned([fragment.pdu.times for fragment in fragments])
 
 
 def frame_range_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
     """The lowest and the highest id of the frames that carried fragments."""
-    return spanned([whole.frame_range for whole in _wholes(fragments)])
-
-
-def _wholes(fragments: Sequence[Fragment]) -> Sequence[TracedBytes]:
-    return (fragments.whole,) if isinstance(fragments, Pdus) else [fragment.pdu for fragment in fragments]
+    if isinstance(fragments, Pdus):
+        return fragments.whole.frame_range
+    return spanned([fragment.pdu.frame_range for fragment in fragments])
 
 
 def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:

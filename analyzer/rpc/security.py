@@ -146,6 +146,8 @@ class Security:
         """Opens or checks one PDU with a trailer."""
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         sealed = trailer.level >= AuthLevel.PRIVACY
+        if sealed and (plain := self.open_next(sender, pdu, body.start, body.stop)) is not None:
+            return Opened(plain, True, True, self.header_signed, Door.OPEN, None)
         is_doubtful = not sealed and self.level >= AuthLevel.PRIVACY
         wire = pdu[body]
         if self._context is None:
