@@ -79,7 +79,7 @@ Decoding compares every bit of an answer with the one before, and takes the valu
 _LIMITS = """\
 ## What limits us
 
-* Starting Python, numpy and the command line takes a quarter of a second, which is much of the time on `mixed`.
+* Starting Python, numpy and the command line takes some fifth of a second, which is much of the time on `mixed`.
 * SMB messages and DCERPC PDUs pass some rooms as Python objects. On captures that are SMB and nothing else, tshark, which is
   written in C, may list frames in less processor time than we need to decode them.
 * Each value of an answer that `timeline` prints is some 45 bytes of JSON. `samples --format parquet` makes no object of a
@@ -94,9 +94,11 @@ _LIMITS = """\
 
 ## Two processes
 
-There is no `--jobs`. polars writes Parquet with both cores by itself. The rooms below hand every packet of a connection to
-the same state, so that a second process would have to walk the whole file again for its share of the connections: with
-prototypes of this reader that took 0.6 to 1.3 times the wall time of one process at 500 MB, and always more processor time."""
+There is no `--jobs`. polars writes Parquet with both cores by itself. Below, every packet of a connection has to reach the
+same state, so that a second process would walk the whole file again for its share of the connections, or begin in its middle
+at a guess. Prototypes of this reader that did so on two cores were 1.1 to 1.3 times as fast as one process at 500 MB (1.7
+times at 5 GB, for finding the packets alone) as long as nothing else ran, slower than one process (0.6 to 0.9 times) on a
+busy machine, and always took more processor time."""
 
 
 def machine() -> str:
@@ -166,6 +168,7 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
 def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]]) -> str:
     """The page."""
     out = ["# Performance\n", _HOW.replace("MACHINE", machine()), _WORK + "\n"]
+    out += _aims(results, tables)
     if results:
         out.append("## Captures\n")
     for capture, scores in results:
@@ -184,6 +187,69 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out += [_STAGES, *stages, _REASONS]
     out.append(_LIMITS)
     return "\n".join(out)
+
+
+def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]]) -> list[str]:
+    """What was aimed at, and what was measured."""
+    scores = {capture.name: {score.contestant.name: score for score in found} for capture, found in results}
+    packets = {capture.name: capture.packets for capture, _ in results}
+    ours = {name: found[contestants.OURS.name] for name, found in scores.items() if contestants.OURS.name in found}
+    rows: list[tuple[str, str, bool]] = []
+
+    def times(capture: str, other: contestants.Contestant, least: float) -> None:
+        if capture in ours and other.name in scores[capture]:
+            ratio = scores[capture][other.name].ratio(ours[capture])
+            rows.append((f"`{capture}`: at least {least:g} times {other.name}", f"{ratio:.1f}", ratio >= least))
+
+    times("mixed", contestants.TSHARK, 50)
+    times("mixed", contestants.TCPDUMP, 1.5)
+    if "mixed" in ours and contestants.CAT.name in scores["mixed"]:
+        ratio = 1 / scores["mixed"][contestants.CAT.name].ratio(ours["mixed"])
+        rows.append(("`mixed`: at most 4 times `cat`", f"{ratio:.1f}", ratio <= 4))
+    times("files", contestants.TSHARK, 10)
+    if "large" in ours and "mixed" in ours:
+        each = [ours[name].median / packets[name] for name in ("large", "mixed")]
+        rows.append(
+            (
+                "`large`: a packet costs at most 1.2 times what it does in `mixed`",
+                f"{each[0] / each[1]:.2f}",
+                each[0] <= 1.2 * each[1],
+            )
+        )
+        rows.append(
+            ("`large`: at most 150 MB of memory", f"{ours['large'].rss_mb:.0f} MB", ours["large"].rss_mb <= 150)
+        )
+    for form in traffic.FORMS:
+        if (name := f"mixed, {form}") in ours:
+            part = ours["mixed"].median / ours[name].median
+            rows.append((f"`{name}`: at least half the speed of `mixed`", f"{part:.2f}", part >= 0.5))
+    columns = [
+        cell for row in tables.get("decoding", ()) if row.startswith("| columns |") for cell in row.split("|")[2:-1]
+    ]
+    least = {
+        0: ("columns of 6000 instances x 40 counters", 30),
+        3: ("columns of 80,000 instances x 1", 30),
+        4: ("columns of 80,000 tiny blocks", 5),
+    }
+    for at, (what, wanted) in least.items():
+        if at < len(columns):
+            found = float(columns[at].split(", ")[-1].strip(" x").replace(",", ""))
+            rows.append((f"{what}: at least {wanted} times the plain parser", f"{found:.0f}", found >= wanted))
+    opening = [row.split("|")[2:4] for row in tables.get("reply", ()) if "decryption" in row or "unsealing" in row]
+    if opening:
+        own, floor = (sum(float(row[at]) for row in opening) for at in (0, 1))
+        rows.append(
+            ("`reply`: opening it takes at most twice what the ciphers take", f"{own / floor:.1f}", own <= 2 * floor)
+        )
+    if not rows:
+        return []
+    return [
+        "## Aims\n",
+        "| aim | measured | |",
+        "|---|---|---|",
+        *(f"| {aim} | {said} | {'reached' if yes else 'not reached'} |" for aim, said, yes in rows),
+        "",
+    ]
 
 
 def _row(score: Score, ours: Score) -> str:
