@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
@@ -21,6 +22,7 @@ from analyzer.model.records import Record, call_record, session_record
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
+from analyzer.report.audit import AuditView
 from analyzer.report.counters import Counters
 from analyzer.report.handles import Handles
 from analyzer.report.stats import stats_records
@@ -94,6 +96,15 @@ class Capture:
                 f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None
             )
         return table
+
+    def audit(self, profile: str = "windows") -> dict[str, pl.DataFrame]:
+        """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`)."""
+        if profile not in tuple(Profile):
+            raise InputError(f"{profile} is no profile", hint=f"there are {', '.join(Profile)}")
+        by_kind: dict[str, list[Record]] = {"finding": [], "coverage": [], "summary": []}
+        for record in AuditView(Audit(self.analysis, profile=Profile(profile))).records():
+            by_kind[record["record"]].append(record)
+        return {"findings": records_table(by_kind["finding"]), "coverage": records_table(by_kind["coverage"])}
 
     def call(self, number: int) -> dict[str, Any]:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""

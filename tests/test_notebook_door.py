@@ -181,3 +181,14 @@ def test_metadata_names_what_a_capture_does_not(tmp_path: Path) -> None:
     for given in (saved, CAPTURE.path):
         capture = pcq.analyze(V1.path, secrets=CAPTURE.secrets_path, metadata=given, metadata_from="127.0.0.1")
         assert any(catalog.countersets for _, catalog in capture.analysis.catalogs)
+
+
+def test_an_audit_is_two_tables() -> None:
+    cap = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path)
+    tables = cap.audit()
+    assert set(tables) == {"findings", "coverage"}
+    failed = tables["coverage"].filter(pl.col("verdict") == "fail")["requirement"]
+    assert set(failed) <= set(CAPTURE.breaks)
+    assert "PCQ210" in tables["findings"]["rule"].to_list()
+    with pytest.raises(pcq.InputError):
+        cap.audit("letter")
