@@ -97,16 +97,17 @@ def perf_data_columns(data: bytes) -> PerfColumns:
     columns = regular_columns(data)
     if columns is not None:
         return columns
-    rows = perf_data_rows(data).rows
+    read = perf_data_rows(data)
     return columns_of(
         [
             (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
-            for row in rows
-        ]
+            for row in read.rows
+        ],
+        read.problem,
     )
 
 
-def columns_of(rows: Sequence[RawRow]) -> PerfColumns:
+def columns_of(rows: Sequence[RawRow], problem: DecodeError | None = None) -> PerfColumns:
     """Columns from rows, value by value."""
     names: dict[str, int] = {}
     texts: dict[int, str] = {}
@@ -128,7 +129,9 @@ def columns_of(rows: Sequence[RawRow]) -> PerfColumns:
     columns = zip(*entries, strict=True) if entries else [()] * len(_DTYPES)
     arrays: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True)]
     block, kind, status, counter, number, held, value, is_int, instance = arrays
-    return PerfColumns(block, kind, status, counter, number, held, value, is_int, texts, tuple(names), instance)
+    return PerfColumns(
+        block, kind, status, counter, number, held, value, is_int, texts, tuple(names), instance, problem
+    )
 
 
 _DTYPES = (np.uint32, np.uint32, np.uint32, np.int64, np.int64, np.int64, np.uint64, np.bool_, np.int64)

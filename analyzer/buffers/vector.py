@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from analyzer.buffers.fast import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE, IrregularError, Shape, shape_at
 from analyzer.buffers.text import utf16_text
+from analyzer.core.errors import DecodeError
 from analyzer.core.values import dataclass
 
 Ints = npt.NDArray[np.int64]
@@ -490,7 +491,7 @@ class PerfColumns:
 
     Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or
     -1. `data_size` is -1 for an error block. Where `is_int` does not hold, `value` is 0, and `texts` has the text at that
-    position (nothing: an error block).
+    position (nothing: an error block). `problem` is the damage that ends them, None for a whole buffer.
     """
 
     block: npt.NDArray[np.uint32]
@@ -505,6 +506,7 @@ class PerfColumns:
     # The name of each instance, and which instance a value is of: -1 for none.
     instance_names: Sequence[str]
     instance: Ints
+    problem: DecodeError | None = None
 
     def __len__(self) -> int:
         return len(self.value)

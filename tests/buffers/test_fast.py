@@ -43,6 +43,7 @@ def assert_columns(columns: PerfColumns, data: bytes) -> None:
         mine, theirs = getattr(columns, name), getattr(plain, name)
         assert mine.dtype == theirs.dtype
         assert np.array_equal(mine, theirs), name
+    assert str(columns.problem) == str(plain_perf_data_rows(data).problem)
     assert columns.names == plain.names
     assert columns.texts == plain.texts
 

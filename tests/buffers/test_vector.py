@@ -15,6 +15,7 @@ from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.vector import Grid, PartReader, PerfParts, regular_parts
 from tests.buffers.strategies import perf_datas, u32
 from tests.buffers.test_fast import assert_columns, counterset, number
+from tests.buffers.test_vectors import BAD, BUFFERS, VECTORS, data_of
 from tests.build.buffers import Block, perf_data
 
 
@@ -190,3 +191,19 @@ def test_what_a_reader_remembers_is_bounded() -> None:
 def test_columns_of_nothing() -> None:
     assert len(perf_data_columns(perf_data([]))) == len(columns_of([])) == 0
     assert np.array_equal(perf_data_columns(perf_data([])).name, [])
+
+
+@pytest.mark.parametrize("name", [name for name in (*BUFFERS, *BAD) if VECTORS[name]["kind"] == "query_data"])
+def test_vectors_say_the_same_also_with_any_word_replaced(name: str) -> None:
+    """Good ones and those that have to be refused, whole, cut at any word, and with each word replaced in several ways."""
+    whole = data_of(name)
+    reader = PartReader()
+    for at in range(0, len(whole), 4):
+        made = [whole[:at]]
+        for word in (0, 1, 8, 16, 0x7FFFFFFF, 0xFFFFFFFF):
+            made.append(whole[:at] + pack("<I", word) + whole[at + 4 :])
+        for data in made:
+            read = reader.read(data)
+            assert_parts(read, data)
+            if at < 200:
+                assert_columns(perf_data_columns(data), data)
