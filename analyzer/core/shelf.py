@@ -35,6 +35,8 @@ class Shelf:
 
     def put(self, data: bytes) -> int | None:
         """Where the bytes lie now, None where they could not be written."""
+        if not hasattr(os, "pwrite"):
+            return None  # Windows has no reading and writing at a place
         if self._file is None:
             try:
                 file = TemporaryFile(buffering=0)  # noqa: SIM115
