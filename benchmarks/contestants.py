@@ -42,6 +42,19 @@ capture.close()
 """
 
 
+_KAITAI = """
+import sys
+from analyzer.buffers.decode import plan_for
+from analyzer.pipeline.run import analyze
+calls = analyze([sys.argv[1]], pdus=False).calls
+for call in calls:
+    side = call.response
+    if side is not None and side.buffer is not None and side.buffer_kind == "perf-data":
+        plan_for("perf-data", side.buffer.data, None).fresh("plain")
+print(len(calls))
+"""
+
+
 @dataclass(frozen=True)
 class Capture:
     """A capture and what opens it: our options, and tshark's."""
@@ -129,6 +142,10 @@ def _seen_by_pyshark(output: Path) -> Seen:
     return Seen(None, None, frozenset(map(int, output.read_text().split())))
 
 
+def _seen_by_kaitai(output: Path) -> Seen:
+    return Seen(None, Counter({REQUEST: int(output.read_text())}))
+
+
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
 PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "-o", "{out}"))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])
@@ -147,6 +164,11 @@ def slow_peers(packets: int) -> list[Contestant]:
     if _has("pyshark") and shutil.which("tshark"):
         found.append(Contestant("pyshark", _python(_PYSHARK), _seen_by_pyshark, packets))
     return found
+
+
+def kaitai(packets: int) -> Contestant:
+    """Our rooms, and behind them the compiled parser as Kaitai Struct makes it, whose objects nobody looks at."""
+    return Contestant("plain Kaitai behind our rooms", _python(_KAITAI), _seen_by_kaitai, packets)
 
 
 def _has(module: str) -> bool:

@@ -40,6 +40,7 @@ _WORK = """\
 | `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
 | `scapy PcapReader` | takes packets apart, and looks for port 445 |
 | `scapy TCPSession` | the same with TCP reassembly and the SMB and DCERPC layers loaded |
+| plain Kaitai | the calls, and of each answer the objects that the compiled parser makes, without looking at them |
 | `pyshark` | the DCERPC frames as Python objects (it runs tshark) |"""
 
 _HOW = """\

@@ -191,6 +191,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
             group = [OURS, contestants.CAT]
         elif name != "files":
             group += contestants.slow_peers(slow if name == "mixed" else slow // 4)
+            group += [contestants.kaitai(slow)] if name == "calls" else []
         out.append(Trial(capture, group, rounds))
         if name == "mixed":
             for form in traffic.FORMS:
