@@ -52,6 +52,7 @@ _OPT_END, _IF_TSRESOL, _IF_TSOFFSET = 0, 9, 14
 _NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
 MAX_NAMES = 100_000
 _GUESS_TRIES = 16
+_FIRST_STEP, _LAST_STEP = 1024, 64 * 1024
 _SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
 _INT64_MAX = (1 << 63) - 1
 # Offsets beyond this overflow 64 bits of nanoseconds.
@@ -165,10 +166,7 @@ class PcapngFile:
         chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
         if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
             return Walk(np.empty(0, np.int64), start, False)
-        if self._fast:
-            found = self._lanes.walk(chain, data, start, _Guess(self._order, start))
-        else:
-            found = walk_plain(chain, data, start)
+        found = self._blocks(chain, data, start)
         if not len(found.at):
             return found
         words = _words(data, self._order)
@@ -181,6 +179,26 @@ class PcapngFile:
             return found
         first = int(np.argmax(sections | ~ends))
         return Walk(at[:first], int(at[first]), not bool(sections[first]))
+
+    def _blocks(self, chain: Chain, data: bytes, start: int) -> Walk:
+        """Offsets of the whole blocks from `start`, at least up to the next section header.
+
+        What lies behind that is walked again in its own byte order; so, that a file of many short sections is not walked as many
+        times to its end, the first steps are short ones.
+        """
+        parts: list[IntArray] = []
+        pos, width = start, _FIRST_STEP
+        while width <= _LAST_STEP:
+            found = walk_plain(chain, data, pos, pos + width)
+            parts.append(found.at)
+            if found.stop < pos + width or (_words(data, self._order)[found.at] == SECTION_HEADER).any():
+                return Walk(np.concatenate(parts), found.stop, found.impossible)
+            pos, width = found.stop, width * 4
+        if self._fast:
+            found = self._lanes.walk(chain, data, pos, _Guess(self._order, pos))
+        else:
+            found = walk_plain(chain, data, pos)
+        return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)
 
     def _section(self, data: bytes, pos: int) -> int | None:
         """Begins a new section; gives the length of its header block, None where that is damaged."""
