@@ -40,6 +40,13 @@ class Lanes:
 
     def walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
         """The same as `walk_plain`."""
+        found = self._walk(chain, data, start, guess)
+        if len(found.at):
+            mean = (found.stop - start) // len(found.at)
+            self._lane_bytes = max(mean * STEPS_PER_LANE, FEWEST_LANE_BYTES)
+        return found
+
+    def _walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
         end = len(data)
         width = self._lane_bytes
         tried = range(start + width, end - width, width)
@@ -57,11 +64,7 @@ class Lanes:
         at, arrivals = _step(chain, lengths, starts, stops)
         if (arrivals[:-1] != starts[1:]).any():
             at = _stitched(chain, data, at, arrivals, starts, stops)
-        found = _verified(chain, data, start, lengths, at)
-        if len(found.at):
-            mean = (found.stop - start) // len(found.at)
-            self._lane_bytes = max(mean * STEPS_PER_LANE, FEWEST_LANE_BYTES)
-        return found
+        return _verified(chain, data, start, lengths, at)
 
 
 def _step(

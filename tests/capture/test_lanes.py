@@ -108,3 +108,20 @@ def test_lanes_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "_stitched", never)
     found = Lanes().walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0))
     assert found.at.tolist() == right.tolist()
+
+
+def test_large_records_do_not_spoil_the_walk_over_small_ones() -> None:
+    large = b"".join(record(PCAP, bytes(3000)) for _ in range(300))
+    small = b"".join(record(PCAP, bytes(n % 100)) for n in range(20_000))
+    walker = Lanes()
+    for data in (large, small):
+        right = walk_plain(PCAP, data).at
+        assert walker.walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0)).at.tolist() == right.tolist()
+    guessed: list[range] = []
+
+    def guess(data: bytes, starts: range) -> IntArray:
+        guessed.append(starts)
+        return np.empty(0, np.int64)
+
+    walker.walk(PCAP, small, 0, guess)
+    assert len(guessed[0]) > 100
