@@ -135,16 +135,22 @@ class Pdus(Sequence[Fragment]):
     ) -> None:
         whole = TracedBytes.join(runs)
         self._whole = Kept(whole.data, whole.source, whole.start, whole.steps)
-        self._stops = array("I", accumulate(lengths))
+        # Where each PDU ends in them all; most messages are one PDU, and need no telling.
+        self._stops = array("I", accumulate(lengths)) if len(lengths) > 1 else None
         self._bounds = bounds
         self._step = step
         self._plains: tuple[Plain, ...] | None = None
         self._opened: Kept | None = None
+        if len(plains) == 1:
+            if isinstance(plain := plains[0], bytes):
+                self._opened = Kept(plain, whole.source, whole.start + bounds[0], (*whole.steps, step))
+            elif plain is not None:
+                self._plains = (plain,)
+            return
         opened = [plain for plain in plains if isinstance(plain, bytes)]
         if len(opened) == len(plains):
-            joined = opened[0] if len(opened) == 1 else b"".join(opened)
             source = _StubSource(self._whole, self._ranges())
-            self._opened = Kept(joined, source, 0, (*whole.steps, step))
+            self._opened = Kept(b"".join(opened), source, 0, (*whole.steps, step))
         elif any(plain is not None for plain in plains):
             self._plains = tuple(plains)
 
@@ -154,7 +160,7 @@ class Pdus(Sequence[Fragment]):
         return (self._whole,) if self._opened is None else (self._whole, self._opened)
 
     def __len__(self) -> int:
-        return len(self._stops)
+        return len(self._bounds) // 2
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
@@ -182,7 +188,8 @@ class Pdus(Sequence[Fragment]):
         if self._opened is not None:
             first = sum(self._bounds[1 : 2 * at : 2]) - sum(self._bounds[0 : 2 * at : 2])
             plain = self._opened.part(first, first + stop - start)
-        pdu = self._whole[self._stops[at - 1] if at else 0 : self._stops[at]]
+        stops = self._stops
+        pdu = self._whole[:] if stops is None else self._whole[stops[at - 1] if at else 0 : stops[at]]
         return _fragment(pdu, start, stop, plain, self._step)
 
     def note_frames(self, frames: set[int]) -> None:
@@ -209,7 +216,7 @@ class Pdus(Sequence[Fragment]):
     def _ranges(self) -> list[tuple[int, int]]:
         """Where the stub of each PDU lies in them all."""
         bounds = self._bounds
-        if len(self._stops) == 1:
+        if self._stops is None:
             return [(bounds[0], bounds[1])]
         bases = [0, *self._stops[:-1]]
         return [(base + start, base + stop) for base, start, stop in zip(bases, bounds[::2], bounds[1::2], strict=True)]
