@@ -129,6 +129,7 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
             "columns of a layout met before": lambda data=data, again=again: again.read(data),  # type: ignore[misc]
         }
         count = _checked(data, again)
+        trees.json("perf-data", data)
         times: dict[str, list[float]] = {name: [] for name in decoders}
         for _ in range(rounds):
             for name, decoder in decoders.items():

@@ -176,7 +176,9 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         size = capture.path.stat().st_size / MB
         about = _ABOUT.get(capture.name)
         out.append(
-            f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets" + (f". {about}." if about else "") + "\n"
+            f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets"
+            + (f". {about[0].upper()}{about[1:]}." if about else "")
+            + "\n"
         )
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
