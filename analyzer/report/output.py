@@ -102,7 +102,7 @@ class Timeline(OfCapture):
         return calls_table(self.analysis, shown=self.selection.shown(self.analysis))
 
     def json_lines(self) -> Iterator[bytes]:
-        return (dumps(record) + b"\n" for record in self._records(ReadyTrees()))
+        return map(dumps_line, self._records(ReadyTrees()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +177,20 @@ class Hosts(OfCapture):
 
 def dumps(record: Record) -> bytes:
     """One record as JSON. A string with a lone surrogate (an ill-formed UTF-16 name) is escaped, never lost."""
+    return _dumped(record, 0)
+
+
+def dumps_line(record: Record) -> bytes:
+    """The same with a newline behind it; a record may be too large to be copied for that."""
+    return _dumped(record, orjson.OPT_APPEND_NEWLINE)
+
+
+def _dumped(record: Record, option: int) -> bytes:
     try:
-        return orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+        return orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS | option)
     except TypeError:
-        return json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=_parsed).encode()
+        end = b"\n" if option else b""
+        return json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=_parsed).encode() + end
 
 
 def _ready(value: Any) -> orjson.Fragment:
@@ -227,7 +237,7 @@ def _write(view: View, form: str, path: Path | None) -> None:
         return
     with _opened(path, view.inputs()) as out:
         if form == "jsonl":
-            lines = view.json_lines() if isinstance(view, LinesView) else (dumps(it) + b"\n" for it in view.records())
+            lines = view.json_lines() if isinstance(view, LinesView) else map(dumps_line, view.records())
             for line in lines:
                 out.write(line)
         elif form == "json":
