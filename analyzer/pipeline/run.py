@@ -108,7 +108,7 @@ def analyze(
                 collected.take(higher)
     for higher in upper.finish():
         collected.take(higher)
-    calls, collected.calls = collected.calls, []
+    calls = collected.told()
     for higher in recognised(calls, pcq, winperf):
         collected.take(higher)
     servers = {
@@ -166,7 +166,7 @@ class _Collector:
     """What reaches the top of the house, by kind."""
 
     def __init__(self) -> None:
-        self._shelf = Shelf(_ROOM_BYTES)
+        self._shelf: Shelf | None = Shelf(_ROOM_BYTES)
         self.calls: list[Call] = []
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
@@ -176,14 +176,23 @@ class _Collector:
         self.has_ended = False
         self.pdus: list[Pdu] = []
 
+    def _keep(self, exchange: Exchange) -> None:
+        if self._shelf is not None:
+            self._shelf.take(exchange.kept)
+
+    def told(self) -> list[Call]:
+        """All calls, to be taken anew as they are then understood; their bytes lie where they are to stay."""
+        calls, self.calls, self._shelf = self.calls, [], None
+        return calls
+
     def take(self, event: Event) -> None:
         match event:
             case Call():
                 self.calls.append(event)
-                self._shelf.take(event.exchange.kept)
+                self._keep(event.exchange)
             case Exchange():
                 self.calls.append(plain_call(event))
-                self._shelf.take(event.kept)
+                self._keep(event)
             case Problem():
                 self.problems.append(event)
             case SmbSession():
