@@ -16,21 +16,7 @@ from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 from analyzer.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header
 
-# The methods whose answers carry lpData, pdwOutSize and pdwRtnSize.
-SIZED = (
-    Opnum.ENUMERATE_COUNTER_SET,
-    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-    Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-    Opnum.QUERY_COUNTER_INFO,
-    Opnum.QUERY_COUNTER_DATA,
-)
-# Those that name a machine, and those that work on a query handle.
-NAMING = (
-    Opnum.ENUMERATE_COUNTER_SET,
-    Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
-    Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
-    Opnum.OPEN_QUERY_HANDLE,
-)
+# Methods that work on a query handle.
 HANDLING = (
     Opnum.CLOSE_QUERY_HANDLE,
     Opnum.QUERY_COUNTER_INFO,
@@ -80,7 +66,7 @@ class _Stub:
 
 
 def answer_counts(side: SideEvidence) -> ArrayCounts | None:
-    """The counts of lpData in an answer of the methods `SIZED`, after pdwOutSize and pdwRtnSize."""
+    """The counts of lpData in an answer that has them behind pdwOutSize and pdwRtnSize."""
     return _Stub(side).counts(8)
 
 

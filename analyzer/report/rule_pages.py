@@ -84,6 +84,8 @@ def _page_lines(page: RulePage, width: int | None) -> Iterator[str]:
         requirement = catalogue()[name]
         line = f"  {name} ({requirement.level}, {requirement.actor}): {requirement.statement}"
         yield from (safe(text) for text in folded(line, 4, width))
+        for words, condition in (("passes", requirement.passes), ("fails", requirement.fails)):
+            yield from (safe(text) for text in folded(f"    {words}: {condition}", 6, width))
 
 
 def rules_document() -> str:

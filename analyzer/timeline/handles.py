@@ -252,8 +252,3 @@ def _blocks(side: CallSide | None) -> int | None:
         return None
     shape = block_types(side.buffer.data)
     return shape.promised if shape is not None else None
-
-
-def odd_uses(life: HandleLife) -> Iterator[HandleEvent]:
-    """The calls on a handle that should not have been made."""
-    return (event for event in life.events if event.oddities or life.origin == "never opened")

@@ -247,7 +247,7 @@ _SAMPLE = (
     _field("object_perf_freq", Kind.NUMBER, "ticks of the object's clock in a second"),
 )
 
-BOTH_SIDES, ANY_DEPTH = ("request", "response"), "buffer."
+BOTH_SIDES = ("request", "response")
 
 
 def _side_fields() -> Iterator[Field]:
