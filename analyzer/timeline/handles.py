@@ -8,7 +8,6 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
