@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "inconclusive", "not-ap
 
 @dataclass(slots=True)
 class _Group:
-    """The findings of one rule about one requirement with one outcome."""
+    """The findings of one rule about the same requirements with one outcome."""
 
     first: list[Finding] = field(default_factory=list)
     count: int = 0
@@ -82,11 +82,11 @@ class AuditView(OfCapture):
 
     def lines(self, width: int | None) -> Iterator[str]:
         yield from header_lines(self.analysis, width)
-        groups: dict[tuple[Severity, str, str, Outcome], _Group] = {}
+        groups: dict[tuple[Severity, str, tuple[str, ...], Outcome], _Group] = {}
         for finding in self.findings():
             judgement = finding.judgement
             group = groups.setdefault(
-                (finding.severity, finding.rule.code, judgement.requirement, judgement.outcome), _Group()
+                (finding.severity, finding.rule.code, judgement.requirements, judgement.outcome), _Group()
             )
             group.count += 1
             if len(group.first) < _SHOWN:
@@ -99,17 +99,35 @@ class AuditView(OfCapture):
             yield f"[{style}]{title}[/]"
             for group in of_severity:
                 yield from self._group_lines(group, width)
+        yield from self._hint(groups.values())
         yield ""
         yield from self._coverage_lines(width)
         yield ""
         yield self._totals()
+
+    @staticmethod
+    def _hint(groups: Iterable[_Group]) -> Iterator[str]:
+        """How to see the bytes of a finding, by the example of the first that has some."""
+        for group in groups:
+            finding = group.first[0]
+            at = finding.judgement.at
+            if finding.place is not None and at is not None and at.path and at.span is None:
+                yield ""
+                yield safe(
+                    f"the bytes of a finding: pcq-analyzer show FILE --call {finding.call} --field {at.side}.{at.path}"
+                )
+                return
 
     def _group_lines(self, group: _Group, width: int | None) -> Iterator[str]:
         finding = group.first[0]
         judgement, rule = finding.judgement, finding.rule
         requirement = self.audit.coverage[judgement.requirement].requirement
         times = f", {group.count} times" if group.count > 1 else ""
-        yield f"  [bold]{rule.code}[/] {rule.name}, {judgement.outcome.value} of {requirement.id}{times}"
+        also = f" (and of {', '.join(judgement.also)})" if judgement.also else ""
+        line = f"  {rule.code} {rule.name}, {judgement.outcome.value} of {requirement.id}{also}{times}"
+        first, *rest = (safe(text) for text in folded(line, 4, width))
+        yield first.replace(rule.code, f"[bold]{rule.code}[/]", 1)
+        yield from rest
         words = judgement.message[:1].upper() + judgement.message[1:] + "."
         sure = f" Confidence is {judgement.confidence.name.lower()}." if judgement.confidence < Confidence.HIGH else ""
         yield from (safe(line) for line in folded(f"    {words}{sure}", 4, width))

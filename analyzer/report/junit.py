@@ -7,7 +7,7 @@ occur is skipped, with the reason: nothing that was not seen counts as passed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from analyzer.audit.findings import Coverage, Finding
@@ -20,10 +20,11 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def junit_xml(view: AuditView) -> bytes:
     """The document, UTF-8."""
-    findings: dict[str, list[Finding]] = {}
+    found: dict[str, _Found] = {}
     for finding in view.findings():
         if not finding.is_excused:
-            findings.setdefault(finding.judgement.requirement, []).append(finding)
+            for requirement in finding.judgement.requirements:
+                found.setdefault(requirement, _Found()).take(finding)
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
     suites: dict[str, list[Coverage]] = {}
     for coverage in view.audit.coverage.values():
@@ -34,34 +35,51 @@ def junit_xml(view: AuditView) -> bytes:
             "testsuite",
             name=section,
             tests=str(len(covered)),
-            failures=str(sum(coverage.verdict == "fail" for coverage in covered)),
+            failures=str(sum(coverage.verdict == "fail" and coverage.requirement.id in found for coverage in covered)),
             errors="0",
             skipped=str(sum(coverage.verdict in ("inconclusive", "not-applicable") for coverage in covered)),
         )
         for coverage in covered:
-            _case(suite, section, coverage, findings.get(coverage.requirement.id, ()))
+            _case(suite, section, coverage, found.get(coverage.requirement.id, _Found()))
     ElementTree.indent(root)
     document: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'.encode()
 
 
-def _case(suite: ElementTree.Element, section: str, coverage: Coverage, findings: Sequence[Finding]) -> None:
+@dataclass(slots=True)
+class _Found:
+    """What is told of one requirement: the first findings in words, and how many there are."""
+
+    first: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def take(self, finding: Finding) -> None:
+        self.count += 1
+        if self.count <= _SHOWN:
+            self.first.append(_words(finding))
+
+    @property
+    def text(self) -> str:
+        more = [f"and {self.count - _SHOWN} more"] if self.count > _SHOWN else []
+        return "\n".join(self.first + more)
+
+
+def _case(suite: ElementTree.Element, section: str, coverage: Coverage, found: _Found) -> None:
     requirement = coverage.requirement
     case = ElementTree.SubElement(
         suite, "testcase", classname=section, name=f"{requirement.id} {requirement.statement}"
     )
-    text = "\n".join(_words(finding) for finding in findings[:_SHOWN])
-    if len(findings) > _SHOWN:
-        text += f"\nand {len(findings) - _SHOWN} more"
-    if coverage.verdict == "fail":
-        message = f"{len(findings)} of {coverage.occurrences} occurrences"
-        ElementTree.SubElement(case, "failure", message=message).text = _clean(text)
+    if coverage.verdict == "fail" and found.count:
+        message = f"{found.count} of {coverage.occurrences} occurrences"
+        ElementTree.SubElement(case, "failure", message=message).text = _clean(found.text)
+    elif coverage.verdict == "fail":
+        ElementTree.SubElement(case, "system-out").text = "fails, and the baseline accepts it"
     elif coverage.verdict == "inconclusive":
         ElementTree.SubElement(case, "skipped", message=_clean("; ".join(coverage.reasons)))
     elif coverage.verdict == "not-applicable":
         ElementTree.SubElement(case, "skipped", message="does not occur in the capture")
-    elif text:
-        ElementTree.SubElement(case, "system-out").text = _clean(text)
+    elif found.count:
+        ElementTree.SubElement(case, "system-out").text = _clean(found.text)
 
 
 def _words(finding: Finding) -> str:
