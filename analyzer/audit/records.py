@@ -32,6 +32,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
         **frames_json(finding.frames, facts),
         "side": judgement.at.side if judgement.at is not None else None,
         "field": judgement.at.path or None if judgement.at is not None else None,
+        "show": judgement.at.spelled if judgement.at is not None and place is not None else None,
         "part": place.part if place is not None else None,
         "bytes": [place.start, place.stop] if place is not None else None,
         "extents": [

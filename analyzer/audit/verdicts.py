@@ -64,6 +64,12 @@ class At:
     path: str = ""
     span: tuple[int, int] | None = None
 
+    @property
+    def spelled(self) -> str:
+        """The place as `show --field` takes it: `response.lpData.perf_freq`, `request.lpData[28:48]`."""
+        inside = f"lpData[{self.span[0]}:{self.span[1]}]" if self.span is not None else self.path
+        return f"{self.side}.{inside}" if inside else self.side
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

@@ -41,7 +41,7 @@ def test_wrong_usage_is_told() -> None:
 def test_the_place_of_a_finding_is_shown_with_its_bytes() -> None:
     found = run("audit", PCQ, "--secrets", SECRETS, "--select", "PCQ210", "--format", "jsonl")
     first = records(found.stdout)[0]
-    place = f"{first['side']}.{first['field']}"
+    place = first["show"]
     shown = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place, "--format", "jsonl")
     (record,) = records(shown.stdout)
     assert record["bytes"] == first["bytes"]
@@ -49,6 +49,18 @@ def test_the_place_of_a_finding_is_shown_with_its_bytes() -> None:
     text = run("show", PCQ, "--secrets", SECRETS, "--call", first["call"], "--field", place).stdout
     assert f"RequestCode = {first['seen']}" in text
     assert "<0b 00 00 00>" in text
+
+
+def test_show_opens_exactly_where_findings_are() -> None:
+    found = run("audit", PCQ, "--secrets", SECRETS, "--format", "jsonl")
+    findings = [
+        record for record in records(found.stdout) if record["record"] == "finding" and record["show"] is not None
+    ]
+    assert len(findings) > 3
+    for finding in findings:
+        options = ("--call", finding["call"], "--field", finding["show"], "--format", "jsonl")
+        (place,) = records(run("show", PCQ, "--secrets", SECRETS, *options).stdout)
+        assert (place["part"], place["bytes"]) == (finding["part"], finding["bytes"])
 
 
 def test_a_place_that_is_not_there_is_told() -> None:
