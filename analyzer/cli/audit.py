@@ -86,7 +86,7 @@ def audit(
     from analyzer.report.audit import AuditView
     from analyzer.report.verdict import nothing_found
 
-    analysis = reading.analysis(files, pdus=True)
+    analysis = reading.analysis(files)
     accepted = read_baseline(baseline) if baseline is not None else frozenset()
     judged = Audit(analysis, profile=Profile(profile.value), pages=pages, baseline=accepted)
     if new_baseline is not None:
@@ -154,7 +154,7 @@ def _matrix(
     shown = _plain(form)
     coverages = []
     for file in files:
-        judged = Audit(reading.analysis([file], pdus=True), profile=profile, pages=pages)
+        judged = Audit(reading.analysis([file]), profile=profile, pages=pages)
         for _ in judged.findings():
             pass  # the matrix shows verdicts only
         coverages.append(judged.coverage)
