@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Reads
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.buffers.text import utf16_length
+from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
 
 _METHOD = (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,)
 _SET = (RequestCode.COUNTERSET_STRUCT,)
@@ -46,10 +47,28 @@ def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
 
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
     """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, and where; None for nothing."""
-    end = next((at for at in range(0, len(data) - 1, 2) if data[at : at + 2] == b"\0\0"), None)
-    if end is None:
+    end = utf16_length(data) + 2
+    if end > len(data):
         return "has no NUL", max(0, len(data) - 2), len(data)
-    rest = len(data) - end - 2
-    if rest >= 8:
-        return "goes on behind its NUL", end + 2, len(data)
+    if len(data) - end >= 8:
+        return "goes on behind its NUL", end, len(data)
     return None
+
+
+def lost_string(data: bytes, offsets: Sequence[int], head: int, base: int) -> int | None:
+    """The first of the offsets, counted from `base`, that leads to no UTF-16 string with a NUL behind the `head` bytes of headers;
+    None where all do. 0xFFFFFFFF leads to none on purpose."""
+    # The last NUL a string at an even and at an odd place may end with.
+    last = [_last_nul(data, 0), _last_nul(data, 1)]
+    for number, offset in enumerate(offsets):
+        at = base + offset
+        if offset != NONE_ID and (at < head or at > last[at % 2]):
+            return number
+    return None
+
+
+def _last_nul(data: bytes, parity: int) -> int:
+    at = data.rfind(b"\0\0")
+    while at > 0 and at % 2 != parity:
+        at = data.rfind(b"\0\0", 0, at + 1)
+    return at

@@ -312,3 +312,12 @@ def test_countersets_are_listed_once_and_counted_alike() -> None:
     changed = judged("PCQ345", calls.enumerate_sets(a + b), calls.enumerate_sets(a))
     assert changed.requirements == {"PCQ-3.1.4.1.1-R15"}
     assert judged("PCQ345", sealed(calls.enumerate_sets(a + a))).verdict("PCQ-3.1.4.1.1-R16") == "inconclusive"
+
+
+def test_very_many_strings_and_countersets_are_judged_in_one_pass() -> None:
+    count = 100_000
+    headers = b"".join(pack("<II", number, 0) for number in range(count))
+    table = pack("<II", 8 + len(headers) + 8, count) + headers + words("a") + bytes(4)
+    assert judged("PCQ333", *told(5, table)).count("PCQ-2.2.4.4-R01") == count
+    guids = b"".join(UUID(int=number).bytes_le for number in range(count))
+    assert judged("PCQ345", Calls().enumerate_sets(guids)).count("PCQ-3.1.4.1.1-R16") == count

@@ -48,13 +48,14 @@ class _Lists:
                 seen=str(number),
                 confidence=Confidence.LOW,
             )
-        listed = call.response.tree.get("guids", ())
-        for position, guid in enumerate(listed):
-            if guid in listed[:position]:
+        seen: set[str] = set()
+        for position, guid in enumerate(call.response.tree.get("guids", ())):
+            if guid in seen:
                 at = At("response", f"lpData.guids[{position}]")
                 yield warned(DISTINCT, call, at, "a counterset is listed twice", expected="each once", seen=guid)
             else:
                 yield passed(DISTINCT)
+            seen.add(guid)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
+from analyzer.buffers.text import utf16_length
 from analyzer.pcq.identity import Opnum
 
 HEADER, CHAIN, SIZE, PADDING = "PCQ-2.2.4.5-R01", "PCQ-3.1.4.1.3-R16", "PCQ-3.1.4.1.3-R17", "PCQ-3.1.4.1.3-R18"
@@ -46,8 +47,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _instance(call: CallEvidence, where: At, room: bytes, start: int, size: int) -> Iterator[Judgement]:
-    end = next((at + 2 for at in range(0, len(room) - 1, 2) if room[at : at + 2] == b"\0\0"), None)
-    if end is None:
+    end = utf16_length(room) + 2
+    if end > len(room):
         name = At("response", "lpData", (start + _HEADER, start + size))
         said = "the name of an instance has no NUL within its Size"
         yield failed(HEADER, call, name, said, expected="a NUL", seen=room[-2:].hex(" "), also=(CHAIN,))

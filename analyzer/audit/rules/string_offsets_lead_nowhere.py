@@ -23,10 +23,10 @@ from struct import unpack_from
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import Odd, cannot_say, told
-from analyzer.audit.registration import answers_to
+from analyzer.audit.registration import answers_to, lost_string
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import NONE_ID, RequestCode
+from analyzer.pcq.identity import RequestCode
 
 REQUIREMENTS = ("PL-QCD-R14",)
 
@@ -40,31 +40,13 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from cannot_say(REQUIREMENTS, "the headers of the strings are damaged", call)
         return
     offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
-    from_start, from_end = (_lost(data, offsets, head, base) for base in (0, head))
+    from_start, from_end = (lost_string(data, offsets, head, base) for base in (0, head))
     odd = []
     if from_start is not None and from_end is not None:
         path = f"lpData.strings[{from_end}].ofs_string"
         at = 12 + 8 * from_end
         odd.append(Odd(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[from_end]}"))
     yield from told(call, "response", REQUIREMENTS, 1, odd, "an offset leads to no string, from wherever it is counted")
-
-
-def _lost(data: bytes, offsets: list[int], head: int, base: int) -> int | None:
-    """The first offset that leads to no string; None where all do."""
-    # The last NUL a string at an even and at an odd place may end with.
-    last = [_last_nul(data, 0), _last_nul(data, 1)]
-    for number, offset in enumerate(offsets):
-        at = base + offset
-        if offset != NONE_ID and (at < head or at > last[at % 2]):
-            return number
-    return None
-
-
-def _last_nul(data: bytes, parity: int) -> int:
-    at = data.rfind(b"\0\0")
-    while at > 0 and at % 2 != parity:
-        at = data.rfind(b"\0\0", 0, at + 1)
-    return at
 
 
 RULE = Rule(

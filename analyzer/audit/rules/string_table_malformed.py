@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.registration import answers_to, ids_of_set
+from analyzer.audit.looks import NO_REGISTRATION
+from analyzer.audit.registration import answers_to, ids_of_set, lost_string
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.pcq.identity import RequestCode
@@ -44,7 +45,6 @@ BY_CODE = {
 }
 REQUIREMENTS = (SIZE, NUMBER, IDS, OFFSETS, LAYOUT, ALIGNED, HEADERS, PADDING, *BY_CODE.values())
 _HEADER, _ENTRY = 8, 8
-_NO_STRING = 0xFFFFFFFF
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -90,12 +90,12 @@ def _sizes(call: CallEvidence, size: int, length: int) -> Iterator[Judgement]:
 
 def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> Iterator[Judgement]:
     end = _HEADER + _ENTRY * len(offsets)
-    present = [offset for offset in offsets if offset != _NO_STRING]
-    if all(_is_string(data, end + offset) for offset in present):
+    lost = lost_string(data, offsets, end, end)
+    if lost is None:
         for requirement in (OFFSETS, LAYOUT, form):
             yield passed(requirement)
         return
-    if all(offset >= end and _is_string(data, offset) for offset in present):
+    if lost_string(data, offsets, end, 0) is None:
         at = At("response", "lpData", (_HEADER, end))
         said = "the offsets of the strings count from the start of the block"
         yield warned(
@@ -104,35 +104,25 @@ def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> 
         yield passed(LAYOUT)
         yield passed(form)
         return
-    number = next(
-        number for number, offset in enumerate(offsets) if offset != _NO_STRING and not _is_string(data, end + offset)
-    )
-    start = _HEADER + _ENTRY * number + 4
+    start = _HEADER + _ENTRY * lost + 4
     yield failed(
         OFFSETS,
         call,
         At("response", "lpData", (start, start + 4)),
         "an offset leads to no string with a NUL in the block, counted from either base",
         expected=f"below {len(data) - end}",
-        seen=str(offsets[number]),
+        seen=str(offsets[lost]),
         also=(LAYOUT, form),
     )
 
 
-def _is_string(data: bytes, start: int) -> bool:
-    """Whether UTF-16 text with a NUL begins there."""
-    at = start
-    while (at := data.find(b"\0\0", at)) >= 0 and (at - start) % 2:
-        at += 1
-    return start <= len(data) and at >= 0
-
-
 def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
     known = ids_of_set(call)
+    seen: set[int] = set()
     for number, one in enumerate(ids):
         start = _HEADER + _ENTRY * number
         at = At("response", "lpData", (start, start + 4))
-        if one in ids[:number]:
+        if one in seen:
             yield failed(IDS, call, at, "a counter has two strings", expected="each id once", seen=str(one))
         elif known is not None and one not in known:
             yield failed(
@@ -140,8 +130,9 @@ def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
             )
         else:
             yield passed(IDS)
+        seen.add(one)
     if known is None:
-        yield inconclusive(NUMBER, "the registration of the counterset is not in the capture", call)
+        yield inconclusive(NUMBER, NO_REGISTRATION, call)
     elif len(ids) == len(known):
         yield passed(NUMBER)
     else:
