@@ -103,6 +103,25 @@ def answer_check(
     return look
 
 
+def chain_check(side_name: SideName, requirements: tuple[str, ...]) -> Check:
+    """A check of the sizes that lead from identifier to identifier, damaged or not, on one side of a call."""
+
+    def look(call: CallEvidence) -> Iterator[Judgement]:
+        side = call.side(side_name)
+        assert side is not None
+        if not side.is_readable:
+            yield from cannot_say(requirements, f"the {side_name} stub does not decode", call)
+            return
+        flaw = side.identifiers.flaw
+        odd = [flaw] if flaw is not None else []
+        message = "the size of an identifier does not lead to the next one"
+        if flaw is not None and not flaw.path.endswith(".size"):
+            message = "the buffer ends before an identifier does"
+        yield from told(call, side_name, requirements, len(side.identifiers.blocks), odd, message)
+
+    return look
+
+
 def cannot_say(requirements: Iterable[str], reason: str, call: CallEvidence) -> Iterator[Judgement]:
     for requirement in requirements:
         yield inconclusive(requirement, reason, call)

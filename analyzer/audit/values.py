@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analyzer.audit.answers import ERROR, Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.pcq.layer import PerflibCall
 from analyzer.pcq.queries import Identifier, QueryView
@@ -51,6 +52,18 @@ def query_of(call: CallEvidence) -> QueryView | None:
 
 
 NO_HANDLE = "the handle of the call is not in the capture"
+
+
+def held_of(call: CallEvidence, knowledge: Knowledge) -> tuple[QueryView, Sequence[Identifier]] | str:
+    """The query of a call with what it holds; why that cannot be said, where it cannot."""
+    query = query_of(call)
+    if query is None:
+        return NO_HANDLE
+    if query.held is None:
+        return query.unknown or "what the handle holds is not in the capture"
+    if knowledge.is_doubled(query.number, call.number):
+        return "the same counter was added twice, and may be held once or twice"
+    return query, query.held
 
 
 def counter_of(query: QueryView, block: Block) -> Identifier | None:

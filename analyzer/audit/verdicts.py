@@ -108,39 +108,32 @@ def inconclusive(requirement: str, reason: str, call: CallEvidence | None = None
     return Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason)
 
 
-def failed(
-    requirement: str,
-    call: CallEvidence | None,
-    at: At | None,
-    message: str,
-    *,
-    expected: str | None = None,
-    seen: str | None = None,
-    confidence: Confidence = Confidence.HIGH,
-    deviation: Deviation | None = None,
-    frames: tuple[int, ...] | None = None,
-    also: tuple[str, ...] = (),
-) -> Judgement:
-    """Against the letter."""
-    return Judgement(
-        Outcome.FAILED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
-    )
+@dataclass(frozen=True, slots=True)
+class _Say:
+    """Makes verdicts of what is not as it should be."""
+
+    outcome: Outcome
+
+    def __call__(
+        self,
+        requirement: str,
+        call: CallEvidence | None,
+        at: At | None,
+        message: str,
+        *,
+        expected: str | None = None,
+        seen: str | None = None,
+        confidence: Confidence = Confidence.HIGH,
+        deviation: Deviation | None = None,
+        frames: tuple[int, ...] | None = None,
+        also: tuple[str, ...] = (),
+    ) -> Judgement:
+        return Judgement(
+            self.outcome, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
+        )
 
 
-def warned(
-    requirement: str,
-    call: CallEvidence | None,
-    at: At | None,
-    message: str,
-    *,
-    expected: str | None = None,
-    seen: str | None = None,
-    confidence: Confidence = Confidence.HIGH,
-    deviation: Deviation | None = None,
-    frames: tuple[int, ...] | None = None,
-    also: tuple[str, ...] = (),
-) -> Judgement:
-    """Not as it should be, and yet not against the letter; a failure under the profile `strict`."""
-    return Judgement(
-        Outcome.WARNED, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
-    )
+# Against the letter.
+failed = _Say(Outcome.FAILED)
+# Not as it should be, and yet not against the letter; a failure under the profile `strict`.
+warned = _Say(Outcome.WARNED)

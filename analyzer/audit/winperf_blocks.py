@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import cannot_say
 from analyzer.audit.rule import Reads
-from analyzer.audit.verdicts import Judgement, inconclusive
+from analyzer.audit.verdicts import Judgement
 from analyzer.winperf.identity import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
@@ -53,8 +54,7 @@ def block_of(call: CallEvidence) -> Block | None:
 
 def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
     """What is to be said of requirements about fields that the damage of a block leaves out."""
-    for requirement in requirements:
-        yield inconclusive(requirement, "the block is damaged before what is to be judged", call)
+    return cannot_say(requirements, "the block is damaged before what is to be judged", call)
 
 
 def definitions_of(item: Structure) -> Iterator[Structure]:

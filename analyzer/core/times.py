@@ -17,6 +17,19 @@ def iso_time(time_ns: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
 
 
+def systemtime_moment(
+    year: int, month: int, day: int, hour: int, minute: int, second: int, milliseconds: int
+) -> datetime | None:
+    """The moment of a SYSTEMTIME ([MS-DTYP] section 2.3.13), None for a date or time that does not exist; its day of the week is
+    for who needs it to compare."""
+    if milliseconds > 999:
+        return None
+    try:
+        return datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
+    except ValueError:
+        return None
+
+
 def filetime_ns(filetime: int) -> int:
     """A FILETIME (100 ns since 1601) as nanoseconds since 1970."""
     return filetime * 100 + FILETIME_EPOCH_NS

@@ -29,7 +29,6 @@ from analyzer.rpc.events import Exchange, Message
 from analyzer.winperf import identity as winreg
 from analyzer.winperf.layer import WinregLayer
 
-_PERF = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
 _NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
 # [MS-RRP] section 3.1.5 numbers its methods from 0 to 35.
@@ -141,7 +140,7 @@ def _proves(
         return False
     data = response[1]
     if interface == "winreg":
-        return opnum == winreg.Opnum.BASE_REG_QUERY_VALUE and data[:8] in _PERF
+        return opnum == winreg.Opnum.BASE_REG_QUERY_VALUE and data[:8] in winreg.SIGNATURES
     if opnum == pcq.Opnum.QUERY_COUNTER_DATA:
         decoded = decode_buffer("perf-data", data)
         return decoded.problem is None and decoded.tree["total_size"] == len(data)

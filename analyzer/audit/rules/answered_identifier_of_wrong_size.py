@@ -17,28 +17,12 @@ Silent: where the answer is sealed, was not captured, or its stub does not decod
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import cannot_say, told
+from analyzer.audit.looks import chain_check
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.audit.verdicts import Severity
 from analyzer.pcq.identity import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01")
-
-
-def check(call: CallEvidence) -> Iterator[Judgement]:
-    assert call.response is not None
-    if not call.response.is_readable:
-        yield from cannot_say(REQUIREMENTS, "the response stub does not decode", call)
-        return
-    found = call.response.identifiers
-    odd = [found.flaw] if found.flaw is not None else []
-    message = "the size of an identifier does not lead to the next one"
-    if found.flaw is not None and not found.flaw.path.endswith(".size"):
-        message = "the buffer ends before an identifier does"
-    yield from told(call, "response", REQUIREMENTS, len(found.blocks), odd, message)
 
 
 RULE = Rule(
@@ -48,5 +32,5 @@ RULE = Rule(
     severity=Severity.ERROR,
     requirements=REQUIREMENTS,
     reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True, damaged=True),
-    check=check,
+    check=chain_check("response", REQUIREMENTS),
 )

@@ -18,28 +18,12 @@ Silent: where the request is sealed, was not captured, or its stub does not deco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import cannot_say, told
+from analyzer.audit.looks import chain_check
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.audit.verdicts import Severity
 from analyzer.pcq.identity import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11")
-
-
-def check(call: CallEvidence) -> Iterator[Judgement]:
-    assert call.request is not None
-    if not call.request.is_readable:
-        yield from cannot_say(REQUIREMENTS, "the request stub does not decode", call)
-        return
-    found = call.request.identifiers
-    odd = [found.flaw] if found.flaw is not None else []
-    message = "the size of an identifier does not lead to the next one"
-    if found.flaw is not None and not found.flaw.path.endswith(".size"):
-        message = "the buffer ends before an identifier does"
-    yield from told(call, "request", REQUIREMENTS, len(found.blocks), odd, message)
 
 
 RULE = Rule(
@@ -49,5 +33,5 @@ RULE = Rule(
     severity=Severity.ERROR,
     requirements=REQUIREMENTS,
     reads=Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",), damaged=True),
-    check=check,
+    check=chain_check("request", REQUIREMENTS),
 )

@@ -23,7 +23,7 @@ from analyzer.audit.answers import FlawKind
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import NO_HANDLE, query_of
+from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
 REQUIREMENT = "PCQ-3.1.1.5-R03"
@@ -35,20 +35,18 @@ class _Blocks:
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
-        query, answer = query_of(call), call.response.answer
-        held = query.held if query is not None else None
+        found = held_of(call, self._knowledge)
+        if isinstance(found, str):
+            yield inconclusive(REQUIREMENT, found, call)
+            return
+        (query, held), answer = found, call.response.answer
         reason = None
-        if query is None or held is None:
-            reason = query.unknown if query is not None else NO_HANDLE
-            reason = reason or "what the handle holds is not in the capture"
-        elif self._knowledge.is_doubled(query.number, call.number):
-            reason = "the same counter was added twice, and may be held once or twice"
-        elif query.id_source == "index" and len(query.blocks) != len(held):
+        if query.id_source == "index" and len(query.blocks) != len(held):
             reason = "QueryCounterInfo told of the same counter, or the same position, twice"
         elif not answer.is_walked or answer.of(FlawKind.BLOCK_COUNT):
             reason = "the blocks of the answer cannot be counted"
-        if reason is not None or held is None:
-            yield inconclusive(REQUIREMENT, reason or "", call)
+        if reason is not None:
+            yield inconclusive(REQUIREMENT, reason, call)
             return
         odd = []
         if len(answer.blocks) != len(held):

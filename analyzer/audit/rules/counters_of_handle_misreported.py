@@ -22,10 +22,10 @@ from collections.abc import Iterable, Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.looks import INFO, Odd, told
+from analyzer.audit.looks import INFO, Odd, cannot_say, told
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import NO_HANDLE, query_of
-from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
+from analyzer.audit.values import held_of
+from analyzer.audit.verdicts import Confidence, Judgement, Severity
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.queries import Identifier
 
@@ -38,18 +38,11 @@ class _Lists:
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
-        query = query_of(call)
-        held = query.held if query is not None else None
-        reason = None
-        if query is None or held is None:
-            reason = query.unknown if query is not None else NO_HANDLE
-            reason = reason or "what the handle holds is not in the capture"
-        elif self._knowledge.is_doubled(query.number, call.number):
-            reason = "the same counter was added twice, and may be held once or twice"
-        if reason is not None or held is None:
-            for requirement in REQUIREMENTS:
-                yield inconclusive(requirement, reason or "", call)
+        found = held_of(call, self._knowledge)
+        if isinstance(found, str):
+            yield from cannot_say(REQUIREMENTS, found, call)
             return
+        _, held = found
         blocks = call.response.identifiers.blocks
         missing, extra = _compared(held, blocks)
         odd = [

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.pcq.identity import Opnum, RequestCode
@@ -30,7 +31,6 @@ SINGLE, MULTIPLE, CLIENT = "PCQ-2.2.4.1-R08", "PCQ-2.2.4.1-R09", "PCQ-2.2.4.1-R1
 # By InstanceType: the requirement about aggregation.
 _AGGREGATES = {0x4: "PCQ-2.2.4.1-R10", 0x6: "PCQ-2.2.4.1-R11", 0xC: "PCQ-2.2.4.1-R12"}
 _SINGLE = 0x0
-_UNKNOWN = "the registration of the counterset is not in the capture"
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -80,8 +80,8 @@ def _instances(call: CallEvidence) -> Iterator[Judgement]:
     kind = _type_of(call, call.asked.get("CounterSetGuid", ""))
     instances = call.response.tree.get("instances", ())
     if kind is None:
-        yield inconclusive(SINGLE, _UNKNOWN, call)
-        yield inconclusive(MULTIPLE, _UNKNOWN, call)
+        yield inconclusive(SINGLE, NO_REGISTRATION, call)
+        yield inconclusive(MULTIPLE, NO_REGISTRATION, call)
     elif kind == _SINGLE:
         if len(instances) <= 1:
             yield passed(SINGLE)
@@ -108,7 +108,7 @@ def _identifiers(call: CallEvidence) -> Iterator[Judgement]:
     for number, identifier in enumerate(call.request.tree.get("identifiers", ())):
         kind = _type_of(call, identifier.get("counterset_guid", ""))
         if kind is None:
-            yield inconclusive(CLIENT, _UNKNOWN, call)
+            yield inconclusive(CLIENT, NO_REGISTRATION, call)
         elif kind == _SINGLE or identifier.get("name"):
             yield passed(CLIENT)
         else:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
+from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.pcq.identity import Opnum
@@ -64,7 +65,7 @@ def _registered(call: CallEvidence) -> Iterator[Judgement]:
         return
     entry = call.catalog.countersets.get(call.asked["CounterSetGuid"])
     if entry is None or entry.instance_type is None:
-        yield inconclusive(REGINFO, "the registration of the counterset is not in the capture", call)
+        yield inconclusive(REGINFO, NO_REGISTRATION, call)
         return
     instances = len(call.response.tree.get("instances", ()))
     if entry.instance_type == _SINGLE and instances > 1:

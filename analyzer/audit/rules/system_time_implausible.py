@@ -27,6 +27,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.core.times import systemtime_moment
 
 EPOCH, DATE, SAME = "PCQ-2.2.4.7-R05", "PCQ-2.2.4.7-R08", "PCQ-2.2.4.7-R09"
 REQUIREMENTS = (EPOCH, DATE, SAME)
@@ -63,13 +64,8 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
 
 def _moment(date: tuple[int, ...]) -> datetime | None:
     year, month, weekday, day, hour, minute, second, milliseconds = date
-    if milliseconds > 999:
-        return None
-    try:
-        moment = datetime(year, month, day, hour, minute, second, milliseconds * 1000, tzinfo=UTC)
-    except ValueError:
-        return None
-    return moment if moment.isoweekday() % 7 == weekday else None
+    moment = systemtime_moment(year, month, day, hour, minute, second, milliseconds)
+    return moment if moment is not None and moment.isoweekday() % 7 == weekday else None
 
 
 RULE = Rule(

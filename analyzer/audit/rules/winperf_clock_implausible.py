@@ -18,7 +18,6 @@ Silent: where the answer is sealed, was not captured, or is no block; inconclusi
 
 from __future__ import annotations
 
-from calendar import monthrange
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -27,10 +26,13 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
-from analyzer.core.times import NS_PER_S, filetime_ns
+from analyzer.core.times import NS_PER_S, filetime_ns, systemtime_moment
 
 SYSTEM, COUNTER, FILETIME, WHICH = "WP-DB-R08", "WP-DB-R09", "WP-DB-R10", "WP-DB-R13"
 _FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * NS_PER_S for year in (1980, 2200))
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# [MS-DTYP] section 2.3.13: a SYSTEMTIME begins with 1601.
+_FIRST_YEAR = 1601
 
 
 class _Clocks:
@@ -81,12 +83,11 @@ def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
     system = fields["system_time"]
     at = At("response", "lpData.system_time")
     shown = "{year}-{month}-{day} {hour}:{minute}:{second}.{milliseconds}".format(**system)
-    if not _is_date(system):
+    moment = systemtime_moment(**{name: value for name, value in system.items() if name != "day_of_week"})
+    if moment is None or moment.year < _FIRST_YEAR:
         yield failed(SYSTEM, call, at, "SystemTime is no date", expected="a SYSTEMTIME", seen=shown)
         return
-    date = datetime(system["year"], system["month"], system["day"], tzinfo=UTC)
-    moment = date + timedelta(hours=system["hour"], minutes=system["minute"], seconds=system["second"])
-    apart = abs(int(moment.timestamp()) * NS_PER_S + system["milliseconds"] * 1_000_000 - time_ns)
+    apart = abs((moment - _EPOCH) // timedelta(microseconds=1) * 1000 - time_ns)
     if apart <= NS_PER_S:
         yield passed(SYSTEM)
     else:
@@ -98,19 +99,6 @@ def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
             expected="at most 1 s",
             seen=f"{apart / NS_PER_S:.3f} s",
         )
-
-
-def _is_date(time: dict[str, int]) -> bool:
-    """Whether a SYSTEMTIME has the ranges of [MS-DTYP] section 2.3.13 and a day that its month has."""
-    if not (1601 <= time["year"] <= 9999 and 1 <= time["month"] <= 12):
-        return False
-    return (
-        1 <= time["day"] <= monthrange(time["year"], time["month"])[1]
-        and time["hour"] < 24
-        and time["minute"] < 60
-        and time["second"] < 60
-        and time["milliseconds"] < 1000
-    )
 
 
 RULE = Rule(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
@@ -35,8 +36,8 @@ _SIZE_BITS = 0x300
 _SIZES = {0x000: 4, 0x100: 8, 0x200: 0}
 # PERF_DOUBLE_RAW is an IEEE double, although its bits say 32.
 _DOUBLE_RAW = 0x00012000
-# PERF_RAW_FRACTION, PERF_LARGE_RAW_FRACTION, PERF_SAMPLE_FRACTION, PERF_AVERAGE_TIMER, PERF_AVERAGE_BULK and the precision timers.
-_NEED_BASE = frozenset((0x20020400, 0x20020500, 0x20C20400, 0x30020400, 0x40020500, 0x20470500, 0x20570500, 0x20670500))
+# Of a PERF_PRECISION_OBJECT_TIMER, the base is the clock.
+_NEED_BASE = {*BASE_OF, PRECISION_OBJECT_TIMER}
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:

@@ -23,9 +23,9 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
+from analyzer.winperf.identity import SIGNATURES
 
 SIGNATURE, ORDER, VERSION = "WP-DB-R01", "WP-DB-R02", "WP-DB-R03"
-_SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -33,13 +33,13 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if block is None or call.response is None:
         return
     signature = call.response.data[:8]
-    if signature not in _SIGNATURES:
+    if signature not in SIGNATURES:
         yield failed(
             SIGNATURE,
             call,
             At("response", "lpData.signature"),
             "the block does not begin with its signature",
-            expected=_SIGNATURES[0].hex(" "),
+            expected=SIGNATURES[0].hex(" "),
             seen=signature.hex(" "),
         )
         yield from cut_off((ORDER, VERSION), call)
