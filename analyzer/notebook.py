@@ -25,6 +25,7 @@ from analyzer.pipeline.run import analyze as run
 from analyzer.report.audit import AuditView
 from analyzer.report.counters import Counters
 from analyzer.report.handles import Handles
+from analyzer.report.show import the_call
 from analyzer.report.stats import stats_records
 from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
 from analyzer.timeline.counters import interval_of
@@ -108,9 +109,7 @@ class Capture:
 
     def call(self, number: int) -> dict[str, Any]:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""
-        if not 1 <= number <= len(self.analysis.calls):
-            raise InputError(f"there is no call {number}; the capture has {len(self.analysis.calls)}")
-        return call_record(number, self.analysis.calls[number - 1], self.analysis)
+        return call_record(number, the_call(self.analysis, number), self.analysis)
 
 
 def analyze(

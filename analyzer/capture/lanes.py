@@ -10,6 +10,7 @@ is at a guess again. So only the speed is speculative: bytes made to look like h
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -30,6 +31,32 @@ class Guess(Protocol):
     """Finds what looks like record headers: no more than one in each of the lanes that begin at `starts`, ascending."""
 
     def __call__(self, data: bytes, starts: range) -> IntArray: ...
+
+
+def first_right(
+    data: bytes,
+    sought: bytes,
+    offset: int,
+    starts: range,
+    tries: int,
+    look_right: Callable[[IntArray], npt.NDArray[np.bool_]],
+) -> IntArray:
+    """The first place in each lane that has what is sought `offset` bytes on and looks right, where so many tries find one."""
+    lanes = [(start + offset, start + starts.step) for start in starts]
+    found: list[IntArray] = []
+    for _ in range(tries):
+        hits = [data.find(sought, at, stop) for at, stop in lanes]
+        at = np.array(hits, np.int64) - offset
+        right = look_right(at)
+        found.append(at[right])
+        lanes = [
+            (hit + 1, stop)
+            for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
+            if hit >= 0 and not fits
+        ]
+        if not lanes:
+            break
+    return np.sort(np.concatenate(found))
 
 
 class Lanes:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.capture.lanes import Lanes
+from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
@@ -198,22 +198,7 @@ class _Guess:
         self._high = data[self._high_at : self._high_at + 2]
 
     def __call__(self, data: bytes, starts: range) -> IntArray:
-        high_at, high, find = self._high_at, self._high, data.find
-        lanes = [(start + high_at, start + starts.step) for start in starts]
-        found: list[IntArray] = []
-        for _ in range(_GUESS_TRIES):
-            hits = [find(high, at, stop) for at, stop in lanes]
-            at = np.array(hits, np.int64) - high_at
-            right = self._look_right(data, at)
-            found.append(at[right])
-            lanes = [
-                (hit + 1, stop)
-                for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
-                if hit >= 0 and not fits
-            ]
-            if not lanes:
-                break
-        return np.sort(np.concatenate(found))
+        return first_right(data, self._high, self._high_at, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
         """Whether two records in a row say nothing impossible, and have the same upper half of seconds."""

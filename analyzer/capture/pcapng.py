@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.capture.lanes import Lanes
+from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
@@ -434,22 +434,7 @@ class _Guess:
         self._type = ENHANCED_PACKET.to_bytes(4, "little" if order == "<" else "big")
 
     def __call__(self, data: bytes, starts: range) -> IntArray:
-        kind, find = self._type, data.find
-        lanes = [(start, start + starts.step) for start in starts]
-        found: list[IntArray] = []
-        for _ in range(_GUESS_TRIES):
-            hits = [find(kind, at, stop) for at, stop in lanes]
-            at = np.array(hits, np.int64)
-            right = self._look_right(data, at)
-            found.append(at[right])
-            lanes = [
-                (hit + 1, stop)
-                for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
-                if hit >= 0 and not fits
-            ]
-            if not lanes:
-                break
-        return np.sort(np.concatenate(found))
+        return first_right(data, self._type, 0, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
         words = _words(data, self._order)

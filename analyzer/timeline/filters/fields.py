@@ -9,6 +9,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from typing import get_args
+
+from analyzer.buffers import KINDS
+from analyzer.model.records import LEVEL_NAMES
+from analyzer.rpc.events import ExchangeState
 
 
 class Kind(StrEnum):
@@ -53,22 +58,6 @@ def _field(name: str, kind: Kind, meaning: str, *paths: str, choices: tuple[str,
     return Field(name, kind, meaning, paths or (name,), choices)
 
 
-STATES = ("complete", "request-only", "response-only", "partial", "sealed", "malformed")
-_LEVELS = ("none", "connect", "call", "pkt", "integrity", "privacy")
-_BUFFER_KINDS = (
-    "guids",
-    "counterset-info",
-    "counter-info",
-    "string",
-    "string-table",
-    "guid",
-    "instances",
-    "identifiers",
-    "perf-data",
-    "winperf",
-    "name-table",
-)
-
 _CALL = (
     _field("number", Kind.NUMBER, "number of the call, from 1"),
     _field("time", Kind.TIME, "time of the request's first frame (2026-11-20T13:50:16.25Z)", "time_ns"),
@@ -98,7 +87,7 @@ _CALL = (
     _field("workstation", Kind.TEXT, "the name the client gives itself", "auth.workstation"),
     _field("auth", Kind.GROUP, "security of the call"),
     _field("auth.type", Kind.TEXT, "security provider (none, ntlm, spnego-ntlm, krb5, spnego-krb5)"),
-    _field("auth.level", Kind.CHOICE, "level of RPC security", choices=_LEVELS),
+    _field("auth.level", Kind.CHOICE, "level of RPC security", choices=tuple(LEVEL_NAMES.values())),
     _field("auth.user", Kind.TEXT, "who made the call"),
     _field("auth.user_from", Kind.CHOICE, "whether RPC or SMB said who", choices=("rpc", "smb")),
     _field("auth.workstation", Kind.TEXT, "the name the client gives itself"),
@@ -114,7 +103,7 @@ _CALL = (
     _field("method", Kind.METHOD, "name of the method (QueryCounterData, BaseRegQueryValue)"),
     _field("call_id", Kind.NUMBER, "id of the call on the wire"),
     _field("context_id", Kind.NUMBER, "presentation context"),
-    _field("state", Kind.CHOICE, "how much of the call there is", choices=STATES),
+    _field("state", Kind.CHOICE, "how much of the call there is", choices=get_args(ExchangeState)),
     _field("reason", Kind.TEXT, "why it is not complete"),
     _field("status", Kind.STATUS, "return value (5 or ERROR_ACCESS_DENIED)"),
     _field("status_name", Kind.TEXT, "name of the return value"),
@@ -149,7 +138,7 @@ _SIDE = (
     ),
     ("verification_trailer", Kind.CHOICE, "verification trailer", ("ok", "bad")),
     ("params", Kind.GROUP, "decoded parameters", ()),
-    ("buffer_kind", Kind.CHOICE, "layout of lpData", _BUFFER_KINDS),
+    ("buffer_kind", Kind.CHOICE, "layout of lpData", KINDS),
     ("buffer", Kind.GROUP, "decoded lpData", ()),
     ("buffer_notes", Kind.TEXT, "readings that were chosen for lpData", ()),
     ("buffer_problem", Kind.TEXT, "what is wrong with lpData", ()),
