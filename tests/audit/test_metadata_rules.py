@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from struct import pack
 from uuid import UUID
 
@@ -10,7 +11,9 @@ import pytest
 from analyzer.audit.engine import Profile
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.events import Event
+from analyzer.core.traced import untraced
 from analyzer.pcq.identity import NONE_ID
+from analyzer.rpc.events import Exchange
 from tests.audit.judging import Verdict, judged
 from tests.build.buffers import identifier, instance_header, string_table, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed
@@ -318,6 +321,15 @@ def test_very_many_strings_and_countersets_are_judged_in_one_pass() -> None:
     count = 100_000
     headers = b"".join(pack("<II", number, 0) for number in range(count))
     table = pack("<II", 8 + len(headers) + 8, count) + headers + words("a") + bytes(4)
-    assert judged("PCQ333", *told(5, table)).count("PCQ-2.2.4.4-R01") == count
     guids = b"".join(UUID(int=number).bytes_le for number in range(count))
-    assert judged("PCQ345", Calls().enumerate_sets(guids)).count("PCQ-3.1.4.1.1-R16") == count
+    calls = Calls()
+    strings = large(calls.registration(5, b""), calls.sized(table).data)
+    listed_sets = large(calls.enumerate_sets(b""), calls.sized(guids, element=16).data)
+    assert judged("PCQ333", strings).count("PCQ-2.2.4.4-R01") == count
+    assert judged("PCQ345", listed_sets).count("PCQ-3.1.4.1.1-R16") == count
+
+
+def large(exchange: Exchange, stub: bytes) -> Exchange:
+    """The same call with an answer that would take many PDUs."""
+    assert exchange.response is not None
+    return replace(exchange, response=replace(exchange.response, stub=untraced(stub)))
