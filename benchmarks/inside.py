@@ -35,7 +35,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.model.chunks import sample_chunks
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment, SegmentRun
+from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pipeline.run import analyze
 from analyzer.report.sample_tables import sample_tables, write_sample_parquet
 from analyzer.rpc.layer import RpcLayer
@@ -217,12 +217,12 @@ def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
     smb, rpc = Transport(keyring), RpcLayer(keyring, max_stub=max_stub, pdus=False)
 
     def reassembled(event: Event) -> Iterable[Event]:
-        if isinstance(event, SegmentRun):
-            return streams.feed_run(event)
+        if isinstance(event, Dialogue):
+            return streams.feed_dialogue(event)
         return streams.feed(event) if isinstance(event, Segment) else (event,)
 
     rooms = {
-        "reading the file, packets": _Room(lambda block: dissector.feed_runs(block), dissector.finish_runs),  # type: ignore[arg-type]
+        "reading the file, packets": _Room(lambda block: dissector.feed_dialogues(block), dissector.finish_dialogues),  # type: ignore[arg-type]
         "TCP streams": _Room(reassembled, lambda: chain([CaptureEnds()], streams.finish())),
         "SMB, decryption": _Room(smb.feed, smb.finish),
         "DCERPC, unsealing": _Room(rpc.feed, rpc.finish),

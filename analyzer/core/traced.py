@@ -142,11 +142,12 @@ class _JoinedSource(Source):
 
     __slots__ = ("_firsts", "_sources", "_starts", "_table")
 
-    def __init__(self, parts: Sequence[TracedBytes]) -> None:
+    def __init__(self, sources: Iterable[Source], firsts: Iterable[int], lengths: Iterable[int]) -> None:
+        """Part i is so many bytes of a source from the first one on."""
         self._table: FrameTable | Literal[False] | None = None
-        self._sources = tuple([part.source for part in parts])
-        self._firsts = array("q", [part.start for part in parts])
-        self._starts = array("q", [0, *accumulate(map(len, parts))])
+        self._sources = tuple(sources)
+        self._firsts = array("q", firsts)
+        self._starts = array("q", accumulate(lengths, initial=0))
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[Source, int, int]]:
         """Which positions of which sources the bytes are."""
@@ -233,6 +234,19 @@ class TracedBytes:
         if len(whole) == 1:
             return whole[0]
         return cls(b"".join([part.data for part in whole]), *_place_of(whole), _steps_of(whole))
+
+    @classmethod
+    def pick(cls, spans: Sequence[tuple[TracedBytes, int, int]]) -> TracedBytes:
+        """The same as `join` for slices: the bytes from start to stop of pieces."""
+        if len(spans) == 1:
+            piece, start, stop = spans[0]
+            return piece if stop - start == len(piece) else piece[start:stop]
+        parts = [piece.data[start:stop] for piece, start, stop in spans]
+        sources = [piece.source for piece, _, _ in spans]
+        firsts = [piece.start + start for piece, start, _ in spans]
+        return cls(
+            b"".join(parts), *_place(sources, firsts, list(map(len, parts))), _steps_of([each[0] for each in spans])
+        )
 
     @staticmethod
     def rope(parts: Iterable[TracedBytes]) -> TracedBytes:
@@ -364,17 +378,21 @@ def _steps_of(parts: Sequence[TracedBytes]) -> tuple[str, ...]:
 
 def _place_of(parts: Sequence[TracedBytes]) -> tuple[Source, int]:
     """Where the joined parts came from, as the source and start of what they become."""
-    if parts:
-        source = parts[0].source
-        position = first = parts[0].start
-        for part in parts:
-            if part.source is not source or part.start != position:
+    return _place([part.source for part in parts], [part.start for part in parts], [len(part) for part in parts])
+
+
+def _place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tuple[Source, int]:
+    """The same for so many bytes of sources from the first ones on."""
+    if sources:
+        source, position = sources[0], firsts[0]
+        for each, first, length in zip(sources, firsts, lengths, strict=True):
+            if each is not source or first != position:
                 break
-            position += len(part)
+            position += length
         else:
             # Neighbours: what they came from tells of all of them as well as of each.
-            return source, first
-    return _JoinedSource(parts), 0
+            return source, firsts[0]
+    return _JoinedSource(sources, firsts, lengths), 0
 
 
 class _View(TracedBytes):

@@ -23,11 +23,12 @@ from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.columns import Columns, columns_of
+from analyzer.packet.dialogues import find_dialogues
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
-from analyzer.packet.segment import Endpoint, Segment, SegmentRun
+from analyzer.packet.segment import Dialogue, Endpoint, Segment
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -86,10 +87,10 @@ class Dissector:
 
     def feed(self, block: FrameBlock) -> Iterator[Segment | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
-        return _one_by_one(self.feed_runs(block))
+        return _one_by_one(self.feed_dialogues(block))
 
-    def feed_runs(self, block: FrameBlock) -> Iterator[Segment | SegmentRun | Problem]:
-        """The same as `feed`, but neighbouring segments that are nothing but data in order come together."""
+    def feed_dialogues(self, block: FrameBlock) -> Iterator[Segment | Dialogue | Problem]:
+        """The same as `feed`, but segments in which both ends say data in turn come together."""
         held = self._look_at(block)
         self._held.append(held)
         self._held_size += held.size
@@ -98,10 +99,10 @@ class Dissector:
 
     def finish(self) -> Iterator[Segment | Problem]:
         """Gives out the rest, then the sums of what could not be read."""
-        return _one_by_one(self.finish_runs())
+        return _one_by_one(self.finish_dialogues())
 
-    def finish_runs(self) -> Iterator[Segment | SegmentRun | Problem]:
-        """The same as `finish`, with runs."""
+    def finish_dialogues(self) -> Iterator[Segment | Dialogue | Problem]:
+        """The same as `finish`, with dialogues."""
         while self._held:
             yield from self._give_out()
         for lost in self._road.finish():
@@ -181,7 +182,7 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[Segment | SegmentRun | Problem]:
+    def _give_out(self) -> Iterator[Segment | Dialogue | Problem]:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
@@ -195,40 +196,61 @@ class Dissector:
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | SegmentRun | Problem]:
+    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | Dialogue | Problem]:
         """What the frames in common shapes hold of our flows, and before each of them what the plain road found."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)])
-        begins, ends, frames, table = runs.data_begins, runs.data_ends, runs.data_frames, runs.table
+        dialogues = find_dialogues(runs)
+        positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
+        replies = dialogues.replies.tolist()
+        begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
         segments = partial(columns.segments, self._ends)
         known_pair = self._pairs.get
-        for (first, stop, is_run, seq, ack, position, low, high, time_ns), at, pair, ip, tcp in zip(
-            runs.rows(),
-            index[runs.begin].tolist(),
-            columns.pairs(runs.begin),
-            columns.ip[runs.begin].tolist(),
-            columns.tcp[runs.begin].tolist(),
+        opens = dialogues.first
+        for row, at, pair, ip, tcp, time_ns in zip(
+            dialogues.rows(),
+            index[opens].tolist(),
+            columns.pairs(opens),
+            columns.ip[opens].tolist(),
+            columns.tcp[opens].tolist(),
+            columns.times_ns[dialogues.stop - 1].tolist(),
             strict=True,
         ):
+            first, stop, is_regular, run_first, run_stop, seq, reply_seq, ack, low, high, last, reply_last = row
             src, dst, key, by_port = known_pair(pair) or self._ends(data, ip, tcp)
             if not (by_port or key in self._flows):
                 continue
             if plain and plain[0][0] < at:
                 yield from self._plain_before(held, at)
-            if not is_run:
+            if not is_regular:
                 yield from self._one_by_one(held, columns, first, stop)
                 continue
-            count = high - low
-            if count == 1:
+            if high - low == 1:
                 payload = data[begins[low] : ends[low]]
             else:
-                pieces = [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
-                payload = b"".join(pieces)
-            frame = frames[high - 1] if count else 0
-            traced = TracedBytes(payload, table, position)
-            yield SegmentRun(src, dst, seq, ack, traced, count, frame, time_ns, segments, first, stop)
+                payload = b"".join(
+                    [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
+                )
+            position = positions[run_first]
+            yield Dialogue(
+                src,
+                dst,
+                seq,
+                reply_seq,
+                ack,
+                TracedBytes(payload, runs.table, position),
+                [border - position for border in positions[run_first : run_stop + 1]],
+                replies[run_first:run_stop],
+                high - low,
+                frames[last] if high > low else 0,
+                frames[reply_last] if reply_last >= 0 else 0,
+                time_ns,
+                segments,
+                first,
+                stop,
+            )
 
     def _one_by_one(self, held: _Held, columns: Columns, first: int, stop: int) -> Iterator[Segment | Problem]:
         """The segments of a stretch that is no run; what is odd about them is counted."""
@@ -310,9 +332,9 @@ class Dissector:
         return known
 
 
-def _one_by_one(items: Iterable[Segment | SegmentRun | Problem]) -> Iterator[Segment | Problem]:
+def _one_by_one(items: Iterable[Segment | Dialogue | Problem]) -> Iterator[Segment | Problem]:
     for item in items:
-        if isinstance(item, SegmentRun):
+        if isinstance(item, Dialogue):
             yield from item
         else:
             yield item

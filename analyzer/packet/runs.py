@@ -13,7 +13,6 @@ ACK and PSH, cut short, or with a wrong checksum are in no run.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -33,41 +32,28 @@ RUN_BYTES_BITS = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs:
-    """Stretches of columns, all of them one after the other: the segments `first[i]` (also in `begin`) to `stop[i]` of the columns.
+    """Stretches of columns, all of them one after the other: stretch i is the segments `first[i]` to `stop[i]` of the columns.
 
-    Where `is_run` they are a run, with `counts` data segments from number `data_first[i]` on, whose bytes begin in `data_begins`
-    and end in `data_ends`; `seq`, `frame` and position in `table` are theirs. Else they are to be taken one by one.
+    Where `is_run` they are a run of one of the two ends (`side`), with the data segments `data_first[i]` to `data_stop[i]`, perhaps
+    none; their bytes begin in `data_begins` and end in `data_ends`. `seq`, and the position in `table`, are those of the first
+    byte. Else the segments are to be taken one by one. `wall`: what comes before has nothing to do with it.
     """
 
-    begin: IntArray
-    first: list[int]
-    stop: list[int]
-    is_run: list[bool]
-    seq: list[int]
-    ack: list[int]
-    positions: list[int]
-    data_first: list[int]
-    data_stop: list[int]
-    time_ns: list[int]
-    data_begins: list[int]
-    data_ends: list[int]
-    data_frames: list[int]
+    first: IntArray
+    stop: IntArray
+    is_run: Bools
+    wall: Bools
+    side: IntArray
+    seq: IntArray
+    ack: IntArray
+    positions: IntArray
+    sizes: IntArray
+    data_first: IntArray
+    data_stop: IntArray
+    data_begins: IntArray
+    data_ends: IntArray
+    data_frames: IntArray
     table: FrameTable
-
-    def rows(self) -> Iterator[tuple[int, int, bool, int, int, int, int, int, int]]:
-        """All stretches, field by field up to `time_ns`."""
-        return zip(
-            self.first,
-            self.stop,
-            self.is_run,
-            self.seq,
-            self.ack,
-            self.positions,
-            self.data_first,
-            self.data_stop,
-            self.time_ns,
-            strict=True,
-        )
 
 
 def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
@@ -78,13 +64,14 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     is_data = sizes > 0
     same, turned = _compared(columns, views)
     every = np.arange(len(columns))
-    # First the borders that nothing reaches across.
-    border = ~(same | turned) | ~regular | _begins_like_ours(columns, views)
-    border[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
+    # First the borders that not even a dialogue reaches across, then those of runs.
+    wall = ~(same | turned) | ~regular
+    wall[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
+    wall[cuts] = True
+    wall[0] = True
+    border = wall | _begins_like_ours(columns, views)
     # Bytes that begin like a PDU only together with those of the next segment are not to begin a run together.
     border[1:] |= is_data[:-1] & (sizes[:-1] < PDU_HEADER_LEN)
-    border[cuts] = True
-    border[0] = True
     # Which of the two ends sent a segment, told from its neighbours: the number of turns, odd or even.
     side = np.cumsum(turned) & 1
     # The speaker is who sent the last data; where nobody has yet, who sends now.
@@ -117,22 +104,24 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     fits &= mine | (has_data[number] & ((ahead == 0) | (ahead >= FARTHEST_AHEAD)))
     is_run = np.logical_and.reduceat(fits, first) & regular[first]
     begins = columns.begins[data]
+    end = int(sizes.sum())
     return Runs(
         first,
-        first.tolist(),
-        stop.tolist(),
-        is_run.tolist(),
-        ((zeros + brought[first]) & _MASK).tolist(),
-        columns.ack[first].tolist(),
-        brought[first].tolist(),
-        data_first.tolist(),
-        data_stop.tolist(),
-        columns.times_ns[stop - 1].tolist(),
-        begins.tolist(),
-        (begins + sizes[data]).tolist(),
-        columns.frames[data].tolist(),
+        stop,
+        is_run,
+        wall[first],
+        side[first],
+        (zeros + brought[first]) & _MASK,
+        columns.ack[first],
+        brought[first],
+        np.diff(brought[first], append=end),
+        data_first,
+        data_stop,
+        begins,
+        begins + sizes[data],
+        columns.frames[data],
         FrameTable(
-            _array(np.append(brought[data], sizes.sum())),
+            _array(np.append(brought[data], end)),
             _array(columns.frames[data]),
             _array(columns.offsets[data]),
             _array(columns.times_ns[data]),

@@ -1,4 +1,4 @@
-"""TCP segments as they leave the IP layer, one by one and in runs, and the names of the two ends."""
+"""TCP segments as they leave the IP layer, one by one and in dialogues, and the names of the two ends."""
 
 from __future__ import annotations
 
@@ -45,25 +45,47 @@ class Segment(Event):
     time_ns: int
 
 
-class SegmentRun(Event):
-    """Segments of one connection, neighbours in the capture, that are nothing but data in order (see `packet.runs`).
+class Dialogue(Event):
+    """Segments of one connection, neighbours in the capture, with what both ends say in turn, in order (see `packet.dialogues`).
 
-    `src` sent the data: `payload` together, `count` segments of it, the first at `seq`, the last in `frame`; all its segments
-    have the same `ack`. Those of `dst` carry no data, and acknowledge nothing beyond the data that came before them in the run.
-    `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by one.
+    `src` speaks first. `payload` is what both say, as it follows in the capture: turn i is its bytes `borders[i]` to
+    `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the number of the first byte of `src`, `reply_seq` that of `dst`,
+    which is -1 where `dst` says nothing; then `ack` is the same in all segments of `src`. Else neither end acknowledges more than
+    was said before in the dialogue. `frame` and `reply_frame` are those of the last data of both, `count` is how many segments have
+    data, and `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by one.
     """
 
-    __slots__ = ("_first", "_segments", "_stop", "ack", "count", "dst", "frame", "payload", "seq", "src", "time_ns")
+    __slots__ = (
+        "_first",
+        "_segments",
+        "_stop",
+        "ack",
+        "borders",
+        "count",
+        "dst",
+        "frame",
+        "payload",
+        "replies",
+        "reply_frame",
+        "reply_seq",
+        "seq",
+        "src",
+        "time_ns",
+    )
 
     def __init__(
         self,
         src: Endpoint,
         dst: Endpoint,
         seq: int,
+        reply_seq: int,
         ack: int,
         payload: TracedBytes,
+        borders: list[int],
+        replies: list[bool],
         count: int,
         frame: int,
+        reply_frame: int,
         time_ns: int,
         segments: Callable[[int, int], Iterator[Segment]],
         first: int,
@@ -72,10 +94,14 @@ class SegmentRun(Event):
         self.src = src
         self.dst = dst
         self.seq = seq
+        self.reply_seq = reply_seq
         self.ack = ack
         self.payload = payload
+        self.borders = borders
+        self.replies = replies
         self.count = count
         self.frame = frame
+        self.reply_frame = reply_frame
         self.time_ns = time_ns
         self._segments = segments
         self._first = first

@@ -15,7 +15,7 @@ from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.metadata import Metadata, fill
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment, SegmentRun
+from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pcq.follow import with_queries
 from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
@@ -152,8 +152,8 @@ def smb_session_keys(sources: Sequence[Source], keyring: Keyring, *, engine: Eng
 def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Event]:
     """Segments put in order; what else comes from below passes, and the end of the capture is told."""
     for item in segments:
-        if isinstance(item, SegmentRun):
-            yield from reassembler.feed_run(item)
+        if isinstance(item, Dialogue):
+            yield from reassembler.feed_dialogue(item)
         elif isinstance(item, Segment):
             yield from reassembler.feed(item)
         else:
@@ -222,11 +222,11 @@ def _own_segments(
             if isinstance(item, Problem):
                 yield item
                 continue
-            yield from dissector.feed_runs(item)
+            yield from dissector.feed_dialogues(item)
             frames += len(item)
             if progress is not None:
                 progress(frames)
-        yield from dissector.finish_runs()
+        yield from dissector.finish_dialogues()
 
     def facts() -> CaptureFacts:
         info = reader.info

@@ -11,7 +11,7 @@ position by position, what became of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -56,7 +56,7 @@ from analyzer.rpc.pdus import PduList, Plain, spanned, stub_of, times_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
-from analyzer.smb.events import Channel, ChannelData, ChannelGap, SmbInfo
+from analyzer.smb.events import Channel, ChannelData, ChannelGap, ChannelMessages, SmbInfo
 
 # Calls whose answers a gap took are kept until the channel closes; a channel that loses this many has the oldest told early.
 _MAX_PENDING = 1024
@@ -261,7 +261,7 @@ class Association:
             out.extend(self._long(from_client, data[:begun], smb, event.fresh))
         taken = begun
         if framer.at_rest:
-            taken = self._quick(from_client, data, smb, out, begun)
+            _, taken = self._quick(from_client, data, smb, out, ((begun, len(data)),))
             framer.passed(taken - begun)
         if not taken and (whole := self._only(data, smb)) is not None:
             framer.passed(len(data))
@@ -269,6 +269,26 @@ class Association:
         if taken < len(data):
             rest, fresh = (data[taken:], False) if taken else (data, event.fresh)
             out.extend(self._long(from_client, rest, smb, fresh))
+        return out
+
+    def messages(self, event: ChannelMessages) -> Iterable[Event]:
+        """The same as `data` for each of the messages."""
+        from_client, data, smb, spans = event.from_client, event.data, event.smb, event.spans
+        framer = self._framers[from_client]
+        out: list[Event] = []
+        number = 0
+        while number < len(spans):
+            taken = spans[number][0]
+            if framer.at_rest and not self._pdus:
+                begun = number
+                number, taken = self._quick(from_client, data, smb, out, spans, number)
+                framer.passed(sum([stop - start for start, stop in spans[begun:number]]))
+                if number == len(spans):
+                    break
+                framer.passed(taken - spans[number][0])
+            start, stop = spans[number]
+            out.extend(self.data(ChannelData(event.channel, from_client, data[taken:stop], smb, taken == start)))
+            number += 1
         return out
 
     @staticmethod
@@ -324,7 +344,7 @@ class Association:
     def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
         if isinstance(item, RawPdu):
             out: list[Event] = []
-            if self._pdus or not self._quick(from_client, item.data, item.smb, out):
+            if self._pdus or not self._quick(from_client, item.data, item.smb, out, ((0, len(item.data)),))[0]:
                 yield from self._pdu(from_client, item)
             yield from out
         elif isinstance(item, CutPdu):
@@ -380,75 +400,96 @@ class Association:
 
     # PDUs
 
-    def _quick(self, from_client: bool, data: TracedBytes, smb: SmbInfo | None, out: list[Event], at: int = 0) -> int:
+    def _quick(
+        self,
+        from_client: bool,
+        data: TracedBytes,
+        smb: SmbInfo | None,
+        out: list[Event],
+        spans: Sequence[tuple[int, int]],
+        number: int = 0,
+    ) -> tuple[int, int]:
         """The same as `_pdu` for the PDUs that are nearly all there are: whole fragments of answers that are going well.
 
-        Takes as many as there are at `at`, and gives where they end; what they complete goes to `out`.
+        Takes as many as there are in the spans of `data` from the one with that number on, and gives the number of the first span
+        that is not all taken, and where in `data` it goes on; what they complete goes to `out`.
         """
-        raw = data.data
-        size = len(raw)
-        while size - at >= RESPONSE_LEN:
-            version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(
-                raw, at
-            )
-            if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10:
-                break
-            call = self._calls.get(call_id)
-            if call is None or length < RESPONSE_LEN or at + length > size:
-                break
-            side, asked = call.response, call.request.trailer
-            # Only the first fragment says that it is.
-            if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
-                break
-            stop = length
-            plain: Plain = None
-            step = ""
-            if auth_length == 0:
-                if asked is not None and asked.level >= AuthLevel.PRIVACY:
-                    break
-                if side.wire_length + stop - RESPONSE_LEN > self._max_stub:
-                    break
-                side.is_bare = True
-            else:
-                start = length - auth_length - SEC_TRAILER_LEN
-                if asked is None or start < RESPONSE_LEN:
-                    break
-                auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, at + start)
-                stop = start - pad
-                security = self._security.known(context_id)
-                if (
-                    security is None
-                    or level != AuthLevel.PRIVACY
-                    or context_id != asked.context_id
-                    or auth_type != asked.auth_type
-                    or level != asked.level
-                    or stop < RESPONSE_LEN
-                    or side.wire_length + stop - RESPONSE_LEN > self._max_stub
-                ):
-                    break
-                pdu = raw if length == size else raw[at : at + length]
-                opened = security.open_next(self._sender(from_client), pdu, RESPONSE_LEN, start)
-                if opened is None:
-                    break
-                plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
-                if side.security is None:
-                    side.security = security
-                    side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
-                side.is_sealed = True
-                side.verdicts.add(True)
-                side.header_signed.add(security.header_signed)
-            if not side.began:
-                side.began, side.smb, side.hint = True, smb, hint
-            if not side.wire_length:
-                side.first_length = stop - RESPONSE_LEN
-            side.wire_length += stop - RESPONSE_LEN
-            side.pdus.add(data, at, length, RESPONSE_LEN, stop, plain, step)
-            at += length
-            if flags & LAST_FRAG:
-                side.done = True
-                if call.has_request:
-                    out.extend(self._conclude(call))
-        return at
+        raw, calls, most = data.data, self._calls, self._max_stub
+        call: _Call | None = None
+        side: _Side
+        asked: SecTrailer | None = None
+        at = 0
+        while number < len(spans):
+            at, end = spans[number]
+            while end - at >= RESPONSE_LEN:
+                version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(
+                    raw, at
+                )
+                if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10:
+                    return number, at
+                if call is None or call.call_id != call_id:
+                    call = calls.get(call_id)
+                    if call is None:
+                        return number, at
+                    side, asked = call.response, call.request.trailer
+                if length < RESPONSE_LEN or at + length > end:
+                    return number, at
+                # Only the first fragment says that it is.
+                if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
+                    return number, at
+                stop = length
+                plain: Plain = None
+                step = ""
+                if auth_length == 0:
+                    if asked is not None and asked.level >= AuthLevel.PRIVACY:
+                        return number, at
+                    if side.wire_length + stop - RESPONSE_LEN > most:
+                        return number, at
+                    side.is_bare = True
+                else:
+                    start = length - auth_length - SEC_TRAILER_LEN
+                    if asked is None or start < RESPONSE_LEN:
+                        return number, at
+                    auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, at + start)
+                    stop = start - pad
+                    security = self._security.known(context_id)
+                    if (
+                        security is None
+                        or level != AuthLevel.PRIVACY
+                        or context_id != asked.context_id
+                        or auth_type != asked.auth_type
+                        or level != asked.level
+                        or stop < RESPONSE_LEN
+                        or side.wire_length + stop - RESPONSE_LEN > most
+                    ):
+                        return number, at
+                    pdu = raw if length == len(raw) else raw[at : at + length]
+                    opened = security.open_next(self._sender(from_client), pdu, RESPONSE_LEN, start)
+                    if opened is None:
+                        return number, at
+                    plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
+                    if side.security is None:
+                        side.security = security
+                        side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
+                    side.is_sealed = True
+                    side.verdicts.add(True)
+                    side.header_signed.add(security.header_signed)
+                if not side.began:
+                    side.began, side.smb, side.hint = True, smb, hint
+                if not side.wire_length:
+                    side.first_length = stop - RESPONSE_LEN
+                side.wire_length += stop - RESPONSE_LEN
+                side.pdus.add(data, at, length, RESPONSE_LEN, stop, plain, step)
+                at += length
+                if flags & LAST_FRAG:
+                    side.done = True
+                    if call.has_request:
+                        out.extend(self._conclude(call))
+                    call = None
+            if at < end:
+                return number, at
+            number += 1
+        return number, at
 
     def _pdu(self, from_client: bool, raw: RawPdu) -> Iterator[Event]:
         header, data = raw.header, raw.data

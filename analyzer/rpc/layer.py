@@ -9,7 +9,7 @@ from analyzer.auth.context import Handshake
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.rpc.association import Association
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, ChannelMessages
 
 # [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
 # call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is told without its stub; --max-stub raises it.
@@ -40,6 +40,8 @@ class RpcLayer:
         """Takes one event; yields what it completed."""
         if isinstance(event, ChannelData):
             return self._association(event.channel).data(event)
+        if isinstance(event, ChannelMessages):
+            return self._association(event.channel).messages(event)
         return self._other(event)
 
     def _other(self, event: Event) -> Iterator[Event]:

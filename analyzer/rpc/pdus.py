@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import overload
 
 from analyzer.core.absence import Missing
 from analyzer.core.shelf import Kept
-from analyzer.core.traced import EMPTY, Extent, Source, TracedBuffer, TracedBytes
+from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes
 from analyzer.core.values import dataclass
 
 
@@ -35,93 +35,64 @@ class Fragment:
 Plain = bytes | Missing | None
 
 
+# Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it, and what opened it.
+_Row = tuple[TracedBytes, int, int, int, int, Plain, str]
+
+
 class PduList:
-    """The PDUs of a message that is still coming in.
+    """The PDUs of a message that is still coming in. Several may come in one piece, and nothing is copied until all are there."""
 
-    Several may come in one piece; neighbours are noted as one run of it, and nothing is copied until all are there.
-    """
-
-    __slots__ = (
-        "_at",
-        "_bounds",
-        "_lengths",
-        "_mixed",
-        "_other_steps",
-        "_piece",
-        "_plains",
-        "_runs",
-        "_step",
-        "_steps",
-    )
+    __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        # Piece, first and last byte of each run but the current one, which is what was added last.
-        self._runs: list[tuple[TracedBytes, int, int]] = []
-        self._piece = EMPTY
-        self._at = (0, 0)
-        self._lengths = array("I")
-        # Of each PDU where its stub begins and ends.
-        self._bounds = array("I")
-        self._plains: list[Plain] = []
-        # What opened them, and what opened those that it did not.
-        self._step = ""
-        self._other_steps: dict[int, str] = {}
-        self._steps: tuple[str, ...] = ()
-        self._mixed = False
+        self._rows: list[_Row] = []
 
     def add(self, piece: TracedBytes, at: int, length: int, start: int, stop: int, plain: Plain, step: str) -> None:
         """The PDU at `at` of a piece, its stub from `start` to `stop` of the PDU. `step` names what opened `plain`, should it
         have been sealed."""
-        first, last = self._at
-        if piece is self._piece and at == last:
-            self._at = first, at + length
-        else:
-            if last > first:
-                self._runs.append((self._piece, first, last))
-            self._piece, self._at = piece, (at, at + length)
-            if piece.steps != self._steps:
-                self._mixed |= bool(self._lengths)
-                self._steps = piece.steps
-        if step != self._step and step:
-            if self._step:
-                self._mixed = True
-                self._other_steps[len(self._lengths)] = step
-            else:
-                self._step = step
-        self._lengths.append(length)
-        self._bounds.append(start)
-        self._bounds.append(stop)
-        self._plains.append(plain)
+        self._rows.append((piece, at, length, start, stop, plain, step))
 
-    def _all(self) -> list[tuple[TracedBytes, int, int]]:
-        return [*self._runs, (self._piece, *self._at)]
+    def _runs(self) -> list[tuple[TracedBytes, int, int]]:
+        """Piece, first and last byte of the PDUs, neighbours together."""
+        runs: list[tuple[TracedBytes, int, int]] = []
+        before, first, last = EMPTY, 0, 0
+        for piece, at, length, _, _, _, _ in self._rows:
+            if piece is not before or at != last:
+                if last > first:
+                    runs.append((before, first, last))
+                before, first = piece, at
+            last = at + length
+        return [*runs, (before, first, last)]
 
     def note_frames(self, frames: set[int]) -> None:
-        for piece, first, last in self._all():
+        for piece, first, last in self._runs():
             piece.source.note_frames(piece.start + first, piece.start + last, frames)
 
     @property
     def times(self) -> tuple[int, int] | None:
         """Times of the earliest and the latest frame."""
         return spanned(
-            [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._all()]
+            [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
         )
 
     def kept(self) -> Sequence[Fragment]:
         """All of them, for good."""
-        if not self._lengths:
+        if not self._rows:
             return ()
-        runs = [piece if last - first == len(piece) else piece[first:last] for piece, first, last in self._all()]
-        if not self._mixed:
-            return Pdus(runs, self._lengths, self._bounds, self._plains, self._step)
+        pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
+        whole = TracedBytes.pick(self._runs())
+        opened_by = set(steps) - {""}
+        if len(opened_by) <= 1 and all(
+            piece.steps == whole.steps for piece in {id(piece): piece for piece in pieces}.values()
+        ):
+            bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
+            return Pdus(whole, array("I", lengths), bounds, plains, next(iter(opened_by), ""))
         # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
-        pieces = TracedBuffer()
-        for run in runs:
-            pieces.append(run)
-        pdus = [pieces.take(length) for length in self._lengths]
-        rows = zip(pdus, self._bounds[::2], self._bounds[1::2], self._plains, strict=True)
         return tuple(
-            [_fragment(*row, step=self._other_steps.get(number, self._step)) for number, row in enumerate(rows)]
+            [
+                _fragment(piece[at : at + length], start, stop, plain, step or next(iter(opened_by), ""))
+                for piece, at, length, start, stop, plain, step in self._rows
+            ]
         )
 
 
@@ -131,9 +102,8 @@ class Pdus(Sequence[Fragment]):
     __slots__ = ("_bounds", "_opened", "_plains", "_step", "_stops", "_whole")
 
     def __init__(
-        self, runs: list[TracedBytes], lengths: array[int], bounds: array[int], plains: list[Plain], step: str
+        self, whole: TracedBytes, lengths: array[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> None:
-        whole = TracedBytes.join(runs)
         self._whole = Kept(whole.data, whole.source, whole.start, whole.steps)
         # Where each PDU ends in them all; most messages are one PDU, and need no telling.
         self._stops = array("I", accumulate(lengths)) if len(lengths) > 1 else None
@@ -152,7 +122,7 @@ class Pdus(Sequence[Fragment]):
             source = _StubSource(self._whole, self._ranges())
             self._opened = Kept(b"".join(opened), source, 0, (*whole.steps, step))
         elif any(plain is not None for plain in plains):
-            self._plains = tuple(plains)
+            self._plains = plains
 
     @property
     def kept(self) -> tuple[Kept, ...]:

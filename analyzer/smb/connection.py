@@ -25,7 +25,7 @@ from analyzer.smb.framing import (
 from analyzer.smb.smb1 import Smb1Reader
 from analyzer.smb.smb2 import PLAIN, SEALED, Shell, Smb2Reader
 from analyzer.smb.state import Link, World
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
+from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamDialogue
 
 _SERVER_PORTS = (445, 139)
 # Empty pages compress a thousand times, whole conversations do not: beyond the free part, the average counts.
@@ -67,6 +67,26 @@ class SmbConnection:
         told = self._short(direction, found, HEADER_LEN)
         return told if told is not None else self._framed(direction, Message.of(found[HEADER_LEN:]))
 
+    def dialogue(self, item: StreamDialogue) -> Iterable[Event]:
+        """The same as `feed` for each of the turns: those that are one whole message each have a short way."""
+        out: list[Event] = []
+        messages = _messages(item)
+        chunks: list[StreamChunk] | None = None
+        number = 0
+        while number < len(messages):
+            if all(framing is not None and framing.at_rest for framing in self._framings):
+                number, opened = self._smb2.quick(item.direction, item.data, messages, item.replies, number, out)
+                if opened is not None:
+                    direction = item.way(number)
+                    out.extend(self._framed(direction, Message.of(opened), SEALED))
+                    number += 1
+                    continue
+            if number < len(messages):
+                chunks = chunks or list(item)
+                out.extend(self.chunk(chunks[number]))
+                number += 1
+        return out
+
     def _begin(self, item: StreamChunk | Gap) -> Framing:
         begins = isinstance(item, StreamChunk) and item.offset == 0 and self._link.connection.initiator_known
         framing = Framing(f"from {self._link.connection.sender(item.direction)}", seeking=not begins)
@@ -75,11 +95,11 @@ class SmbConnection:
 
     def _short(self, direction: Direction, data: TracedBytes, at: int) -> Iterable[Event] | None:
         """What the whole message at `at` of `data` says, where there is a short way to it; None where nothing has happened yet."""
-        told = self._smb2.quick(direction, data, at)
-        if told is None and (opened := self._smb2.quick_open(direction, data, at)) is not None:
-            told = self._smb2.quick(direction, opened, 0, SEALED)
-            return told if told is not None else self._framed(direction, Message.of(opened), SEALED)
-        return told
+        out: list[Event] = []
+        taken, opened = self._smb2.quick(direction, data, ((at, len(data)),), (False,), 0, out)
+        if opened is not None:
+            return self._framed(direction, Message.of(opened), SEALED)
+        return out if taken else None
 
     def _each(self, direction: Direction, found: Iterator[Message | NetbiosNames | Lost | Problem]) -> Iterator[Event]:
         for event in found:
@@ -161,3 +181,15 @@ class SmbConnection:
             yield from self._smb1.feed(direction, message)
         else:
             raise MalformedError("no SMB header", field="header.protocol_id", start=0, stop=4)
+
+
+def _messages(item: StreamDialogue) -> list[tuple[int, int] | None]:
+    """Where in the data of a dialogue the message lies that each turn is; None where a turn is not one whole message."""
+    raw = item.data.data
+    return [
+        (start + HEADER_LEN, stop)
+        if stop - start > HEADER_LEN
+        and int.from_bytes(raw[start : start + HEADER_LEN], "big") == stop - start - HEADER_LEN
+        else None
+        for start, stop in zip(item.borders, item.borders[1:], strict=False)
+    ]

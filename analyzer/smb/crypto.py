@@ -92,21 +92,22 @@ def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, ci
     )
 
 
-def open_transform(cipher: int, key: bytes, message: bytes, at: int = 0) -> bytes | None:
-    """What the encrypted message at `at` holds; None where key and message do not fit ([MS-SMB2] 2.2.41 and 3.1.4.3)."""
+def open_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int | None = None) -> bytes | None:
+    """What the encrypted message from `at` to `stop` of the data holds ([MS-SMB2] 2.2.41 and 3.1.4.3); None where the key does
+    not fit."""
     if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):
         return None
-    start = at + TRANSFORM_LEN
-    tag, aad = message[at + 4 : at + _NONCE_AT], message[at + _NONCE_AT : start]
+    start, stop = at + TRANSFORM_LEN, len(data) if stop is None else stop
+    tag, aad = data[at + 4 : at + _NONCE_AT], data[at + _NONCE_AT : start]
     try:
         if cipher in (AES_128_CCM, AES_256_CCM):
-            return _aead(cipher, key).decrypt(aad[:11], message[start:] + tag, aad)
-        if len(message) - start < _LONG:
-            return _aead(cipher, key).decrypt(aad[:12], message[start:] + tag, aad)
+            return _aead(cipher, key).decrypt(aad[:11], data[start:stop] + tag, aad)
+        if stop - start < _LONG:
+            return _aead(cipher, key).decrypt(aad[:12], data[start:stop] + tag, aad)
         # The tag of a message precedes it; this way costs more to begin with, but no copy to put it behind.
         decryptor = Cipher(AES(key), GCM(aad[:12], tag)).decryptor()
         decryptor.authenticate_additional_data(aad)
-        plain = decryptor.update(memoryview(message)[start:])
+        plain = decryptor.update(memoryview(data)[start:stop])
         decryptor.finalize()
         return plain
     except (InvalidTag, ValueError, OverflowError):

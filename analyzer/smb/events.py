@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.auth.context import Door, Identity
@@ -57,6 +58,22 @@ class ChannelData(Event):
     data: TracedBytes
     smb: SmbInfo | None
     fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMessages(Event):
+    """What several messages of the transport, one after the other, carried in one direction of a channel: the bytes `spans` of
+    `data`, start and stop. Iterating gives them one by one."""
+
+    channel: Channel
+    from_client: bool
+    data: TracedBytes
+    spans: list[tuple[int, int]]
+    smb: SmbInfo
+
+    def __iter__(self) -> Iterator[ChannelData]:
+        for start, stop in self.spans:
+            yield ChannelData(self.channel, self.from_client, self.data[start:stop], self.smb, True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,11 @@ class Framing:
         self._skipped = 0
         self._lost: Lost | None = None
 
+    @property
+    def at_rest(self) -> bool:
+        """A message is due, and nothing of it is here yet."""
+        return not (self._wanted or self._seeking or self._total is not None or len(self._held))
+
     def offer(self, data: TracedBytes) -> TracedBytes | bool:
         """Takes bytes the short way: a message (with its framing header) that they complete, True where they are held for
         one, and False where they are neither the beginning of one message, nor its middle, nor its end: `feed` has to take them.
@@ -156,7 +161,7 @@ class Framing:
                 return True
             self._wanted = 0
             return self._held.take_all()
-        if self._seeking or self._total is not None or len(self._held):
+        if not self.at_rest:
             return False
         head = data.data[: HEADER_LEN + 4]
         if head[HEADER_LEN:] not in MAGICS or head[0] != SESSION_MESSAGE:

@@ -54,13 +54,13 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
     return None
 
 
-def open_next(session: Session, data: TracedBytes, at: int, from_client: bool) -> TracedBytes | None:
-    """The same for the whole message at `at`, where the session's key is known and opens it; else nothing has happened."""
+def open_next(session: Session, data: TracedBytes, at: int, stop: int, from_client: bool) -> TracedBytes | None:
+    """The same for the whole message from `at` to `stop`, where the session's known key opens it; else nothing has happened."""
     keys = session.opener
     key = None if keys is None else keys.client_to_server if from_client else keys.server_to_client
-    if keys is None or keys.cipher is None or key is None or len(data) < at + TRANSFORM_LEN:
+    if keys is None or keys.cipher is None or key is None or stop < at + TRANSFORM_LEN:
         return None
-    plain = open_transform(keys.cipher, key, data.data, at)
+    plain = open_transform(keys.cipher, key, data.data, at, stop)
     if plain is None:
         return None
     session.encrypted += 1

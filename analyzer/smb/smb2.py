@@ -8,7 +8,7 @@ that were set up before the capture began are made up as they are met, with what
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import field
 
 from analyzer.auth import handshake
@@ -31,7 +31,7 @@ from analyzer.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.smb.events import ChannelData, SmbInfo
+from analyzer.smb.events import Channel, ChannelData, ChannelMessages, SmbInfo
 from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Message
 from analyzer.smb.seals import open_message, open_next, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
@@ -154,6 +154,8 @@ _QUICK_LEAST = HEADER_LEN + 16
 _UNUSUAL = FLAG_ASYNC | FLAG_RELATED
 _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 _MAX_INFOS = 256
+# What a request and the header of its answer take between the data of two answers, and little more.
+_NEIGHBOURING = 512
 
 
 def read_header(data: bytes) -> Header:
@@ -189,97 +191,135 @@ class Smb2Reader:
             self._link.client_direction = _other(direction) if header.is_response else direction
         yield from self._compound(direction, message, shell)
 
-    def quick(self, direction: Direction, data: TracedBytes, at: int, shell: Shell = PLAIN) -> Iterable[Event] | None:
+    def quick(
+        self,
+        speaker: Direction,
+        data: TracedBytes,
+        messages: Sequence[tuple[int, int] | None],
+        replies: Sequence[bool],
+        first: int,
+        out: list[Event],
+    ) -> tuple[int, TracedBytes | None]:
         """The same as `feed` for the messages that are nearly all there are: single ones that read, write or transceive, of
-        opens that are known. The whole message begins at `at` of `data`. None where it is anything else; nothing has happened then.
-        """
-        head = data.top(at + _QUICK_LEN)
-        if len(head) < at + _QUICK_LEAST or self._link.client_direction is None:
-            return None
-        magic, size, status, command, flags, next_command, message_id, session_id = _QUICK_HEADER.unpack_from(head, at)
-        if (
-            (command != READ and command != IOCTL and command != WRITE)
-            or magic != SMB2_MAGIC
-            or size != HEADER_LEN
-            or next_command
-            or flags & _UNUSUAL
-        ):
-            return None
-        session = self._link.sessions.get(session_id)
-        if session is None or session_id == 0 or session_id == _NO_SESSION:
-            return None
-        is_response = flags & FLAG_RESPONSE
-        file_id: bytes | None
-        start = length = 0
-        carries = True
-        if is_response:
-            request = self._pending.get(message_id)
-            if request is None or request.command != command or status >> 30 == 3 or status == STATUS_PENDING:
-                return None
-            if command == READ:
-                file_id = request.file_id
-                size, start, length = _READ_ANSWER.unpack_from(head, at + HEADER_LEN)
-                if size != 17 or file_id is None:
-                    return None
-            elif command == IOCTL:
-                if len(head) < at + _QUICK_LEN:
-                    return None
-                size, code, file_id, start, length = _IOCTL_ANSWER.unpack_from(head, at + HEADER_LEN)
-                if size != 49 or code != FSCTL_PIPE_TRANSCEIVE:
-                    return None
-            else:
-                file_id, carries = None, False
-        else:
-            if len(self._pending) >= MAX_PENDING or len(head) < at + _QUICK_LEN:
-                return None
-            if command == READ:
-                file_id, carries = head[at + HEADER_LEN + 16 : at + HEADER_LEN + 32], False
-            elif command == WRITE:
-                start, length, file_id = _WRITE.unpack_from(head, at + HEADER_LEN)
-            else:
-                code, file_id, start, length = _IOCTL.unpack_from(head, at + HEADER_LEN)
-                if code != FSCTL_PIPE_TRANSCEIVE:
-                    return None
-            if file_id == ANY_FILE:
-                return None
-        opened: Open | None = None
-        if carries:
-            opened = session.opens.get(file_id) if file_id is not None else None
-            if opened is None or (opened.channel is None and opened.kind != "file"):
-                return None
-            if length and (start < HEADER_LEN or start + length > len(data) - at):
-                return None
-        # From here on it is certain that nothing is unusual about the message.
-        signed = bool(flags & FLAG_SIGNED)
-        self._signature_ok = None
-        if (is_response or carries or (signed and not shell.encrypted)) and (time_ns := data.time_ns_at(at)):
-            session.seen(time_ns)
-        if signed and not shell.encrypted:
-            self._signature_ok = self._judge(session, data, at, is_response=bool(is_response), cancel=False)
-        if is_response:
-            del self._pending[message_id]
-        else:
-            self._pending[message_id] = Request(command, session_id, None, None, file_id)
-        if opened is None or opened.channel is None or opened.kind == "file" or not length:
-            return ()
-        channel, from_client = opened.channel, not is_response
-        session.has_data(from_client, channel)
-        smb = self._carried(session_id, signed, shell)
-        return (ChannelData(channel, from_client, data[at + start : at + start + length], smb, True),)
+        opens that are known, encrypted or not.
 
-    def quick_open(self, direction: Direction, data: TracedBytes, at: int) -> TracedBytes | None:
+        Message i lies whole in `data`, from start to stop of `messages[i]` (None: no message does), and was sent by `speaker`, or
+        by the other direction where `replies[i]`. They are taken from number `first` on until one is of another kind; nothing
+        has happened to that one, but that it is returned opened, where it was encrypted, beside its number.
+        """
+        link, pending = self._link, self._pending
+        client = link.client_direction
+        if client is None:
+            return first, None
+        # A single message may be a long one, of which only the first bytes are wanted.
+        only = messages[0] if len(messages) == 1 else None
+        raw = data.data if only is None else data.top(only[0] + _QUICK_LEN)
+        seen, carried = _Seen(data), _Carried(data, out)
+        opened: TracedBytes | None = None
+        asked: Request | None = None
+        number = first
+        while number < len(messages) and (message := messages[number]) is not None:
+            begin, stop = message
+            head, at, shell = raw, begin, PLAIN
+            if head[at : at + 4] == TRANSFORM_MAGIC:
+                opened = self._open_next(data, begin, stop, (speaker == client) != replies[number], seen)
+                if opened is None:
+                    break
+                head, at, stop, shell = opened.data, 0, len(opened.data), SEALED
+            if stop - at < _QUICK_LEAST:
+                break
+            magic, size, status, command, flags, next_command, message_id, session_id = _QUICK_HEADER.unpack_from(
+                head, at
+            )
+            if (
+                (command != READ and command != IOCTL and command != WRITE)
+                or magic != SMB2_MAGIC
+                or size != HEADER_LEN
+                or next_command
+                or flags & _UNUSUAL
+            ):
+                break
+            session = link.sessions.get(session_id)
+            if session is None or session_id == 0 or session_id == _NO_SESSION:
+                break
+            is_response = flags & FLAG_RESPONSE
+            file_id: bytes | None
+            start = length = 0
+            carries = True
+            if is_response:
+                request = pending.get(message_id)
+                if request is None or request.command != command or status >> 30 == 3 or status == STATUS_PENDING:
+                    break
+                if command == READ:
+                    file_id = request.file_id
+                    size, start, length = _READ_ANSWER.unpack_from(head, at + HEADER_LEN)
+                    if size != 17 or file_id is None:
+                        break
+                elif command == IOCTL:
+                    if stop - at < _QUICK_LEN:
+                        break
+                    size, code, file_id, start, length = _IOCTL_ANSWER.unpack_from(head, at + HEADER_LEN)
+                    if size != 49 or code != FSCTL_PIPE_TRANSCEIVE:
+                        break
+                else:
+                    file_id, carries = None, False
+            else:
+                if len(pending) >= MAX_PENDING or stop - at < _QUICK_LEN:
+                    break
+                if command == READ:
+                    file_id, carries = head[at + HEADER_LEN + 16 : at + HEADER_LEN + 32], False
+                elif command == WRITE:
+                    start, length, file_id = _WRITE.unpack_from(head, at + HEADER_LEN)
+                else:
+                    code, file_id, start, length = _IOCTL.unpack_from(head, at + HEADER_LEN)
+                    if code != FSCTL_PIPE_TRANSCEIVE:
+                        break
+                if file_id == ANY_FILE:
+                    break
+            channel: Channel | None = None
+            if carries:
+                to = session.opens.get(file_id) if file_id is not None else None
+                if to is None or (to.channel is None and to.kind != "file"):
+                    break
+                if length and (start < HEADER_LEN or start + length > stop - at):
+                    break
+                channel = to.channel if to.kind != "file" else None
+            # From here on it is certain that nothing is unusual about the message.
+            signed = flags & FLAG_SIGNED
+            self._signature_ok = None
+            if is_response or carries or (signed and shell is PLAIN):
+                seen.note(session, begin if shell is PLAIN else begin + TRANSFORM_LEN)
+            if signed and shell is PLAIN:
+                self._signature_ok = self._judge(session, data, at, stop, is_response=bool(is_response), cancel=False)
+            if is_response:
+                del pending[message_id]
+            else:
+                # Who reads on asks nothing else than before.
+                if asked is None or (asked.command, asked.session_id, asked.file_id) != (command, session_id, file_id):
+                    asked = Request(command, session_id, None, None, file_id)
+                pending[message_id] = asked
+            if channel is not None and length:
+                smb = self._carried(session_id, bool(signed), shell)
+                carried.add(session, channel, not is_response, opened, at + start, at + start + length, smb)
+            opened = None
+            number += 1
+        seen.tell()
+        carried.tell()
+        return number, opened
+
+    def _open_next(self, data: TracedBytes, at: int, stop: int, from_client: bool, seen: _Seen) -> TracedBytes | None:
         """What the encrypted message at `at` of `data` holds, where the session's key is known; None otherwise, and nothing
         has happened then."""
-        head = data.top(at + TRANSFORM_LEN)
-        client = self._link.client_direction
-        if head[at : at + 4] != TRANSFORM_MAGIC or client is None:
-            return None
-        session = self._link.sessions.get(int.from_bytes(head[at + TRANSFORM_LEN - 8 :], "little"))
+        session = None
+        if stop - at >= TRANSFORM_LEN:
+            session = self._link.sessions.get(
+                int.from_bytes(data.part(at + TRANSFORM_LEN - 8, at + TRANSFORM_LEN), "little")
+            )
         if session is None or session.session_id == 0:
             return None
-        opened = open_next(session, data, at, direction == client)
-        if opened is not None and (time_ns := data.time_ns_at(at)):
-            session.seen(time_ns)
+        opened = open_next(session, data, at, stop, from_client)
+        if opened is not None:
+            seen.note(session, at)
         return opened
 
     def open_transform(
@@ -707,24 +747,25 @@ class Smb2Reader:
             return None
         cancel = header.command == CANCEL
         head = part.head if part.whole else EMPTY
-        return self._judge(session, head, 0, is_response=header.is_response, cancel=cancel)
+        return self._judge(session, head, 0, len(head), is_response=header.is_response, cancel=cancel)
 
-    def _judge(self, session: Session, data: TracedBytes, at: int, *, is_response: bool, cancel: bool) -> bool | None:
-        """Whether the signature of the signed message at `at` of `data` is right; no bytes where it is not whole."""
+    def _judge(
+        self, session: Session, data: TracedBytes, at: int, stop: int, *, is_response: bool, cancel: bool
+    ) -> bool | None:
+        """Whether the signature of the signed message from `at` to `stop` of `data` is right; no bytes where it is not whole."""
         session.signed += 1
         keys = session.opener or session.keys
         key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
         algorithm = self._link.signing
-        length = len(data) - at
-        if key is None or algorithm is None or not 0 < length <= MAX_CHECKED:
+        if key is None or algorithm is None or not 0 < stop - at <= MAX_CHECKED:
             return None
-        message = data.data[at:] if at else data.data
+        message = data.part(at, stop)
         right = check_signature(algorithm, key, message, from_server=is_response, cancel=cancel)
         if right:
             session.verified += 1
         else:
             session.wrong_signatures += 1
-            session.wrong_signature_frames = session.wrong_signature_frames or data[at:].frames
+            session.wrong_signature_frames = session.wrong_signature_frames or data[at:stop].frames
         return right
 
     def _register(self, session: Session) -> None:
@@ -806,6 +847,85 @@ class Smb2Reader:
             asked = {request.file_id for request in waiting if request.file_id is not None}
         for session in self._link.sessions.values():
             yield from session.lost(from_client, asked, frames, reason)
+
+
+class _Seen:
+    """When sessions were seen in messages that follow each other in `data`: times ascend there, so the first and the last tell."""
+
+    __slots__ = ("_data", "_first", "_last", "_session")
+
+    def __init__(self, data: TracedBytes) -> None:
+        self._data = data
+        self._session: Session | None = None
+        self._first = self._last = 0
+
+    def note(self, session: Session, at: int) -> None:
+        """A session was seen in what lies there."""
+        if session is not self._session:
+            self.tell()
+            self._session, self._first = session, at
+        self._last = at
+
+    def tell(self) -> None:
+        """Tells the session."""
+        if self._session is not None:
+            for at in (self._first, self._last):
+                if time_ns := self._data.time_ns_at(at):
+                    self._session.seen(time_ns)
+
+
+class _Carried:
+    """What messages carried for channels: what follows in one direction of one is told together."""
+
+    __slots__ = ("_channel", "_data", "_from_client", "_out", "_smb", "_spans", "_stop")
+
+    def __init__(self, data: TracedBytes, out: list[Event]) -> None:
+        self._data, self._out = data, out
+        self._channel: Channel | None = None
+        self._from_client = False
+        self._smb: SmbInfo | None = None
+        self._spans: list[tuple[int, int]] = []
+        self._stop = 0
+
+    def add(
+        self,
+        session: Session,
+        channel: Channel,
+        from_client: bool,
+        opened: TracedBytes | None,
+        start: int,
+        stop: int,
+        smb: SmbInfo,
+    ) -> None:
+        """Takes the bytes `start` to `stop` of what was opened, else of all."""
+        if (
+            opened is None
+            and channel is self._channel
+            and from_client == self._from_client
+            and smb is self._smb
+            and start - self._stop <= _NEIGHBOURING
+        ):
+            self._spans.append((start, stop))
+            self._stop = stop
+            return
+        self.tell()
+        session.has_data(from_client, channel)
+        if opened is not None:
+            self._out.append(ChannelData(channel, from_client, opened[start:stop], smb, True))
+            return
+        self._channel, self._from_client, self._smb, self._spans = channel, from_client, smb, [(start, stop)]
+        self._stop = stop
+
+    def tell(self) -> None:
+        """Tells what was taken."""
+        channel, smb = self._channel, self._smb
+        if channel is not None and smb is not None:
+            if len(self._spans) == 1:
+                start, stop = self._spans[0]
+                self._out.append(ChannelData(channel, self._from_client, self._data[start:stop], smb, True))
+            else:
+                self._out.append(ChannelMessages(channel, self._from_client, self._data, self._spans, smb))
+            self._channel = None
 
 
 def _other(direction: Direction) -> Direction:

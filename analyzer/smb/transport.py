@@ -15,7 +15,7 @@ from analyzer.smb.connection import SmbConnection
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs
 from analyzer.smb.framing import HEADER_LEN, KEEPALIVE, MAGICS, POSITIVE_RESPONSE, SESSION_REQUEST, find_header
 from analyzer.smb.state import KeyLog, World, looks_like_dcerpc
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
+from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
 
 SMB_PORTS = frozenset((445, 139))
 RPC_PORT = 135
@@ -146,7 +146,15 @@ class Transport:
         if isinstance(event, StreamChunk):
             reader = self._connections.get(event.connection.number)
             return reader.chunk(event) if isinstance(reader, SmbConnection) else self._item(event)
+        if isinstance(event, StreamDialogue):
+            reader = self._connections.get(event.connection.number)
+            return reader.dialogue(event) if isinstance(reader, SmbConnection) else self._turns(event)
         return self._item(event) if isinstance(event, Gap) else self._other(event)
+
+    def _turns(self, event: StreamDialogue) -> Iterator[Event]:
+        """The turns of a dialogue on their own: what the connection carries may show in any of them."""
+        for chunk in event:
+            yield from self.feed(chunk)
 
     def _other(self, event: Event) -> Iterator[Event]:
         if isinstance(event, StreamClosed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.core.events import Event
@@ -37,6 +38,34 @@ class StreamChunk(Event):
     direction: Direction
     offset: int
     data: TracedBytes
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDialogue(Event):
+    """What both directions said in turn, in order: turn i is the bytes `borders[i]` to `borders[i + 1]` of `data`.
+
+    `direction` spoke first; a turn is of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of the
+    first bytes of both in their streams; times ascend. Iterating gives the turns as chunks.
+    """
+
+    connection: Connection
+    direction: Direction
+    offset: int
+    reply_offset: int
+    data: TracedBytes
+    borders: list[int]
+    replies: list[bool]
+
+    def way(self, turn: int) -> Direction:
+        """The direction of a turn."""
+        return 1 if (self.direction == 1) != self.replies[turn] else 0
+
+    def __iter__(self) -> Iterator[StreamChunk]:
+        offsets = [self.offset, self.reply_offset]
+        for turn, is_reply in enumerate(self.replies):
+            start, stop = self.borders[turn], self.borders[turn + 1]
+            yield StreamChunk(self.connection, self.way(turn), offsets[is_reply], self.data[start:stop])
+            offsets[is_reply] += stop - start
 
 
 @dataclass(frozen=True, slots=True)

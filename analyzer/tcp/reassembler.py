@@ -6,7 +6,7 @@ The state of a connection, and what moves it:
   the capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where
   the peer's acknowledgement says it stands), and the kept segments are taken in again in file order.
 * *calm*: nothing is held, nothing awaited. A segment that continues its direction leaves at once (`feed`), and so does a
-  run of them (`feed_run`); anything else goes through `_slow`.
+  dialogue (`feed_dialogue`); anything else goes through `_slow`.
 * *troubled*: something is held. A direction holds entries sorted by position: data, what a snapshot length cut off,
   FIN. The first entry leaves when it continues its direction and the other direction has delivered everything it
   acknowledges (`need`); so a response never overtakes its request, whatever the order in the file.
@@ -34,15 +34,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal
 
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
-from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Endpoint, Segment, SegmentRun
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
+from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
+from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
 
 _MASK = 0xFFFFFFFF
 # RFC 7323 section 2.3.
@@ -242,39 +242,42 @@ class _Flow:
 
 
 class _Recent:
-    """The last delivered segments; those of a run came in one chunk."""
+    """The last delivered segments; those of a dialogue came together."""
 
-    __slots__ = ("_chunks", "_count")
+    __slots__ = ("_count", "_told")
 
     def __init__(self) -> None:
-        self._chunks: deque[tuple[StreamChunk, int]] = deque()
+        self._told: deque[tuple[StreamChunk | StreamDialogue, int]] = deque()
         self._count = 0
 
-    def add(self, chunk: StreamChunk, count: int = 1) -> None:
-        self._chunks.append((chunk, count))
+    def add(self, told: StreamChunk | StreamDialogue, count: int = 1) -> None:
+        self._told.append((told, count))
         self._count += count
-        while self._count - self._chunks[0][1] >= _RECENT:
-            self._count -= self._chunks.popleft()[1]
+        while self._count - self._told[0][1] >= _RECENT:
+            self._count -= self._told.popleft()[1]
 
     def of(self, connection: Connection, direction: Direction) -> Iterator[tuple[int, TracedBytes]]:
         """Offset and data of each segment of a direction, the last one first."""
         left = _RECENT
-        for chunk, count in reversed(self._chunks):
-            if chunk.connection is connection and chunk.direction == direction:
-                if count == 1:
-                    yield chunk.offset, chunk.data
+        for told, count in reversed(self._told):
+            if told.connection is connection:
+                if isinstance(told, StreamDialogue):
+                    pieces = [piece for turn in told for piece in _pieces(turn)]
                 else:
-                    yield from islice(_pieces(chunk), left)
+                    pieces = [(told.direction, told.offset, told.data)] if count == 1 else list(_pieces(told))
+                for way, offset, data in islice(reversed(pieces), left):
+                    if way == direction:
+                        yield offset, data
             left -= count
 
 
-def _pieces(chunk: StreamChunk) -> Iterator[tuple[int, TracedBytes]]:
-    """The segments of a run, the last one first."""
-    stop = len(chunk.data)
-    for extent in reversed(list(chunk.data.extents())):
-        start = stop - extent.length
-        yield chunk.offset + start, chunk.data[start:stop]
-        stop = start
+def _pieces(chunk: StreamChunk) -> Iterator[tuple[Direction, int, TracedBytes]]:
+    """The segments that a chunk came in."""
+    start = 0
+    for extent in chunk.data.extents():
+        stop = start + extent.length
+        yield chunk.direction, chunk.offset + start, chunk.data[start:stop]
+        start = stop
 
 
 _Key = tuple[str, int, str, int]
@@ -329,29 +332,51 @@ class Reassembler:
             return iter(_NOTHING)
         return iter(self._slow(half, item))
 
-    def feed_run(self, run: SegmentRun) -> Iterator[Event]:
-        """The same as `feed` for each segment of a run: where both ends are calm and the run continues its direction at once."""
-        src, dst = run.src, run.dst
+    def feed_dialogue(self, said: Dialogue) -> Iterable[Event]:
+        """The same as `feed` for each segment of a dialogue: where both ends are calm and it continues both directions at once."""
+        src, dst = said.src, said.dst
         half = self._halves.get((src.ip, src.port, dst.ip, dst.port))
         if half is not None and half.calm and half.seen:
             other = half.other
-            # What the speaker acknowledges is the same in the whole run, and nothing it acknowledges comes meanwhile. What
-            # the other end acknowledges lies in the run, which is checked there. So each segment would take the calm road.
-            lead = (run.ack - other.next) & _MASK
-            start = half.next
-            if other.calm and other.seen and (lead == 0 or lead >= FARTHEST_AHEAD):
-                if not run.count:
-                    self._tick(half.flow, run.time_ns)
-                    return iter(_NOTHING)
-                if (run.seq - start) & _MASK == 0:
-                    flow = half.flow
-                    self._tick(flow, run.time_ns)
-                    half.next = start + len(run.payload)
-                    half.frame = run.frame
-                    chunk = StreamChunk(flow.connection, half.direction, start - half.origin, run.payload)
-                    self._recent.add(chunk, run.count)
-                    return iter((chunk,))
-        return chain.from_iterable(map(self.feed, run))
+            reply_seq = said.reply_seq
+            if reply_seq < 0:
+                # What the speaker acknowledges is the same in the whole dialogue, and nothing it acknowledges comes meanwhile.
+                lead = (said.ack - other.next) & _MASK
+                fits = lead == 0 or lead >= FARTHEST_AHEAD
+            else:
+                fits = (reply_seq - other.next) & _MASK == 0
+            # What else is acknowledged was said in the dialogue, and is checked there. So each segment would take the calm road.
+            if fits and other.calm and other.seen:
+                flow = half.flow
+                if not said.count:
+                    self._tick(flow, said.time_ns)
+                    return _NOTHING
+                if (said.seq - half.next) & _MASK == 0:
+                    self._tick(flow, said.time_ns)
+                    return (self._said(flow, half, said),)
+        return chain.from_iterable(map(self.feed, said))
+
+    def _said(self, flow: _Flow, half: _Half, said: Dialogue) -> StreamChunk | StreamDialogue:
+        """Delivers a dialogue that fits."""
+        other = half.other
+        offset, size = half.next - half.origin, len(said.payload)
+        told: StreamChunk | StreamDialogue
+        if len(said.replies) == 1:
+            told = StreamChunk(flow.connection, half.direction, offset, said.payload)
+        else:
+            borders, reply_offset, replied = said.borders, other.next - other.origin, 0
+            if said.reply_seq >= 0:
+                replied = sum([borders[at + 1] - borders[at] for at, is_reply in enumerate(said.replies) if is_reply])
+                size -= replied
+                other.next += replied
+                other.frame = said.reply_frame
+            told = StreamDialogue(
+                flow.connection, half.direction, offset, reply_offset, said.payload, borders, said.replies
+            )
+        half.next += size
+        half.frame = said.frame
+        self._recent.add(told, said.count)
+        return told
 
     def _tick(self, flow: _Flow, time_ns: int) -> None:
         flow.time_ns = time_ns

@@ -11,7 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.model.records import timeline_records
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import SegmentRun
+from analyzer.packet.segment import Dialogue
 from analyzer.pipeline import run
 from analyzer.report.output import dumps
 from analyzer.tcp.reassembler import Reassembler
@@ -25,18 +25,18 @@ def printed(capture: truth.Capture) -> Sequence[bytes]:
 
 def test_the_plain_roads_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    feed_run = Reassembler.feed_run
+    feed_dialogue = Reassembler.feed_dialogue
 
-    def counted(self: Reassembler, segments: SegmentRun) -> object:
-        taken.append(segments.count)
-        return feed_run(self, segments)
+    def counted(self: Reassembler, said: Dialogue) -> object:
+        taken.append(len(said.replies))
+        return feed_dialogue(self, said)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Reassembler, "feed_run", counted)
+        patch.setattr(Reassembler, "feed_dialogue", counted)
         fast = [printed(capture) for capture in truth.captures()]
     assert sum(taken) > 100
     # Without arrays each segment comes on its own.
     monkeypatch.setattr(run, "CaptureReader", partial(CaptureReader, fast=False))
     monkeypatch.setattr(run, "Dissector", partial(Dissector, fast=False))
-    monkeypatch.delattr(Reassembler, "feed_run")
+    monkeypatch.delattr(Reassembler, "feed_dialogue")
     assert [printed(capture) for capture in truth.captures()] == fast

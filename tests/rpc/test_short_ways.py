@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import pytest
 
@@ -27,7 +27,7 @@ from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.framing import Framing
 from analyzer.smb.smb2 import Smb2Reader
 from analyzer.smb.transport import Transport
-from analyzer.tcp.events import Gap, StreamChunk
+from analyzer.tcp.events import Gap, StreamChunk, StreamDialogue
 from analyzer.tcp.reassembler import Reassembler
 from tests.truth import CAPTURES
 
@@ -81,6 +81,27 @@ def mangled(events: list[Event], rng: random.Random) -> Iterator[Event]:
                 yield StreamChunk(first.connection, first.direction, offset, part)
 
 
+def in_dialogues(events: list[Event], rng: random.Random) -> Iterator[Event]:
+    """The same events: chunks of both directions of a connection that follow each other together, now and then."""
+    longest = rng.choice((1, 2, 5, 100))
+    for _, group in groupby(
+        events, lambda event: event.connection.number if isinstance(event, StreamChunk) else id(event)
+    ):
+        told = list(group)
+        while told:
+            chunks, told = told[:longest], told[longest:]
+            first = chunks[0]
+            if not isinstance(first, StreamChunk) or len(chunks) == 1:
+                yield first
+                continue
+            said = [chunk for chunk in chunks if isinstance(chunk, StreamChunk)]
+            replies = [chunk.direction != first.direction for chunk in said]
+            offset = next((chunk.offset for chunk in said if chunk.direction != first.direction), 0)
+            borders = list(accumulate((len(chunk.data) for chunk in said), initial=0))
+            data = TracedBytes.join([chunk.data for chunk in said])
+            yield StreamDialogue(first.connection, first.direction, first.offset, offset, data, borders, replies)
+
+
 def read(events: list[Event], keyring: Keyring) -> list[Event]:
     transport, layer = Transport(keyring), RpcLayer(keyring, pdus=False)
     carried = [item for event in events for item in transport.feed(event)] + list(transport.finish())
@@ -92,9 +113,12 @@ def read(events: list[Event], keyring: Keyring) -> list[Event]:
 def the_long_way() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Framing, "offer", lambda self, data: False)
-        patch.setattr(Smb2Reader, "quick", lambda self, direction, data, at, shell=None: None)
-        patch.setattr(Smb2Reader, "quick_open", lambda self, direction, data, at: None)
-        patch.setattr(Association, "_quick", lambda self, from_client, data, smb, out, at=0: at)
+        patch.setattr(Smb2Reader, "quick", lambda self, speaker, data, messages, replies, first, out: (first, None))
+        patch.setattr(
+            Association,
+            "_quick",
+            lambda self, from_client, data, smb, out, spans, number=0: (number, spans[number][0]),
+        )
         for context in (NtlmContext, KerberosContext):
             patch.setattr(context, "open_next", lambda self, sender, pdu, start, stop: None)
         yield
@@ -110,3 +134,4 @@ def test_short_and_long_ways_lead_to_the_same_place(name: str) -> None:
         with the_long_way():
             expected = read(given, keyring)
         assert read(given, keyring) == expected
+        assert read(list(in_dialogues(given, rng)), keyring) == expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment, SegmentRun
-from analyzer.tcp.events import Gap, StreamChunk
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
+from analyzer.tcp.events import Gap, StreamChunk, StreamDialogue
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from tests.build.packet import block, ethernet, ipv4, ipv6, rpc, smb2, tcp, with_checksum
 from tests.build.tcp import Talk
@@ -38,8 +38,9 @@ def conversation(chance: random.Random, ends: tuple[Endpoint, Endpoint]) -> list
     made = talk.open() if chance.random() < 0.8 else []
     if not made:
         talk.skip_handshake()
-    for _ in range(chance.randrange(1, 12)):
-        src, dst = ends if chance.random() < 0.5 else ends[::-1]
+    in_turn = chance.random() < 0.5
+    for number in range(chance.randrange(1, 12)):
+        src, dst = ends if (number % 2 if in_turn else chance.random() < 0.5) else ends[::-1]
         whole = chance.choice([b"", smb2(), rpc(), smb2()[:5]]) + chance.randbytes(
             chance.choice([0, 5, 400, 9000, 90_000])
         )
@@ -128,10 +129,18 @@ def captured(seed: int) -> list[FrameBlock]:
     return blocks
 
 
+def chunks_of(events: Iterable[Event]) -> Iterator[Event]:
+    for event in events:
+        if isinstance(event, StreamDialogue):
+            yield from event
+        else:
+            yield event
+
+
 def pieces(events: Iterable[Event]) -> list[Event]:
     """Chunks cut into what one frame carried."""
     out: list[Event] = []
-    for event in events:
+    for event in chunks_of(events):
         if isinstance(event, StreamChunk):
             at = 0
             for extent in event.data.extents():
@@ -153,42 +162,40 @@ def one_by_one(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> l
     return [*out, *room.finish()]
 
 
-def by_runs(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> tuple[list[Event], int]:
+def by_dialogues(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> list[Event]:
     dissector, room, out = Dissector(), Reassembler(limits), list[Event]()
-    items = [item for made in blocks for item in dissector.feed_runs(made)] + list(dissector.finish_runs())
-    longest = 0
+    items = [item for made in blocks for item in dissector.feed_dialogues(made)] + list(dissector.finish_dialogues())
     for item in items:
         if isinstance(item, Problem):
             out.append(item)
             continue
-        if isinstance(item, SegmentRun):
-            longest = max(longest, item.count)
-            assert len(item.payload) <= 1 << 17
-        for event in room.feed_run(item) if isinstance(item, SegmentRun) else room.feed(item):
+        if isinstance(item, Dialogue):
+            assert len(item.payload) <= 1 << 19
+            assert item.borders[-1] == len(item.payload)
+        for event in room.feed_dialogue(item) if isinstance(item, Dialogue) else room.feed(item):
             out.append(event)
             ignore_one(room, event, ignore)
-    return [*out, *room.finish()], longest
+    return [*out, *room.finish()]
 
 
 def ignore_one(room: Reassembler, event: Event, ignore: int) -> None:
-    if isinstance(event, StreamChunk) and event.connection.number == ignore:
+    if isinstance(event, StreamChunk | StreamDialogue) and event.connection.number == ignore:
         room.ignore(event.connection)
 
 
 @settings(max_examples=250, deadline=None)
 @given(st.integers(0, 2**48), st.booleans())
-def test_runs_give_what_their_segments_give(seed: int, tight: bool) -> None:
+def test_dialogues_give_what_their_segments_give(seed: int, tight: bool) -> None:
     limits = TcpLimits(max_connections=2, held_stream=4000, held_total=6000) if tight else TcpLimits()
     blocks = captured(seed)
-    found, _ = by_runs(blocks, limits, ignore=-1)
-    assert pieces(found) == pieces(one_by_one(blocks, limits, ignore=-1))
+    assert pieces(by_dialogues(blocks, limits, ignore=-1)) == pieces(one_by_one(blocks, limits, ignore=-1))
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**48))
 def test_an_ignored_connection_is_silent_after_the_chunk_that_told(seed: int) -> None:
     blocks = captured(seed)
-    left = [event for event in by_runs(blocks, TcpLimits(), ignore=0)[0] if not of_first(event)]
+    left = [event for event in chunks_of(by_dialogues(blocks, TcpLimits(), ignore=0)) if not of_first(event)]
     assert pieces(left) == [event for event in pieces(one_by_one(blocks, TcpLimits(), ignore=0)) if not of_first(event)]
 
 
@@ -203,20 +210,72 @@ def test_data_in_order_comes_in_runs() -> None:
         segments += [talk.s(b"x" * 1000), talk.s(b"y" * 1000), talk.ack(ENDS[0][0])]
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments])]
-    events, longest = by_runs(blocks, TcpLimits(), ignore=-1)
-    chunks = [event for event in events if isinstance(event, StreamChunk)]
-    assert longest > 60
+    chunks = [
+        event for event in chunks_of(by_dialogues(blocks, TcpLimits(), ignore=-1)) if isinstance(event, StreamChunk)
+    ]
+    assert max(len(list(chunk.data.extents())) for chunk in chunks) > 60
     assert len(chunks) < 10
     assert sum(len(chunk.data) for chunk in chunks) == 200_000 + len(smb2())
 
 
-def told(segments: list[Segment]) -> list[Event]:
-    """The events of segments that come in one block, which have to be the same on both roads."""
+def test_turns_come_in_dialogues() -> None:
+    talk = Talk(*ENDS[0], client_isn=0xFFFFF000)
+    segments = talk.open()
+    for _ in range(100):
+        segments += [
+            talk.c(smb2()),
+            talk.ack(ENDS[0][1]),
+            talk.s(smb2(b"x" * 1000)),
+            talk.s(b"y" * 1000),
+            talk.ack(ENDS[0][0]),
+        ]
+    dialogues = [event for event in told(segments, cut=False) if isinstance(event, StreamDialogue)]
+    assert max(len(dialogue.replies) for dialogue in dialogues) == 200
+    assert [len(chunk.data) for chunk in dialogues[-1]][-2:] == [len(smb2()), len(smb2(b"x" * 1000)) + 1000]
+
+
+def test_long_dialogues_are_cut() -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(300):
+        segments += [talk.c(smb2()), *(talk.s((smb2() if not at else b"") + b"y" * 1400) for at in range(10))]
+    sizes = [len(event.data) for event in told(segments, cut=False) if isinstance(event, StreamDialogue)]
+    assert len(sizes) > 10
+    assert max(sizes) < (1 << 18) + 20_000
+
+
+def test_answers_that_cross_the_next_request_are_in_dialogues_too() -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(20):
+        asked = talk.c(smb2())
+        crossing = replace(talk.c(smb2()), ack=asked.ack)
+        segments += [asked, crossing, talk.s(smb2(b"y" * 300)), talk.s(smb2(b"z" * 300))]
+        segments.append(replace(talk.c(smb2()), ack=(asked.ack + 10) & 0xFFFFFFFF))
+    assert max(len(event.replies) for event in told(segments, cut=False) if isinstance(event, StreamDialogue)) > 50
+
+
+def test_what_a_dialogue_said_is_compared_with_what_is_sent_again() -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(20):
+        segments += [talk.c(smb2(b"a" * 100)), talk.s(smb2(b"b" * 100))]
+    old = segments[-3]
+    again = replace(
+        old, payload=old.payload.replaced(old.payload.data[::-1], "x"), frame=900, time_ns=segments[-1].time_ns
+    )
+    found = told([*segments, again, talk.c(smb2())])
+    assert [event.kind for event in found if isinstance(event, Problem)] == ["conflict"]
+
+
+def told(segments: list[Segment], *, cut: bool = True) -> list[Event]:
+    """The events of segments that come in one block, which have to be the same on both roads; chunks cut up, or dialogues."""
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
-    found = pieces(by_runs(blocks, TcpLimits(), ignore=-1)[0])
-    assert found == pieces(one_by_one(blocks, TcpLimits(), ignore=-1))
-    return found
+    found = by_dialogues(blocks, TcpLimits(), ignore=-1)
+    cut_up = pieces(found)
+    assert cut_up == pieces(one_by_one(blocks, TcpLimits(), ignore=-1))
+    return cut_up if cut else found
 
 
 def test_an_acknowledgement_of_what_was_not_captured_is_in_no_run() -> None:

@@ -1,0 +1,133 @@
+"""Runs of one connection that answer each other, found by the block: runs in, dialogues out.
+
+SMB asks and answers in turn, and each turn is a run (see `runs`). A dialogue is one run, or several with nothing of another
+connection between them, where each end goes on where its last run ended, and acknowledges no more than what the other end has
+said until then. That is told by the runs themselves, compared with each other; where the connection stands decides in `tcp`
+whether the dialogue fits there, and what does not fit is taken segment by segment.
+
+Where one run of a dialogue would not fit the others, each of them is a dialogue of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.core.values import dataclass
+from analyzer.packet.fast import Bools, IntArray
+from analyzer.packet.runs import Runs
+from analyzer.packet.segment import FARTHEST_AHEAD
+
+_MASK = 0xFFFFFFFF
+# Longer dialogues are cut: what is passed on in one piece is held in one piece.
+DIALOGUE_BYTES_BITS = 18
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dialogues:
+    """Dialogue i: the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`; the runs
+    `run_first[i]` to `run_stop[i]`, of which the other end than the first speaker sent those where `replies`; the data segments
+    `data_first[i]` to `data_stop[i]`.
+
+    `seq` and `ack` are those of the first run; `reply_seq` is that of the other end's first run, or -1. `last` and `reply_last`
+    are the last data segments of both ends, or -1.
+    """
+
+    first: IntArray
+    stop: IntArray
+    is_regular: Bools
+    run_first: IntArray
+    run_stop: IntArray
+    seq: IntArray
+    reply_seq: IntArray
+    ack: IntArray
+    data_first: IntArray
+    data_stop: IntArray
+    last: IntArray
+    reply_last: IntArray
+    replies: Bools
+
+    def rows(self) -> Iterator[tuple[int, ...]]:
+        """All dialogues, field by field but for `replies`."""
+        return zip(
+            self.first.tolist(),
+            self.stop.tolist(),
+            self.is_regular.tolist(),
+            self.run_first.tolist(),
+            self.run_stop.tolist(),
+            self.seq.tolist(),
+            self.reply_seq.tolist(),
+            self.ack.tolist(),
+            self.data_first.tolist(),
+            self.data_stop.tolist(),
+            self.last.tolist(),
+            self.reply_last.tolist(),
+            strict=True,
+        )
+
+
+def find_dialogues(runs: Runs) -> Dialogues:
+    """The dialogues that a block's runs are; what is no run is alone."""
+    count = len(runs.first)
+    alone = ~runs.is_run | (runs.data_first == runs.data_stop)
+    opening = runs.wall | alone
+    opening[1:] |= alone[:-1]
+    grown = runs.positions - runs.positions[np.maximum.accumulate(np.where(opening, np.arange(count), 0))]
+    bucket = grown >> DIALOGUE_BYTES_BITS
+    opening[1:] |= bucket[1:] != bucket[:-1]
+    opening |= ~_fitting(runs, opening)
+    opens = np.flatnonzero(opening)
+    stops = np.append(opens[1:], count)
+    other, reply_first, reply_last, last = _both_ends(runs.side, opens)
+    replied = reply_first < count
+    return Dialogues(
+        runs.first[opens],
+        runs.stop[stops - 1],
+        runs.is_run[opens],
+        opens,
+        stops,
+        runs.seq[opens],
+        np.where(replied, runs.seq[np.minimum(reply_first, count - 1)], -1),
+        runs.ack[opens],
+        runs.data_first[opens],
+        runs.data_stop[stops - 1],
+        runs.data_stop[last] - 1,
+        np.where(replied, runs.data_stop[reply_last] - 1, -1),
+        other,
+    )
+
+
+def _fitting(runs: Runs, opening: Bools) -> Bools:
+    """Which runs are of dialogues where all runs fit."""
+    opens = np.flatnonzero(opening)
+    dialogue = np.cumsum(opening) - 1
+    other, reply_first, _, _ = _both_ends(runs.side, opens)
+    replied = reply_first < len(opening)
+    # How many bytes each end sent before the run, in the block.
+    of_second = np.where(runs.side == 1, runs.sizes, 0)
+    by_second = np.cumsum(of_second) - of_second
+    by_first = runs.positions - by_second
+    is_second = runs.side == 1
+    # Where the streams of both ends would stand at the beginning of the block: the same for all runs, if in order.
+    zero = (runs.seq - np.where(is_second, by_second, by_first)) & _MASK
+    told_zero = (runs.ack - np.where(is_second, by_first, by_second)) & _MASK
+    first_zero = zero[opens]
+    # An end that says nothing in the dialogue stands where the first run says, which is compared in `tcp`.
+    reply_zero = np.where(replied, zero[np.minimum(reply_first, len(opening) - 1)], told_zero[opens])
+    fits = zero == np.where(other, reply_zero[dialogue], first_zero[dialogue])
+    ahead = (told_zero - np.where(other, first_zero[dialogue], reply_zero[dialogue])) & _MASK
+    fits &= (ahead == 0) | (replied[dialogue] & (ahead >= FARTHEST_AHEAD))
+    whole: Bools = np.logical_and.reduceat(fits, opens)[dialogue]
+    return whole
+
+
+def _both_ends(side: IntArray, opens: IntArray) -> tuple[Bools, IntArray, IntArray, IntArray]:
+    """Which runs the other end than the first speaker sent; the first and the last of those in each dialogue (their number and
+    -1 where there is none), and the last one of the first speaker."""
+    every = np.arange(len(side))
+    other = side != np.repeat(side[opens], np.diff(opens, append=len(side)))
+    reply_first = np.minimum.reduceat(np.where(other, every, len(side)), opens)
+    reply_last = np.maximum.reduceat(np.where(other, every, -1), opens)
+    last = np.maximum.reduceat(np.where(other, -1, every), opens)
+    return other, reply_first, reply_last, last
