@@ -9,7 +9,7 @@ content): the first reading that uses the block up tells which number it was, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from itertools import product
 from struct import Struct, unpack_from
@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from analyzer.buffers.fast import RegularBlock, read_regular
 from analyzer.buffers.text import utf16_length
+from analyzer.core.values import dataclass
 
 # dwType: an error, one value, values of several counters, of several instances, of both.
 ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6

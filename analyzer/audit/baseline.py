@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.audit.findings import Finding
 from analyzer.core.errors import InputError
+from analyzer.core.values import dataclass
 
 _SCHEMA = 1
 _POSITION = re.compile(r"\[[^\]]*\]")

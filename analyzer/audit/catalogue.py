@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
+
+from analyzer.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
@@ -25,6 +24,7 @@ from analyzer.buffers import (
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import buffer_order
 from analyzer.pcq import identity as pcq

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from analyzer.audit.catalogue import Requirement
 from analyzer.audit.evidence import Place
 from analyzer.audit.rule import Rule
 from analyzer.audit.verdicts import Judgement, Outcome, Severity
+from analyzer.core.values import dataclass
 
 CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
 

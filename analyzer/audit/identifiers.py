@@ -3,12 +3,13 @@ with what keeps them from filling it ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import NamedTuple
 
 from analyzer.buffers.text import utf16_length
 from analyzer.core.guid import guid_text
+from analyzer.core.values import dataclass
 from analyzer.pcq.identity import NONE_ID
 
 HEADER = 40

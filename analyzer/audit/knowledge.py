@@ -4,10 +4,10 @@ instances they listed (EnumerateCounterSetInstances), and query handles to which
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import cast
 
 from analyzer.buffers import BufferKind, decode_buffer
+from analyzer.core.values import dataclass
 from analyzer.model.records import buffer_order
 from analyzer.pcq.identity import Opnum
 from analyzer.pcq.layer import PerflibCall, identifiers_of

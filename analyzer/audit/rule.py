@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.core.values import dataclass
 
 if TYPE_CHECKING:
     from analyzer.audit.evidence import CallEvidence, Evidence

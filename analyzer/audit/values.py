@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from analyzer.audit.answers import ERROR, Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.looks import NO_REGISTRATION
+from analyzer.core.values import dataclass
 from analyzer.pcq.layer import PerflibCall
 from analyzer.pcq.queries import Identifier, QueryView
 

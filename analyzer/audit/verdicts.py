@@ -10,9 +10,10 @@ A failure that Windows, or an SDK page, is known to commit carries that `deviati
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Literal
+
+from analyzer.core.values import dataclass
 
 if TYPE_CHECKING:
     from analyzer.audit.evidence import CallEvidence

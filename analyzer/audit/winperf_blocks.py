@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import cannot_say
 from analyzer.audit.rule import Reads
 from analyzer.audit.verdicts import Judgement
+from analyzer.core.values import dataclass
 from analyzer.winperf.identity import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).

@@ -6,12 +6,12 @@ In: a side of a call. Out: numbers with the ranges they stand at, by C706 14.3 a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.verdicts import At
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 from analyzer.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header

@@ -10,7 +10,7 @@ that differs from one already read in clocks and values only, every other bit be
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from analyzer.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1
 from analyzer.buffers.columns import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.buffers.fast import IrregularError
 from analyzer.buffers.text import code_page_text, utf16_text
+from analyzer.core.values import dataclass
 
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 _HEADER = struct.Struct("<20xIIIi16x4x3q2I")

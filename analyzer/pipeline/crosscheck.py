@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
+from analyzer.core.values import dataclass
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
 from analyzer.rpc.events import Exchange, Pdu
 from analyzer.rpc.pdu import Ptype

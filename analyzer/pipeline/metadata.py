@@ -29,5 +29,5 @@ def load_metadata(
         if len(data) > MAX_FILE_BYTES:
             raise InputError(f"{path} is larger than any metadata file ({MAX_FILE_BYTES} bytes)")
         return metadata_from_json(data, str(path))
-    other = analyze([path], keyring, engine=engine, limits=limits or Limits(), pdus=False)
+    other = analyze([path], keyring, engine=engine, limits=limits, pdus=False)
     return metadata_of(other.catalogs, other.name_tables, str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol
 
@@ -12,6 +12,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.shelf import Shelf
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.metadata import Metadata, fill
 from analyzer.packet.dissector import Dissector
@@ -80,7 +81,7 @@ def analyze(
     keyring: Keyring | None = None,
     *,
     engine: Engine = "own",
-    limits: Limits = Limits(),
+    limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
     pdus: bool = True,
     metadata: Sequence[Metadata] = (),
@@ -95,6 +96,7 @@ def analyze(
     read so far, now and then. Raises `InputError` for what cannot be read at all.
     """
     keyring = keyring if keyring is not None else Keyring()
+    limits = limits or Limits()
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
     reassembler = Reassembler(limits.tcp)
     pcq, winperf = PerflibLayer(), WinregLayer()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from analyzer.audit.engine import Audit
 from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
 from analyzer.audit.records import coverage_record, finding_record, requirement_json
 from analyzer.audit.verdicts import Confidence, Outcome, Severity
+from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, frames_words, header_lines, safe, styled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from analyzer.core.times import NS_PER_S
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps

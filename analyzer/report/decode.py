@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzer.buffers import (
@@ -18,6 +17,7 @@ from analyzer.buffers import (
 )
 from analyzer.core.errors import InputError
 from analyzer.core.traced import untraced
+from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.model.samples import perflib_json, winperf_json
 from analyzer.pcq.catalog import Catalog

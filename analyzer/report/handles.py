@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from analyzer.core.times import NS_PER_S
+from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json, frames_json

@@ -7,10 +7,11 @@ occur is skipped, with the reason: nothing that was not seen counts as passed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from xml.etree import ElementTree
 
 from analyzer.audit.findings import Coverage, Finding
+from analyzer.core.values import dataclass
 from analyzer.report.audit import AuditView, section_words
 
 _SHOWN = 10

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.metadata import metadata_json
 from analyzer.model.records import Record

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_checkable
 
@@ -16,6 +15,7 @@ import orjson
 
 from analyzer.buffers import ReadyTrees
 from analyzer.core.errors import InputError
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.chunks import SampleChunk, sample_chunks
 from analyzer.model.records import ReadyJson, Record, session_record, timeline_records

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzer.audit.evidence import CallEvidence, Place
 from analyzer.audit.verdicts import At
 from analyzer.core.errors import InputError
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, frames_json
 from analyzer.report.output import OfCapture

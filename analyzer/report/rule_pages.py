@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.rule import Level, RulePage, rule_pages
+from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.report.text import folded, safe
 

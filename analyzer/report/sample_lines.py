@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import orjson
 
+from analyzer.core.values import dataclass
 from analyzer.model.chunks import ChunkPart, SampleChunk
 from analyzer.model.records import Record
 from analyzer.report.output import dumps

@@ -7,7 +7,6 @@ these, and laid out over the rows with numpy. Texts go through a list of all dis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from errno import EIO
 from typing import Any, BinaryIO
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from analyzer.core.values import dataclass
 from analyzer.model.chunks import ChunkPart, SampleChunk
 from analyzer.model.records import Record
 from analyzer.report.tables import SAMPLE_SCHEMA, fitting, sample_row, samples_frame, storable

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from analyzer.buffers import BufferKind, FieldMap, StubKind, map_fields
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.times import iso_time
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, buffer_order, call_record, frames_json
 from analyzer.pcq.layer import PerflibCall

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from rich.cells import cell_len
 
 from analyzer.core.frames import number_of
 from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json, frames_json, session_record
 from analyzer.report.output import OfCapture

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.buffers import Field, FieldMap
 from analyzer.core.traced import TracedBytes
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.records import Record, frames_json
 from analyzer.report.text import folded, frames_words, safe, styled

@@ -8,11 +8,12 @@ Values are exact fractions. What has no value has a reason (`Why`): a first read
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from typing import Final, Literal
+
+from analyzer.core.values import dataclass
 
 TICKS_PER_S_100NS = 10_000_000
 

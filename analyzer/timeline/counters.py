@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json
 from analyzer.model.samples import perflib_json, winperf_json

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from analyzer.buffers import decode_buffer, perf_data_columns, winperf_rows
 from analyzer.core.naming import Named
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode

@@ -8,9 +8,9 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import Opnum

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.auth.context import AuthLevel, Door
+from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 
 

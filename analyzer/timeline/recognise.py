@@ -15,13 +15,14 @@ Such calls say that they were recognised, and a note tells why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from analyzer.buffers import Interface, decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Problem
+from analyzer.core.values import dataclass
 from analyzer.pcq import identity as pcq
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.call import Call

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Literal
 
 from analyzer.buffers import perf_data_rows, winperf_rows
+from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.packet.segment import Endpoint

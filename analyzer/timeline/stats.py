@@ -8,9 +8,10 @@ even number of values is the mean of the middle two, rounded down; the 95th perc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import identity_of, latency_ns, level_name

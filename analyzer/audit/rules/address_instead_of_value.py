@@ -20,7 +20,6 @@ Silent: with fewer than three values, or where the registration or the meaning o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.audit.answers import value_path
 from analyzer.audit.evidence import CallEvidence, Evidence
@@ -28,6 +27,7 @@ from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
+from analyzer.core.values import dataclass
 
 REQUIREMENT = "PCQ-2.2.4.2-R43"
 _BY_REFERENCE = 1

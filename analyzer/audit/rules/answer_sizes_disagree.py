@@ -21,11 +21,11 @@ Silent: where the request or the answer is sealed or was not captured.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
+from analyzer.core.values import dataclass
 from analyzer.pcq.identity import Opnum
 
 NOT_ENOUGH_MEMORY = 8

@@ -6,12 +6,12 @@ This is a table of plain values, quick to load: completion reads it at every pre
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import get_args
 
 from analyzer.buffers import KINDS
+from analyzer.core.values import dataclass
 from analyzer.model.records import LEVEL_NAMES
 from analyzer.rpc.events import ExchangeState
 

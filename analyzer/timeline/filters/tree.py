@@ -7,10 +7,11 @@ The tree is what was written, without a meaning yet: whether a word is a field o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from analyzer.core.errors import InputError
+from analyzer.core.values import dataclass
 
 # What a word may consist of: two dots in a row are the sign of a range. Names, numbers, addresses, networks, GUIDs, times
 # and accounts (LAB\perfmon) are words.
