@@ -1,6 +1,7 @@
 """Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 NS_PER_S = 1_000_000_000
 FILETIME_EPOCH_NS = -11_644_473_600 * NS_PER_S
@@ -11,10 +12,15 @@ def iso_time(time_ns: int) -> str:
     """ISO 8601 UTC with nine decimals: `2026-11-20T13:50:16.250123000Z`."""
     seconds, ns = divmod(time_ns, NS_PER_S)
     try:
-        moment = _EPOCH + timedelta(seconds=seconds)
+        return f"{_iso_second(seconds)}.{ns:09d}Z"
     except OverflowError:
         return f"{time_ns} ns after 1970"
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{ns:09d}Z"
+
+
+@lru_cache(maxsize=64)
+def _iso_second(seconds: int) -> str:
+    """What is made a record at a time is mostly of the same second, or of those of a few connections."""
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}"
 
 
 def systemtime_moment(
