@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any, Literal
 
 from analyzer.buffers import decode_buffer, decode_stub
@@ -45,6 +46,13 @@ class PerflibCall(Call):
 
 
 _OPNUMS = frozenset(Opnum)
+_IN_A_LANGUAGE = (
+    RequestCode.COUNTERSET_NAME_STRING,
+    RequestCode.COUNTERSET_HELP_STRING,
+    RequestCode.COUNTER_NAME_STRINGS,
+    RequestCode.COUNTER_HELP_STRINGS,
+)
+_OF_STRUCTURE = (RequestCode.COUNTERSET_STRUCT, RequestCode.COUNTER_STRUCT)
 
 
 # A time, then a frame: what has the same time is in the order of its frames.
@@ -76,6 +84,8 @@ class PerflibLayer:
         self.catalogs = Catalogs()
         self.losses: list[Loss] = []
         self._ends: dict[int, Moment] = {}
+        # What a server said last of each subject: the code and language that it was asked with, and a hash of its answer.
+        self._told: dict[tuple[str, str, int, int], tuple[int, int, bytes]] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Exchange):
@@ -123,12 +133,23 @@ class PerflibLayer:
         guid, code, response = call.counterset, call.request_code, call.response
         if guid is None or code is None or response is None or response.buffer is None or response.buffer_kind is None:
             return
-        decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], response.buffer.data)
+        # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
+        lcid = call.request.params.get("RequestLCID") if call.request is not None else None
+        lcid = lcid if isinstance(lcid, int) else 0
+        server, data = call.exchange.channel.server, response.buffer.data
+        # What was told last is known, and told to every client anew.
+        told, subject = (code, lcid, sha256(data).digest()), (server.ip, guid, *_subject(code, lcid))
+        if self._told.get(subject) == told:
+            return
+        decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data)
         if decoded.problem is None:
-            # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
-            lcid = call.request.params.get("RequestLCID") if call.request is not None else None
-            catalog = self.catalogs.of(call.exchange.channel.server)
-            catalog.learn(guid, code, lcid if isinstance(lcid, int) else 0, decoded.tree)
+            self.catalogs.of(server).learn(guid, code, lcid, decoded.tree)
+            self._told[subject] = told
+
+
+def _subject(code: int, lcid: int) -> tuple[int, int]:
+    """What an answer to a request code tells of: whoever tells of the same takes the place of what was told before."""
+    return 0 if code in _OF_STRUCTURE else code, lcid if code in _IN_A_LANGUAGE else 0
 
 
 def _side(

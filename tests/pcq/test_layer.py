@@ -7,9 +7,14 @@ from struct import pack
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from analyzer.buffers import decode_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
+from analyzer.pcq.catalog import Catalog
+from analyzer.pcq.identity import BUFFER_KIND_OF_CODE, RequestCode
 from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Exchange
@@ -206,6 +211,45 @@ def test_the_english_name_is_the_label_whenever_it_comes() -> None:
                 "language": 0x407,
             },
         )
+
+
+_TEXTS = st.sampled_from([wide("a"), wide("b"), wide("c")])
+_TABLES = st.lists(st.tuples(st.integers(1, 2), st.sampled_from(["a", "b", None])), max_size=2).map(
+    lambda strings: string_table(strings, from_start=False)
+)
+_INFOS = st.tuples(st.integers(1, 2), st.sampled_from([0x650, 0x10000]))
+
+
+@st.composite
+def told(draw: st.DrawFn) -> tuple[int, int, bytes]:
+    """Request code, language and answer."""
+    code, lcid = draw(st.integers(1, 10)), draw(st.sampled_from([1, 2, 0x407]))
+    if code == 1:
+        return code, lcid, counterset_info(*draw(st.lists(_INFOS, max_size=2)), instance_type=draw(st.integers(2, 3)))
+    if code == 2:
+        return code, lcid, counter_info(*draw(_INFOS))
+    if code == 8:
+        return code, lcid, UUID(draw(st.sampled_from([COUNTERSET, OTHER_COUNTERSET]))).bytes_le
+    return code, lcid, draw(_TABLES if code in (5, 6, 10) else _TEXTS)
+
+
+@settings(deadline=None)
+@given(st.lists(told(), min_size=2, max_size=6), st.data())
+def test_what_is_told_again_is_as_if_learnt_again(answers: list[tuple[int, int, bytes]], draw: st.DataObject) -> None:
+    answers = draw.draw(st.lists(st.sampled_from(answers), min_size=2, max_size=16))
+    make, catalog = Calls(), Catalog()
+    for code, lcid, data in answers:
+        catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data).tree)
+    layer = _learnt(*[make.registration(code, data, lcid=lcid) for code, lcid, data in answers])
+    assert _said(layer.catalogs.of(CHANNEL.server)) == _said(catalog)
+
+
+def _said(catalog: Catalog) -> list[object]:
+    """All that was told of the counterset and its counters."""
+    entry = catalog.countersets[COUNTERSET]
+    counters = [(number, counter.info) for number, counter in entry.counters.items()]
+    texts = [(one.english, list(one.names), list(one.helps)) for one in (entry, *entry.counters.values())]
+    return [entry.provider_name, entry.provider_guid, entry.instance_type, counters, texts]
 
 
 def test_names_of_two_languages_are_kept_apart() -> None:
