@@ -124,12 +124,12 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
             "rows from the plain parser": lambda data=data: plain_perf_data_rows(data),  # type: ignore[misc]
             "rows": lambda data=data: perf_data_rows(data),  # type: ignore[misc]
             "tree": lambda data=data: decode_buffer("perf-data", data),  # type: ignore[misc]
-            "tree as JSON, of a layout met before": lambda data=data, trees=trees: trees.json("perf-data", data),  # type: ignore[misc]
+            "tree as JSON, of a layout met before": lambda data=data, trees=trees: trees.tree("perf-data", data),  # type: ignore[misc]
             "columns": lambda data=data: perf_data_columns(data),  # type: ignore[misc]
             "columns of a layout met before": lambda data=data, again=again: again.read(data),  # type: ignore[misc]
         }
         count = _checked(data, again)
-        trees.json("perf-data", data)
+        trees.tree("perf-data", data)
         times: dict[str, list[float]] = {name: [] for name in decoders}
         for _ in range(rounds):
             for name, decoder in decoders.items():

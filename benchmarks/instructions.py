@@ -54,7 +54,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
         "columns": repeated(20, lambda: perf_data_columns(large)),
         "columns of tiny blocks": repeated(5, lambda: perf_data_columns(tiny)),
         "columns of a known layout": repeated(200, lambda: reader.read(large)),
-        "tree as JSON": repeated(20, lambda: trees.json("perf-data", large)),
+        "tree as JSON": repeated(20, lambda: trees.tree("perf-data", large)),
         "samples as JSON Lines": lambda: sum(map(len, sample_json_lines(sample_chunks(analysis)))),
     }
 

@@ -1,16 +1,27 @@
-"""Trees of performance data as JSON text: an undamaged buffer in, what orjson makes of its tree out, without the tree.
+"""Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
 
-The text of a buffer is written around places for its values, which are then filled in all at once. Answers of the same layout
-(`vector.PartReader`) have the same text around their clocks and values, so that only these are looked at.
+The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
+layout (`vector.PartReader`) have the same text around their clocks and values, so that only these are looked at.
+
+Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
+orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
+
+What servers tell about their countersets is told to every client anew: a buffer that is not read by that road is decoded when it
+is met first, and what came of it is kept for the next time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+import numpy.typing as npt
 import orjson
 
+from analyzer.buffers.decode import BufferKind, decode_buffer
 from analyzer.buffers.fast import (
     CLOCK,
     COUNTERS,
@@ -19,11 +30,14 @@ from analyzer.buffers.fast import (
     SINGLE,
     RegularBlock,
     Row,
+    Shape,
     read_regular,
     row_values,
 )
 from analyzer.buffers.text import utf16_text
-from analyzer.buffers.vector import Layout, PartReader
+from analyzer.buffers.vector import Layout, PartReader, Words
+from analyzer.core.errors import DecodeError
+from analyzer.core.values import dataclass
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'
@@ -31,23 +45,92 @@ _HEADER_TEXT = (
 )
 
 
-# Text with places for values, and how many these are. Texts of some thousand values are filled in at once; one for a buffer of
-# millions would be copied again and again while it grows.
-_Piece = tuple[bytes, int]
+# Texts of some thousand values are filled in at once; one for a buffer of millions would be copied again and again while it grows.
 _VALUES_AT_ONCE = 2_000
+# Below this many values an array takes longer to set up than the work takes.
+_FEW_VALUES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Text with places for `count` values."""
+
+    text: bytes
+    count: int
+
+    def filled(self, values: Words | Sequence[int | str]) -> bytes:
+        given: Sequence[int | bytes]
+        if isinstance(values, np.ndarray):
+            given = values.tolist()
+        else:
+            given = [value if isinstance(value, int) else orjson.dumps(value) for value in values]
+        return self.text % tuple(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
+
+    `columns` are neighbours of one size: first and last one, and what stands between two values.
+    """
+
+    texts: list[bytes]
+    columns: Sequence[tuple[int, int, bytes]]
+    count: int
+
+    def filled(self, values: Words | Sequence[int | str]) -> bytes:
+        texts, step = self.texts.copy(), 2 * len(self.columns)
+        table = np.asarray(values, np.uint64).reshape(-1, self.columns[-1][1])
+        for number, (first, stop, between) in enumerate(self.columns):
+            numbers: npt.NDArray[Any] = np.ascontiguousarray(table[:, first:stop])
+            written = orjson.dumps(numbers, option=orjson.OPT_SERIALIZE_NUMPY).split(b"]")
+            texts[2 * number + 1 :: step] = [row[2:].replace(b",", between) for row in written[:-2]]
+        return b"".join(texts)
+
+
+_Piece = _Text | _Grid
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyTree:
+    """The tree of a decoded buffer as JSON text; `problem` and `notes` as `BufferDecode` has them."""
+
+    text: bytes
+    problem: DecodeError | None = None
+    notes: tuple[str, ...] = ()
 
 
 class ReadyTrees:
     """Makes the JSON text of one buffer after the other."""
 
+    # Of buffers that are longer none is kept, and of more than these in all, with their texts, those not used for longest.
+    MAX_LENGTH = 16 * 1024
+    MAX_BYTES = 4 * 1024 * 1024
+
     def __init__(self) -> None:
         self._reader = PartReader()
         self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
+        self._met: dict[tuple[BufferKind, bool | None, bytes], ReadyTree | None] = {}
+        self._bytes = 0
 
-    def json(self, kind: str, data: bytes) -> bytes | None:
-        """The text of the tree; None where `decode_buffer` has to be asked."""
-        if kind != "perf-data":
+    def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
+        """The tree of a buffer; None where `decode_buffer` has to be asked."""
+        if kind == "perf-data" and (text := self._perf_data(data)) is not None:
+            return ReadyTree(text)
+        if len(data) > self.MAX_LENGTH:
             return None
+        key = kind, big_endian, data
+        if key in self._met:
+            tree = self._met[key] = self._met.pop(key)
+            return tree
+        tree = self._met[key] = _decoded(kind, data, big_endian=big_endian)
+        self._bytes += len(data) + _length(tree)
+        while self._bytes > self.MAX_BYTES:
+            oldest = next(iter(self._met))
+            self._bytes -= len(oldest[2]) + _length(self._met.pop(oldest))
+        return tree
+
+    def _perf_data(self, data: bytes) -> bytes | None:
         read = self._reader.read(data)
         if read is None or read.layout.places is None:
             return regular_json(data)
@@ -60,53 +143,67 @@ class ReadyTrees:
             if self._reader.remembers(read.layout):
                 pieces = self._pieces[read.layout] = list(pieces)
         held = read.layout.data_sizes >= 0
-        values = read.values if held.all() else read.values[held]
-        return _filled(data, pieces, lambda start, stop: values[start:stop].tolist())
+        return _filled(data, pieces, read.values if held.all() else read.values[held])
+
+
+def _length(tree: ReadyTree | None) -> int:
+    return len(tree.text) if tree is not None else 0
+
+
+def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> ReadyTree | None:
+    """What `decode_buffer` says; None where that has no JSON text."""
+    decoded = decode_buffer(kind, data, big_endian=big_endian)
+    try:
+        text = orjson.dumps(decoded.tree)
+    except TypeError:
+        return None
+    return ReadyTree(text, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
 def regular_json(data: bytes) -> bytes | None:
-    """The text of the tree of one buffer, by the road of `fast`."""
+    """The text of the tree of one buffer of performance data, by the road of `fast`."""
     read = read_regular(data)
     if read is None:
         return None
     values = [value for block in read[1] for row in block.rows for value in row_values(data, row)]
-
-    def json_values(start: int, stop: int) -> list[int | bytes]:
-        return [value if isinstance(value, int) else orjson.dumps(value) for value in values[start:stop]]
-
-    return _filled(data, _grouped(_pieces(data, read[1])), json_values)
+    return _filled(data, _grouped(_pieces(data, read[1])), values)
 
 
-def _filled(data: bytes, pieces: Iterable[_Piece], values: Callable[[int, int], Sequence[int | bytes]]) -> bytes:
+def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> bytes:
     """The text of a buffer, with its header and values."""
     out = [_HEADER_TEXT % HEADER.unpack_from(data)]
     at = 0
-    for text, count in pieces:
-        out.append(text % tuple(values(at, at + count)))
-        at += count
+    for piece in pieces:
+        out.append(piece.filled(values[at : at + piece.count]))
+        at += piece.count
     return b"".join(out)
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
+    """The same with texts joined, some thousand values in each."""
     texts: list[bytes] = []
     count = 0
-    for text, more in pieces:
-        texts.append(text)
-        count += more
-        if count >= _VALUES_AT_ONCE:
-            yield b"".join(texts), count
-            texts.clear()
-            count = 0
-    yield b"".join(texts), count
+    for piece in pieces:
+        if isinstance(piece, _Text):
+            texts.append(piece.text)
+            count += piece.count
+            if count < _VALUES_AT_ONCE:
+                continue
+        yield _Text(b"".join(texts), count)
+        texts.clear()
+        count = 0
+        if isinstance(piece, _Grid):
+            yield piece
+    yield _Text(b"".join(texts), count)
 
 
 def _pieces(data: bytes, blocks: list[RegularBlock]) -> Iterator[_Piece]:
     """All of a buffer behind its header."""
     for number, block in enumerate(blocks):
         if number:
-            yield b",", 0
+            yield _Text(b",", 0)
         yield from _block_pieces(data, block)
-    yield b"]}", 0
+    yield _Text(b"]}", 0)
 
 
 def _block_pieces(data: bytes, block: RegularBlock) -> Iterator[_Piece]:
@@ -122,19 +219,48 @@ def _block_pieces(data: bytes, block: RegularBlock) -> Iterator[_Piece]:
     if block.kind in (SINGLE, COUNTERS):
         shape = block.rows[0][4]
         data_text = shape.json if block.kind == SINGLE else b"[" + shape.json + b"]"
-        yield head + b'"data":' + data_text + b"}}", len(shape.sizes)
+        yield _Text(head + b'"data":' + data_text + b"}}", len(shape.sizes))
         return
     if block.kind == ERROR:
-        yield head + b"}}", 0
+        yield _Text(head + b"}}", 0)
         return
     counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (block.total_size or 0, len(block.rows))
-    yield head + counts + b'"instances":[', 0
-    for number, row in enumerate(block.rows):
-        yield (b"," if number else b"") + _instance_text(data, row), len(row[4].sizes)
-    yield b"]}}}", 0
+    yield _Text(head + counts + b'"instances":[', 0)
+    comma = b""
+    for shape, alike in groupby(block.rows, key=lambda row: row[4]):
+        rows = list(alike)
+        at_once = max(_VALUES_AT_ONCE // max(len(shape.sizes), 1), 1)
+        for first in range(0, len(rows), at_once):
+            yield _row_texts(data, rows[first : first + at_once], shape, comma)
+            comma = b","
+    yield _Text(b"]}}}", 0)
 
 
-def _instance_text(data: bytes, row: Row) -> bytes:
-    size, number, start, stop, shape = row
-    name = orjson.dumps(utf16_text(data[start:stop])).replace(b"%", b"%%")
-    return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + name + b'},"data":[' + shape.json + b"]}"
+def _row_texts(data: bytes, rows: Sequence[Row], shape: Shape, before: bytes) -> _Piece:
+    """Instances whose values have the same sizes."""
+    sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
+    columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
+    count = len(rows) * len(sizes)
+    heads = [_instance_head(data, row) for row in rows]
+    if shape.texts or count < _FEW_VALUES * max(len(columns), 1):
+        body = shape.json + b"]}"
+        return _Text(before + b",".join([head.replace(b"%", b"%%") + body for head in heads]), count)
+    openings = [b'{"data_size":%d,"size":%d,"value":' % size for size, _ in columns]
+    # Each row's text up to its first value, the others' places and what is between them, and what ends a row.
+    within = [text for opening in openings[1:] for text in (b"", b"}," + opening)]
+    texts = []
+    for head in heads:
+        texts += [before + head + openings[0], *within, b""]
+        before = b"}]},"
+    texts.append(b"}]}")
+    stops = list(accumulate(number for _, number in columns))
+    starts = [0, *stops[:-1]]
+    between = [b"}," + opening for opening in openings]
+    return _Grid(texts, list(zip(starts, stops, between, strict=True)), count)
+
+
+def _instance_head(data: bytes, row: Row) -> bytes:
+    """The text of an instance up to its values."""
+    size, number, start, stop, _ = row
+    name = orjson.dumps(utf16_text(data[start:stop]))
+    return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + name + b'},"data":['

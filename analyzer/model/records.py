@@ -161,23 +161,32 @@ def side_json(
     out["why_missing"] = stub.value if isinstance(stub, Missing) else None
     out["verification_trailer"] = side.message.trailer
     out["params"] = side.params
-    if ready is not None and side.buffer is not None and side.buffer_kind is not None:
-        text = ready.json(side.buffer_kind, side.buffer.data)
-        if text is not None:
-            if damages is not None:
-                damages[id(side)] = None
-            return out | {"buffer_kind": side.buffer_kind, "buffer": ReadyJson(text)}
-    decoded = decoded_buffer(side)
-    if damages is not None:
-        damaged = decoded.problem if decoded is not None else None
-        damages[id(side)] = damaged.alone() if damaged is not None else None
     out["buffer_kind"] = side.buffer_kind
-    out["buffer"] = decoded.tree if decoded is not None else None
-    if decoded is not None and decoded.notes:
-        out["buffer_notes"] = list(decoded.notes)
-    if decoded is not None and decoded.problem is not None:
-        out["buffer_problem"] = str(decoded.problem)
+    tree, problem, notes = _buffer_of(side, ready)
+    if damages is not None:
+        damages[id(side)] = problem
+    out["buffer"] = tree
+    if notes:
+        out["buffer_notes"] = list(notes)
+    if problem is not None:
+        out["buffer_problem"] = str(problem)
     return out
+
+
+def _buffer_of(
+    side: CallSide, ready: ReadyTrees | None
+) -> tuple[Record | ReadyJson | None, DecodeError | None, Sequence[str]]:
+    """The tree of the buffer of a side, what is wrong with it, and what else there is to say."""
+    if side.buffer is None or side.buffer_kind is None:
+        return None, None, ()
+    if ready is not None:
+        kind = cast(BufferKind, side.buffer_kind)
+        made = ready.tree(kind, side.buffer.data, big_endian=buffer_order(side))
+        if made is not None:
+            return ReadyJson(made.text), made.problem, made.notes
+    decoded = decoded_buffer(side)
+    assert decoded is not None
+    return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
 
 
 def call_record(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers import BufferKind, PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.fast import read_regular
@@ -18,7 +20,7 @@ from analyzer.buffers.ready import regular_json
 from analyzer.buffers.stubs import Side, StubDecode, compiled_stub, decode_stub
 from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
-from tests.buffers.strategies import perf_datas, u32
+from tests.buffers.strategies import any_buffer, perf_datas, u32
 from tests.build.buffers import Block, Ndr, perf_data
 
 
@@ -151,7 +153,50 @@ def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataOb
     data[at : at + 4] = draw.draw(st.one_of(st.integers(0, 64), u32)).to_bytes(4, "little")
     trees = ReadyTrees()
     for whole in (made[1], bytes(data)):
-        said = plain_decode("perf-data", whole)
-        for ready in (trees.json("perf-data", whole), trees.json("perf-data", whole), regular_json(whole)):
-            assert ready is None or ready == orjson.dumps(said.tree)
-            assert ready is None or (said.problem is None and not said.notes)
+        assert_ready(trees, "perf-data", whole)
+        regular = regular_json(whole)
+        assert regular is None or regular == orjson.dumps(plain_decode("perf-data", whole).tree)
+
+
+def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
+    said = plain_decode(kind, data)
+    for _ in range(2):
+        tree = trees.tree(kind, data)
+        assert tree is not None
+        assert (tree.text, tree.notes) == (orjson.dumps(said.tree), said.notes)
+        assert str(tree.problem) == str(said.problem)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(st.sampled_from((4, 8)), min_size=1, max_size=6),
+    st.integers(1, 150),
+    st.randoms(use_true_random=False),
+)
+def test_ready_json_of_many_instances(sizes: list[int], instances: int, rng: random.Random) -> None:
+    """Columns of equal sizes, in answers whose values differ; names that would be places for values are none."""
+    trees = ReadyTrees()
+    for _ in range(3):
+        named = tuple((f"%d {number},[1]", number) for number in range(instances))
+        values = tuple(tuple(rng.randbytes(size) for size in sizes) for _ in range(instances))
+        block = Block(6, ids=tuple(range(len(sizes))), instances=named, values=values)
+        assert_ready(trees, "perf-data", perf_data([block]))
+
+
+@settings(deadline=None)
+@given(any_buffer(), st.data())
+def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
+    """Whole or damaged, as one that was met before too: what else is to be said of it is said again."""
+    kind, whole = cast(BufferKind, made[0]), made[1]
+    trees = ReadyTrees()
+    for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
+        assert_ready(trees, kind, data)
+
+
+def test_few_met_before_are_kept() -> None:
+    trees = ReadyTrees()
+    trees.MAX_BYTES = 100_000  # type: ignore[misc]
+    for number in range(2_000):
+        assert_ready(trees, "guid", number.to_bytes(16, "little"))
+    assert trees._bytes <= trees.MAX_BYTES
+    assert 100 < len(trees._met) < 2_000
