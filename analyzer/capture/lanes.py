@@ -10,7 +10,8 @@ is at a guess again. So only the speed is speculative: bytes made to look like h
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import isqrt
 from typing import Protocol
 
 import numpy as np
@@ -18,13 +19,13 @@ import numpy.typing as npt
 
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 
-# Lanes are cut to take about this many steps: fewer make guesses the greater cost, more make the steps.
-STEPS_PER_LANE = 128
 FIRST_LANE_BYTES = 32 * 1024
 FEWEST_LANE_BYTES = 4 * 1024
+FIRST_STEPS, FEWEST_STEPS = 64, 16
 # Below this many lanes stepping together costs more than it saves.
 FEWEST_LANES = 16
-_STEPS_BETWEEN_CHECKS = 8
+# As many more steps for all as an eighth of what was expected cost more than walking fewer lanes than this to their ends.
+FEWEST_BEHIND = 8
 
 
 class Guess(Protocol):
@@ -42,21 +43,23 @@ def first_right(
     look_right: Callable[[IntArray], npt.NDArray[np.bool_]],
 ) -> IntArray:
     """The first place in each lane that has what is sought `offset` bytes on and looks right, where so many tries find one."""
-    lanes = [(start + offset, start + starts.step) for start in starts]
+    width = starts.step
+    hits = [data.find(sought, at, at + width) for at in range(starts.start + offset, starts.stop + offset, width)]
+    stops: Sequence[int] = range(starts.start + width, starts.stop + width, width)
     found: list[IntArray] = []
     for _ in range(tries):
-        hits = [data.find(sought, at, stop) for at, stop in lanes]
         at = np.array(hits, np.int64) - offset
         right = look_right(at)
         found.append(at[right])
-        lanes = [
-            (hit + 1, stop)
-            for hit, (_, stop), fits in zip(hits, lanes, right.tolist(), strict=True)
-            if hit >= 0 and not fits
-        ]
-        if not lanes:
+        if len(found[-1]) == len(at):
             break
-    return np.sort(np.concatenate(found))
+        wrong = [
+            (hit, stop) for hit, stop, fits in zip(hits, stops, right.tolist(), strict=True) if hit >= 0 and not fits
+        ]
+        hits, stops = [data.find(sought, hit + 1, stop) for hit, stop in wrong], [stop for _, stop in wrong]
+        if not hits:
+            break
+    return np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
 
 
 class Lanes:
@@ -64,13 +67,17 @@ class Lanes:
 
     def __init__(self) -> None:
         self._lane_bytes = FIRST_LANE_BYTES
+        self._steps = FIRST_STEPS
 
     def walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
         """The same as `walk_plain`."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
+            # A lane more costs a guess and a step more a few calls, which is about the same: as many of the one as of the other.
             mean = (found.stop - start) // len(found.at)
-            self._lane_bytes = max(mean * STEPS_PER_LANE, FEWEST_LANE_BYTES)
+            steps = max(isqrt(len(found.at)), FEWEST_STEPS)
+            self._lane_bytes = max(mean * steps, FEWEST_LANE_BYTES)
+            self._steps = self._lane_bytes // max(mean, 1)
         return found
 
     def _walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
@@ -88,57 +95,64 @@ class Lanes:
         lengths = np.ndarray(
             (end - chain.length_at - 3,), chain.order + "u4", data, offset=chain.length_at, strides=(1,)
         )
-        at, arrivals = _step(chain, lengths, starts, stops)
+        at, counts, arrivals = _step(chain, lengths, starts, stops, self._steps)
         if (arrivals[:-1] != starts[1:]).any():
-            at = _stitched(chain, data, at, arrivals, starts, stops)
+            at = _stitched(chain, data, at, counts, arrivals, starts, stops)
         return _verified(chain, data, start, lengths, at)
 
 
 def _step(
-    chain: Chain, lengths: npt.NDArray[np.uint32], starts: IntArray, stops: IntArray
-) -> tuple[IntArray, IntArray]:
-    """All places the lanes came by, ascending, and for each lane the first place at or behind its stop.
+    chain: Chain, lengths: npt.NDArray[np.uint32], starts: IntArray, stops: IntArray, expected: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """All places the lanes came by before their stops, lane by lane; how many in each; and where each was next.
 
-    Lanes that stay behind when few are left are given up where they are.
+    Where each was next is the first place at or behind its stop, but where few lanes are left behind the others, they are given
+    up where they are; and a lane that does not move is no chain, and would never arrive.
     """
-    last = len(lengths) - 1
-    arrivals = np.empty_like(starts)
-    lanes = np.arange(len(starts))
-    pos, until = starts, stops
-    found: list[IntArray] = []
-    # A lane that does not move is no chain, and would never arrive.
-    most_steps = int((stops - starts).max()) // (chain.smallest + chain.extra)
-    for _ in range(most_steps // _STEPS_BETWEEN_CHECKS + 1):
-        rows = [pos]
-        for _ in range(_STEPS_BETWEEN_CHECKS):
-            # Lanes run on past their stop until the next check, even past the end of the data (clipped).
-            pos = lengths[np.minimum(pos, last)] + pos
-            pos += chain.extra
-            rows.append(pos)
-        table = np.array(rows)
-        within = table[:-1] < until
-        found.append(table[:-1][within])
-        arrived = pos >= until
-        if arrived.any():
-            steps = within[:, arrived].sum(axis=0)
-            arrivals[lanes[arrived]] = table[steps, np.flatnonzero(arrived)]
-            going = ~arrived
-            pos, until, lanes = pos[going], until[going], lanes[going]
-            if len(lanes) < FEWEST_LANES:
-                break
-    arrivals[lanes] = pos
-    at = np.concatenate(found)
-    at.sort()
-    return at, arrivals
+    shortest = chain.smallest + chain.extra
+    last_step = min(int((stops - starts).max()) // shortest + 1, len(lengths) // shortest)
+    here, beyond, step = starts, False, 0
+    rows = [starts[None]]
+    while step < last_step:
+        # All but a few lanes arrive in the first round.
+        count = expected // 8 if step else expected + expected // 8
+        more = np.empty((min(count, last_step - step), len(starts)), np.int64)
+        rows.append(more)
+        for following in more:
+            # Rows lag behind: instead of adding what a record is longer than its length says, read that much further on.
+            said = lengths[chain.extra * step :]
+            step += 1
+            if not beyond:
+                try:
+                    np.add(here, said[here], following)
+                except IndexError:
+                    beyond = True
+            if beyond:
+                # Lanes run on past their stop, even past the end of the data.
+                np.add(here, said[np.minimum(here, len(said) - 1)], following)
+            here = following
+        if np.count_nonzero(here < stops - chain.extra * step) < FEWEST_BEHIND:
+            break
+    places = np.concatenate([row.T for row in rows], axis=1)
+    places += chain.extra * np.arange(step + 1)
+    within = places[:, :-1] < stops[:, None]
+    counts = np.count_nonzero(within, axis=1)
+    return places[:, :-1][within], counts, places[np.arange(len(starts)), counts]
 
 
 def _stitched(
-    chain: Chain, data: bytes, at: IntArray, arrivals: IntArray, starts: IntArray, stops: IntArray
+    chain: Chain,
+    data: bytes,
+    at: IntArray,
+    counts: IntArray,
+    arrivals: IntArray,
+    starts: IntArray,
+    stops: IntArray,
 ) -> IntArray:
     """Record offsets where not every lane arrived at the next: proven lanes as they are, the rest walked plainly."""
     parts: list[IntArray] = []
-    # A lane's places are those from its start to its stop, so they stand together, and beside those of the next lane.
-    firsts, lasts = np.searchsorted(at, starts), np.searchsorted(at, stops)
+    lasts = np.cumsum(counts)
+    firsts = lasts - counts
     parted = [*np.flatnonzero(arrivals[:-1] != starts[1:]).tolist(), len(starts) - 1]
     entry, lane = int(starts[0]), 0
     while lane < len(starts):

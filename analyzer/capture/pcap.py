@@ -32,8 +32,6 @@ _KUZNETZOV_HEADER_LENS = (24, 28)
 # Wireshark refuses a longer frame of a network (WTAP_MAX_PACKET_SIZE_STANDARD); frame numbers are to agree with it.
 MAX_FRAME_BYTES = 262_144
 _GUESS_TRIES = 8
-_GUESS_RECORDS = 2
-_MOST_ON_WIRE = 1 << 24
 # Enough to see several records of a variant that only its records tell apart.
 _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
@@ -184,18 +182,23 @@ def _fraction_unit(data: bytes, order: str) -> int:
 
 
 class _Guess:
-    """Finds what looks like a record header: the upper half of its seconds is that of the first record of the block."""
+    """Finds what looks like a record header: its seconds begin like those of the first record of the block."""
 
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
         self._order = header.order
-        self._high_at = 2 if header.order == "<" else 0
         self._high = b""
+        self._high_at = 0
+        self._first = 0
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
 
     def learn(self, data: bytes) -> None:
-        """Takes the time of the first record as the one to look for."""
-        self._high = data[self._high_at : self._high_at + 2]
+        """Takes the time of the first record as the one to look for: as much of it as did not change since the block before."""
+        first = int.from_bytes(data[:4], "little" if self._order == "<" else "big")
+        size = 3 if first >> 8 == self._first >> 8 else 2
+        self._first = first
+        self._high_at = 4 - size if self._order == "<" else 0
+        self._high = data[self._high_at : self._high_at + size]
 
     def __call__(self, data: bytes, starts: range) -> IntArray:
         return first_right(data, self._high, self._high_at, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
@@ -205,14 +208,12 @@ class _Guess:
         words = np.ndarray((len(data) - 3,), self._order + "u4", data, strides=(1,))
         last = len(data) - self._chain.header
         right = (at >= 0) & (at <= last)
-        at = np.where(right, at, 0)
-        seconds = words[at]
-        for _ in range(_GUESS_RECORDS):
-            second = words[at + 12]
-            length = words[at + self._chain.length_at].astype(np.int64)
-            right &= words[at + 4] < self._most_fraction
-            right &= (length <= MAX_FRAME_BYTES) & (second <= _MOST_ON_WIRE) & (words[at] >> 16 == seconds >> 16)
-            at = at + length + self._chain.extra
-            right &= at <= last
-            at[~right] = 0
+        at = at * right
+        following = at + words[at + self._chain.length_at] + self._chain.extra
+        right &= following <= last
+        following *= right
+        right &= (words[at] ^ words[following]) >> 16 == 0
+        for record in (at, following):
+            right &= words[record + self._chain.length_at] <= MAX_FRAME_BYTES
+            right &= words[record + 4] < self._most_fraction
         return right

@@ -64,14 +64,17 @@ def same(one: Walk, other: Walk) -> bool:
 
 @pytest.mark.parametrize("chain", [PCAP, PCAPNG])
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**48), st.sampled_from([0.0, 0.5, 0.95, 1.0]), st.sampled_from([700, 4000]))
-def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, width: int) -> None:
+@given(
+    st.integers(0, 2**48), st.sampled_from([0.0, 0.5, 0.95, 1.0]), st.sampled_from([700, 4000]), st.sampled_from([1, 8])
+)
+def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, width: int, behind: int) -> None:
     chance = random.Random(seed)
     data = records(chain, chance)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lanes, "FIRST_LANE_BYTES", width)
         patch.setattr(lanes, "FEWEST_LANE_BYTES", width)
         patch.setattr(lanes, "FEWEST_LANES", 3)
+        patch.setattr(lanes, "FEWEST_BEHIND", behind)
         walker = Lanes()
         start = 0
         for _ in range(2):
