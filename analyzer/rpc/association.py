@@ -56,7 +56,7 @@ from analyzer.rpc.pdus import PduList, Plain, spanned, stub_of, times_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
-from analyzer.smb.events import Channel, ChannelData, ChannelGap, ChannelMessages, SmbInfo
+from analyzer.smb.events import Channel, ChannelData, ChannelGap, ChannelMessages, SmbInfo, Span
 
 # Calls whose answers a gap took are kept until the channel closes; a channel that loses this many has the oldest told early.
 _MAX_PENDING = 1024
@@ -261,7 +261,7 @@ class Association:
             out.extend(self._long(from_client, data[:begun], smb, event.fresh))
         taken = begun
         if framer.at_rest:
-            _, taken = self._quick(from_client, data, smb, out, ((begun, len(data)),))
+            _, taken = self._quick(from_client, smb, out, ((data, begun, len(data)),))
             framer.passed(taken - begun)
         if not taken and (whole := self._only(data, smb)) is not None:
             framer.passed(len(data))
@@ -273,20 +273,20 @@ class Association:
 
     def messages(self, event: ChannelMessages) -> Iterable[Event]:
         """The same as `data` for each of the messages."""
-        from_client, data, smb, spans = event.from_client, event.data, event.smb, event.spans
+        from_client, smb, spans = event.from_client, event.smb, event.spans
         framer = self._framers[from_client]
         out: list[Event] = []
         number = 0
         while number < len(spans):
-            taken = spans[number][0]
+            taken = spans[number][1]
             if framer.at_rest and not self._pdus:
                 begun = number
-                number, taken = self._quick(from_client, data, smb, out, spans, number)
-                framer.passed(sum([stop - start for start, stop in spans[begun:number]]))
+                number, taken = self._quick(from_client, smb, out, spans, number)
+                framer.passed(sum([stop - start for _, start, stop in spans[begun:number]]))
                 if number == len(spans):
                     break
-                framer.passed(taken - spans[number][0])
-            start, stop = spans[number]
+                framer.passed(taken - spans[number][1])
+            data, start, stop = spans[number]
             out.extend(self.data(ChannelData(event.channel, from_client, data[taken:stop], smb, taken == start)))
             number += 1
         return out
@@ -344,7 +344,7 @@ class Association:
     def _item(self, from_client: bool, item: RawPdu | CutPdu | Lost) -> Iterator[Event]:
         if isinstance(item, RawPdu):
             out: list[Event] = []
-            if self._pdus or not self._quick(from_client, item.data, item.smb, out, ((0, len(item.data)),))[0]:
+            if self._pdus or not self._quick(from_client, item.smb, out, ((item.data, 0, len(item.data)),))[0]:
                 yield from self._pdu(from_client, item)
             yield from out
         elif isinstance(item, CutPdu):
@@ -403,24 +403,26 @@ class Association:
     def _quick(
         self,
         from_client: bool,
-        data: TracedBytes,
         smb: SmbInfo | None,
         out: list[Event],
-        spans: Sequence[tuple[int, int]],
+        spans: Sequence[Span],
         number: int = 0,
     ) -> tuple[int, int]:
         """The same as `_pdu` for the PDUs that are nearly all there are: whole fragments of answers that are going well.
 
-        Takes as many as there are in the spans of `data` from the one with that number on, and gives the number of the first span
-        that is not all taken, and where in `data` it goes on; what they complete goes to `out`.
+        Takes as many as there are in the spans from the one with that number on, and gives the number of the first span that is
+        not all taken, and where in its bytes it goes on; what they complete goes to `out`.
         """
-        raw, calls, most = data.data, self._calls, self._max_stub
+        calls, most = self._calls, self._max_stub
         call: _Call | None = None
         side: _Side
         asked: SecTrailer | None = None
+        opener: Security | None = None
+        opened_by = ""
         at = 0
         while number < len(spans):
-            at, end = spans[number]
+            data, at, end = spans[number]
+            raw = data.data
             while end - at >= RESPONSE_LEN:
                 version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(
                     raw, at
@@ -467,7 +469,9 @@ class Association:
                     opened = security.open_next(self._sender(from_client), pdu, RESPONSE_LEN, start)
                     if opened is None:
                         return number, at
-                    plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, security.step
+                    if security is not opener:
+                        opener, opened_by = security, security.step
+                    plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, opened_by
                     if side.security is None:
                         side.security = security
                         side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)

@@ -13,6 +13,10 @@ from analyzer.packet.segment import Endpoint
 from analyzer.tcp.events import Connection
 
 
+# Bytes of which a part is meant: from start to stop.
+Span = tuple[TracedBytes, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class SmbInfo:
     """How SMB carried a message: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
@@ -62,18 +66,17 @@ class ChannelData(Event):
 
 @dataclass(frozen=True, slots=True)
 class ChannelMessages(Event):
-    """What several messages of the transport, one after the other, carried in one direction of a channel: the bytes `spans` of
-    `data`, start and stop. Iterating gives them one by one."""
+    """What several messages of the transport, one after the other, carried in one direction of a channel: each time the bytes
+    from start to stop of others. Iterating gives them one by one."""
 
     channel: Channel
     from_client: bool
-    data: TracedBytes
-    spans: list[tuple[int, int]]
+    spans: list[Span]
     smb: SmbInfo
 
     def __iter__(self) -> Iterator[ChannelData]:
-        for start, stop in self.spans:
-            yield ChannelData(self.channel, self.from_client, self.data[start:stop], self.smb, True)
+        for data, start, stop in self.spans:
+            yield ChannelData(self.channel, self.from_client, data[start:stop], self.smb, True)
 
 
 @dataclass(frozen=True, slots=True)

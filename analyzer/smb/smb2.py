@@ -31,7 +31,7 @@ from analyzer.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.smb.events import Channel, ChannelData, ChannelMessages, SmbInfo
+from analyzer.smb.events import Channel, ChannelData, ChannelMessages, SmbInfo, Span
 from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Message
 from analyzer.smb.seals import open_message, open_next, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
@@ -214,7 +214,7 @@ class Smb2Reader:
         # A single message may be a long one, of which only the first bytes are wanted.
         only = messages[0] if len(messages) == 1 else None
         raw = data.data if only is None else data.top(only[0] + _QUICK_LEN)
-        seen, carried = _Seen(data), _Carried(data, out)
+        seen, carried = _Seen(data), _Carried(out)
         opened: TracedBytes | None = None
         asked: Request | None = None
         number = first
@@ -300,7 +300,15 @@ class Smb2Reader:
                 pending[message_id] = asked
             if channel is not None and length:
                 smb = self._carried(session_id, bool(signed), shell)
-                carried.add(session, channel, not is_response, opened, at + start, at + start + length, smb)
+                carried.add(
+                    session,
+                    channel,
+                    not is_response,
+                    data if opened is None else opened,
+                    at + start,
+                    at + start + length,
+                    smb,
+                )
             opened = None
             number += 1
         seen.tell()
@@ -877,54 +885,45 @@ class _Seen:
 class _Carried:
     """What messages carried for channels: what follows in one direction of one is told together."""
 
-    __slots__ = ("_channel", "_data", "_from_client", "_out", "_smb", "_spans", "_stop")
+    __slots__ = ("_channel", "_from_client", "_out", "_smb", "_spans")
 
-    def __init__(self, data: TracedBytes, out: list[Event]) -> None:
-        self._data, self._out = data, out
+    def __init__(self, out: list[Event]) -> None:
+        self._out = out
         self._channel: Channel | None = None
         self._from_client = False
         self._smb: SmbInfo | None = None
-        self._spans: list[tuple[int, int]] = []
-        self._stop = 0
+        self._spans: list[Span] = []
 
     def add(
         self,
         session: Session,
         channel: Channel,
         from_client: bool,
-        opened: TracedBytes | None,
+        data: TracedBytes,
         start: int,
         stop: int,
         smb: SmbInfo,
     ) -> None:
-        """Takes the bytes `start` to `stop` of what was opened, else of all."""
-        if (
-            opened is None
-            and channel is self._channel
-            and from_client == self._from_client
-            and smb is self._smb
-            and start - self._stop <= _NEIGHBOURING
-        ):
-            self._spans.append((start, stop))
-            self._stop = stop
-            return
+        """Takes the bytes `start` to `stop` of `data`."""
+        if channel is self._channel and from_client == self._from_client and smb is self._smb:
+            before, _, last = self._spans[-1]
+            # What holds much between is not held for the little that is wanted.
+            if data is not before or start - last <= _NEIGHBOURING:
+                self._spans.append((data, start, stop))
+                return
         self.tell()
         session.has_data(from_client, channel)
-        if opened is not None:
-            self._out.append(ChannelData(channel, from_client, opened[start:stop], smb, True))
-            return
-        self._channel, self._from_client, self._smb, self._spans = channel, from_client, smb, [(start, stop)]
-        self._stop = stop
+        self._channel, self._from_client, self._smb, self._spans = channel, from_client, smb, [(data, start, stop)]
 
     def tell(self) -> None:
         """Tells what was taken."""
         channel, smb = self._channel, self._smb
         if channel is not None and smb is not None:
             if len(self._spans) == 1:
-                start, stop = self._spans[0]
-                self._out.append(ChannelData(channel, self._from_client, self._data[start:stop], smb, True))
+                data, start, stop = self._spans[0]
+                self._out.append(ChannelData(channel, self._from_client, data[start:stop], smb, True))
             else:
-                self._out.append(ChannelMessages(channel, self._from_client, self._data, self._spans, smb))
+                self._out.append(ChannelMessages(channel, self._from_client, self._spans, smb))
             self._channel = None
 
 

@@ -117,7 +117,7 @@ def the_long_way() -> Iterator[None]:
         patch.setattr(
             Association,
             "_quick",
-            lambda self, from_client, data, smb, out, spans, number=0: (number, spans[number][0]),
+            lambda self, from_client, smb, out, spans, number=0: (number, spans[number][1]),
         )
         for context in (NtlmContext, KerberosContext):
             patch.setattr(context, "open_next", lambda self, sender, pdu, start, stop: None)
