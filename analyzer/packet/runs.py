@@ -27,7 +27,7 @@ from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
 _MASK = 0xFFFFFFFF
 _CONTROL = SYN | FIN | RST | ACK
 # Longer runs are cut: what is passed on in one piece is held in one piece.
-RUN_BYTES_BITS = 16
+RUN_BYTES_BITS = 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)

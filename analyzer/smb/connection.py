@@ -71,7 +71,7 @@ class SmbConnection:
         """The same as `feed` for each of the turns: those that are one whole message each have a short way."""
         out: list[Event] = []
         messages = _messages(item)
-        chunks: list[StreamChunk] | None = None
+        offsets: list[int] | None = None
         number = 0
         while number < len(messages):
             if all(framing is not None and framing.at_rest for framing in self._framings):
@@ -82,8 +82,8 @@ class SmbConnection:
                     number += 1
                     continue
             if number < len(messages):
-                chunks = chunks or list(item)
-                out.extend(self.chunk(chunks[number]))
+                offsets = offsets or item.offsets()
+                out.extend(self.chunk(item.chunk(number, offsets[number])))
                 number += 1
         return out
 

@@ -12,7 +12,6 @@ from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.tcp.events import Connection
 
-
 # Bytes of which a part is meant: from start to stop.
 Span = tuple[TracedBytes, int, int]
 

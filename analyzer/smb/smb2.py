@@ -156,6 +156,8 @@ _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 _MAX_INFOS = 256
 # What a request and the header of its answer take between the data of two answers, and little more.
 _NEIGHBOURING = 512
+# So much of its data tells what an open of unknown kind is.
+_LOOKED_AT = 16
 
 
 def read_header(data: bytes) -> Header:
@@ -279,10 +281,12 @@ class Smb2Reader:
             channel: Channel | None = None
             if carries:
                 to = session.opens.get(file_id) if file_id is not None else None
-                if to is None or (to.channel is None and to.kind != "file"):
+                if to is None or (length and (start < HEADER_LEN or start + length > stop - at)):
                     break
-                if length and (start < HEADER_LEN or start + length > stop - at):
-                    break
+                if to.channel is None and to.kind != "file":
+                    begins = (data if opened is None else opened)[at + start : at + start + min(length, _LOOKED_AT)]
+                    if to.kind == "pipe" or looks_like_dcerpc(begins.data):
+                        break
                 channel = to.channel if to.kind != "file" else None
             # From here on it is certain that nothing is unusual about the message.
             signed = flags & FLAG_SIGNED

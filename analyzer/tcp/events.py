@@ -60,12 +60,21 @@ class StreamDialogue(Event):
         """The direction of a turn."""
         return 1 if (self.direction == 1) != self.replies[turn] else 0
 
-    def __iter__(self) -> Iterator[StreamChunk]:
-        offsets = [self.offset, self.reply_offset]
+    def offsets(self) -> list[int]:
+        """The position of the first byte of each turn in its stream."""
+        found, after = [], [self.offset, self.reply_offset]
         for turn, is_reply in enumerate(self.replies):
-            start, stop = self.borders[turn], self.borders[turn + 1]
-            yield StreamChunk(self.connection, self.way(turn), offsets[is_reply], self.data[start:stop])
-            offsets[is_reply] += stop - start
+            found.append(after[is_reply])
+            after[is_reply] += self.borders[turn + 1] - self.borders[turn]
+        return found
+
+    def chunk(self, turn: int, offset: int) -> StreamChunk:
+        """A turn, which has this offset, on its own."""
+        data = self.data[self.borders[turn] : self.borders[turn + 1]]
+        return StreamChunk(self.connection, self.way(turn), offset, data)
+
+    def __iter__(self) -> Iterator[StreamChunk]:
+        return map(self.chunk, range(len(self.replies)), self.offsets())
 
 
 @dataclass(frozen=True, slots=True)
