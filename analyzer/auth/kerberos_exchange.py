@@ -25,7 +25,6 @@ from analyzer.auth.kerberos import (
     parse_message,
     string_to_key,
 )
-from analyzer.auth.kerberos_context import KerberosContext
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.core.errors import DecodeError
@@ -151,6 +150,9 @@ class KerberosExchange:
     def context(self) -> SecurityContext | None:
         if self.door is not Door.OPEN:
             return None
+        # Not before there is a key: it loads the ciphers.
+        from analyzer.auth.kerberos_context import KerberosContext
+
         return KerberosContext(self._keys)
 
 

@@ -6,9 +6,7 @@ mistake, never the text found there.
 
 from __future__ import annotations
 
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -225,6 +223,9 @@ def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
 
 def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
     """The top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
+    import json
+    import tomllib
+
     places: list[str] = []
     document: Any = None
     try:

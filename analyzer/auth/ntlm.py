@@ -2,6 +2,7 @@
 
 Reading a message needs no secret and gives the names in it. Proving a password needs the challenge and the authenticate
 message: the response computed from the key is compared with the captured one, so a key that fits is known to be right.
+The ciphers' library is loaded with the first key that needs one.
 """
 
 from __future__ import annotations
@@ -11,9 +12,6 @@ from dataclasses import field
 from enum import IntFlag
 from functools import lru_cache
 from hashlib import md5
-
-from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4, TripleDES
-from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.values import dataclass
@@ -259,6 +257,9 @@ def ntowf_v2(hash_of_password: bytes, user: str, domain: str) -> bytes:
 
 
 def rc4(key: bytes, data: bytes) -> bytes:
+    from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
+    from cryptography.hazmat.primitives.ciphers import Cipher
+
     return Cipher(ARC4(key), mode=None).encryptor().update(data)
 
 
@@ -267,6 +268,9 @@ def _hmac_md5(key: bytes, data: bytes) -> bytes:
 
 
 def _des(key7: bytes, block: bytes) -> bytes:
+    from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
+    from cryptography.hazmat.primitives.ciphers import Cipher, modes
+
     bits = int.from_bytes(key7, "big")
     key = bytes(((bits >> (49 - 7 * at)) & 0x7F) << 1 for at in range(8))
     # ECB of one block is what the LM and NTLMv1 responses are made of; single DES is triple DES with one key.

@@ -18,7 +18,6 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
-from analyzer.auth.ntlm_context import NtlmContext
 
 
 class NtlmExchange:
@@ -153,6 +152,9 @@ class NtlmExchange:
     def context(self) -> SecurityContext | None:
         if self._proof is None:
             return None
+        # Not before there is a key: it loads the ciphers.
+        from analyzer.auth.ntlm_context import NtlmContext
+
         return NtlmContext(self._proof.session_key, self.flags)
 
 

@@ -1,6 +1,6 @@
 """SMB 3 cryptography: key derivation, opening of encrypted messages, signatures ([MS-SMB2] 3.1.4.1 to 3.1.4.3).
 
-Keys stay inside `SessionKeys`, which shows nothing of them.
+Keys stay inside `SessionKeys`, which shows nothing of them. The ciphers' library is loaded with the first key that needs one.
 """
 
 from __future__ import annotations
@@ -8,16 +8,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 from functools import lru_cache
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers import Cipher
-from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
-from cryptography.hazmat.primitives.ciphers.algorithms import AES
-from cryptography.hazmat.primitives.ciphers.modes import GCM
-from cryptography.hazmat.primitives.cmac import CMAC
+from typing import TYPE_CHECKING
 
 from analyzer.auth.mac import Hmac
 from analyzer.core.values import dataclass
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
+    from cryptography.hazmat.primitives.cmac import CMAC
 
 AES_128_CCM, AES_128_GCM, AES_256_CCM, AES_256_GCM = 1, 2, 3, 4
 CIPHERS = {
@@ -105,18 +103,31 @@ def open_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int 
         if stop - start < _LONG:
             return _aead(cipher, key).decrypt(aad[:12], data[start:stop] + tag, aad)
         # The tag of a message precedes it; this way costs more to begin with, but no copy to put it behind.
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import GCM
+
         decryptor = Cipher(AES(key), GCM(aad[:12], tag)).decryptor()
         decryptor.authenticate_additional_data(aad)
         plain = decryptor.update(memoryview(data)[start:stop])
         decryptor.finalize()
         return plain
-    except (InvalidTag, ValueError, OverflowError):
+    except _refusals():
         return None
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What the ciphers raise where a key does not fit."""
+    from cryptography.exceptions import InvalidTag
+
+    return InvalidTag, ValueError, OverflowError
 
 
 # Making these costs more than a short message, and a session has few keys.
 @lru_cache(maxsize=16)
 def _aead(cipher: int, key: bytes) -> AESCCM | AESGCM:
+    from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
+
     return AESCCM(key, tag_length=16) if cipher in (AES_128_CCM, AES_256_CCM) else AESGCM(key)
 
 
@@ -127,6 +138,9 @@ def _hmac(key: bytes) -> Hmac:
 
 @lru_cache(maxsize=16)
 def _cmac(key: bytes) -> CMAC:
+    from cryptography.hazmat.primitives.ciphers.algorithms import AES
+    from cryptography.hazmat.primitives.cmac import CMAC
+
     return CMAC(AES(key))
 
 
