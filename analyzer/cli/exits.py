@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
 
@@ -14,6 +12,8 @@ EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS = 0, 1, 3, 4, 
 
 def exit_of(analysis: Analysis, *, strict: bool) -> int:
     """What the exit code says of an analysis that went through; the sentence for it goes to standard error."""
+    import typer
+
     from analyzer.report.verdict import nothing_found, unread
 
     if (sentence := nothing_found(analysis)) is not None:

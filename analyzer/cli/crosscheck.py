@@ -1,0 +1,42 @@
+"""`pcq crosscheck`: what we see beside what tshark sees."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.exits import EXIT_DIFFERS, EXIT_DONE
+from analyzer.cli.options import CaptureReading, reads_captures
+
+
+class CrosscheckFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
+@reads_captures
+def crosscheck(
+    reading: CaptureReading,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
+    out_of_order: Annotated[
+        bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order (it does not by default).")
+    ] = False,
+    output_format: Annotated[
+        CrosscheckFormat, typer.Option("--format", help="How to print it.")
+    ] = CrosscheckFormat.text,
+) -> None:
+    """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 0 where both agree, 5 where they do not."""
+    from analyzer.pipeline.crosscheck import crosscheck as compare
+    from analyzer.report.output import dumps
+
+    analysis = reading.analysis([file], pdus=True)
+    exchanges = [call.exchange for call in analysis.calls]
+    result = compare(Path(file), analysis.pdus, exchanges, out_of_order=out_of_order)
+    if output_format is CrosscheckFormat.text:
+        typer.echo(result.to_text())
+    else:
+        typer.echo(dumps(result.to_json()).decode())
+    raise typer.Exit(EXIT_DONE if result.agrees else EXIT_DIFFERS)

@@ -1,0 +1,87 @@
+"""`pcq decode`: a buffer without a capture."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.exits import EXIT_UNUSABLE
+from analyzer.cli.options import Format, Output
+from analyzer.core.errors import InputError
+
+# [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
+MAX_BUFFER_BYTES = 3 << 30
+
+
+class KindName(StrEnum):
+    auto = "auto"
+    perf_data = "perf-data"
+    counterset_info = "counterset-info"
+    counter_info = "counter-info"
+    string = "string"
+    string_table = "string-table"
+    guid = "guid"
+    guids = "guids"
+    instances = "instances"
+    identifiers = "identifiers"
+    winperf = "winperf"
+    name_table = "name-table"
+
+
+def decode(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The buffer, binary or as a hex dump; - for standard input.")
+    ],
+    kind: Annotated[KindName, typer.Option("--as", help="What the buffer is.")] = KindName.auto,
+    at: Annotated[
+        str, typer.Option("--at", metavar="OFFSET", help="Where it begins in the file (0x... allowed).")
+    ] = "0",
+    samples_only: Annotated[bool, typer.Option("--samples", help="Print the raw values, one a line.")] = False,
+    tree: Annotated[bool, typer.Option("--tree", help="Each field beside its bytes (what text shows anyway).")] = False,
+    output_format: Annotated[
+        Format | None, typer.Option("--format", help="How to print it (jsonl; text with --tree).")
+    ] = None,
+    output: Output = None,
+) -> None:
+    """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
+    from analyzer.report.decode import Decode, bytes_of
+    from analyzer.report.output import write
+
+    try:
+        offset = int(at, 0)
+    except ValueError:
+        raise typer.BadParameter(f"{at} is no offset", param_hint="--at") from None
+    data, is_dump = bytes_of(_buffer_bytes(file))
+    if is_dump:
+        typer.echo(f"read as a hex dump of {len(data)} bytes", err=True)
+    if not 0 <= offset < len(data):
+        raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
+    view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
+    form = output_format or (Format.text if tree or sys.stdout.isatty() else Format.jsonl)
+    write(view, form.value, output)
+    problem = view.decoded().problem
+    if view.guess is not None and form is not Format.text:
+        typer.echo(f"taken for {view.kind}: {view.guess}", err=True)
+    if problem is not None:
+        typer.echo(f"damaged: {problem}", err=True)
+        raise typer.Exit(EXIT_UNUSABLE)
+
+
+def _buffer_bytes(name: str) -> bytes:
+    if name == "-":
+        name, data = "standard input", sys.stdin.buffer.read(MAX_BUFFER_BYTES + 1)
+    else:
+        try:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_BUFFER_BYTES + 1)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', error)}") from None
+    if len(data) > MAX_BUFFER_BYTES:
+        raise InputError(f"{name} is larger than any buffer of ours ({MAX_BUFFER_BYTES} bytes)")
+    if not data:
+        raise InputError(f"{name} is empty")
+    return data

@@ -1,0 +1,39 @@
+"""`pcq timeline`: every call in the order of time."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.exits import exit_of
+from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail, Time, TimeColumn
+from analyzer.cli.options import CaptureReading, Files, Format, Interface, Output, OutputFormat, Strict, reads_captures
+
+
+@reads_captures
+def timeline(
+    reading: CaptureReading,
+    files: Files,
+    call_filter: CallFilterOption = None,
+    list_fields: ListCallFields = False,
+    interface: Interface = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    tail: Tail = None,
+    time: Time = TimeColumn.relative,
+    all_attempts: Annotated[
+        bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
+    ] = False,
+    output_format: OutputFormat = Format.text,
+    output: Output = None,
+    strict: Strict = False,
+) -> None:
+    """Every call: who asked what, when, and what came back."""
+    from analyzer.report.output import Timeline, write
+    from analyzer.timeline.selection import Selection
+
+    selection = Selection(interface, follow_handle, follow_session, call_filter, tail)
+    analysis = reading.analysis(files)
+    write(Timeline(analysis, selection, all_attempts, time.value), output_format.value, output)
+    raise typer.Exit(exit_of(analysis, strict=strict))
