@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from itertools import accumulate, pairwise
+from operator import add, sub
 from typing import Literal, Union
 
 from analyzer.core.values import dataclass
@@ -40,6 +41,12 @@ class Source:
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         """Adds the frames that carried these bytes."""
         frames.update([extent.frame for extent in self.extents(start, stop)])
+
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        """The frames that carried these bytes, ascending, each once."""
+        found: set[int] = set()
+        self.note_frames(start, stop, found)
+        return tuple(sorted(found))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
         """The earliest and the latest time of these bytes, None for no bytes."""
@@ -121,6 +128,17 @@ class FrameTable(Source):
         found = self._times_ns[first:last]
         return min(found), max(found)
 
+    def frames_of(self, begins: Iterable[int], ends: Iterable[int]) -> tuple[int, ...]:
+        """The frames, of an ordered table, that carried some ranges of it, each behind the one before."""
+        starts, frames = self._starts, self._frames
+        found: list[int] = []
+        at = 0
+        for begin, end in zip(begins, ends, strict=True):
+            first = bisect_right(starts, begin, at) - 1
+            at = bisect_left(starts, end, first)
+            found += frames[first:at]
+        return tuple(dict.fromkeys(found))
+
     def moment(self, position: int) -> int:
         return self._times_ns[bisect_right(self._starts, position) - 1]
 
@@ -167,6 +185,12 @@ class _JoinedSource(Source):
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         for source, first, last in self._pieces(start, stop):
             source.note_frames(first, last, frames)
+
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        if start == 0 and stop == self._starts[-1] and (found := self._ordered(start, stop)) is not None:
+            ends = map(add, self._firsts, map(sub, self._starts[1:], self._starts))
+            return found[0].frames_of(self._firsts, ends)
+        return super().frames(start, stop)
 
     def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
         """The table, where all comes from one that is ordered, in its order; and the range of it that the bytes lie in."""
@@ -276,6 +300,10 @@ class TracedBytes:
         """The bytes `start` to `stop` alone."""
         return self.data[start:stop]
 
+    def data_in(self, whole: object, data: bytes) -> bytes:
+        """`data` of these bytes, cut from those of `whole` where they are a view of it."""
+        return self.data
+
     def __bytes__(self) -> bytes:
         return self.data
 
@@ -325,9 +353,7 @@ class TracedBytes:
     @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried the bytes, ascending, each once."""
-        found: set[int] = set()
-        self.source.note_frames(self.start, self.start + len(self), found)
-        return tuple(sorted(found))
+        return self.source.frames(self.start, self.start + len(self))
 
     def note_frames(self, frames: set[int]) -> None:
         """Adds the ids of the frames that carried the bytes."""
@@ -407,6 +433,9 @@ class _View(TracedBytes):
     @property
     def data(self) -> bytes:  # type: ignore[override]
         return self._whole.part(self._first, self._first + self._length)
+
+    def data_in(self, whole: object, data: bytes) -> bytes:
+        return data[self._first : self._first + self._length] if whole is self._whole else self.data
 
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)

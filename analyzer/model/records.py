@@ -42,10 +42,12 @@ LEVEL_NAMES = {
 
 def frames_json(frames: tuple[int, ...], facts: CaptureFacts) -> Record:
     """`frames` as Wireshark's numbers; with several files also `frame_files`, the position in `files` of each."""
-    out: Record = {"frames": [number_of(frame) for frame in frames]}
-    if len(facts.files) > 1:
-        out["frame_files"] = [file_of(frame) for frame in frames]
-    return out
+    if len(facts.files) <= 1:
+        return {"frames": list(frames)}  # ids of the first file are the numbers
+    return {
+        "frames": [number_of(frame) for frame in frames],
+        "frame_files": [file_of(frame) for frame in frames],
+    }
 
 
 def capture_record(facts: CaptureFacts) -> Record:
@@ -155,14 +157,15 @@ def side_json(
         return None
     stub = known_stub(side, opnum)
     out: Record = frames_json(side.message.frames, facts)
-    out["stub_length"] = None if isinstance(stub, Missing) else len(stub)
-    out["stub_sha256"] = None if isinstance(stub, Missing) else sha256(stub.data).hexdigest()
+    data = None if isinstance(stub, Missing) else stub.data
+    out["stub_length"] = len(data) if data is not None else None
+    out["stub_sha256"] = sha256(data).hexdigest() if data is not None else None
     out["wire_length"] = side.message.wire_length
     out["why_missing"] = stub.value if isinstance(stub, Missing) else None
     out["verification_trailer"] = side.message.trailer
     out["params"] = side.params
     out["buffer_kind"] = side.buffer_kind
-    tree, problem, notes = _buffer_of(side, ready)
+    tree, problem, notes = _buffer_of(side, data, ready)
     if damages is not None:
         damages[id(side)] = problem
     out["buffer"] = tree
@@ -174,18 +177,17 @@ def side_json(
 
 
 def _buffer_of(
-    side: CallSide, ready: ReadyTrees | None
+    side: CallSide, stub: bytes | None, ready: ReadyTrees | None
 ) -> tuple[Record | ReadyJson | None, DecodeError | None, Sequence[str]]:
-    """The tree of the buffer of a side, what is wrong with it, and what else there is to say."""
+    """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
     if side.buffer is None or side.buffer_kind is None:
         return None, None, ()
-    if ready is not None:
-        kind = cast(BufferKind, side.buffer_kind)
-        made = ready.tree(kind, side.buffer.data, big_endian=buffer_order(side))
-        if made is not None:
-            return ReadyJson(made.text), made.problem, made.notes
-    decoded = decoded_buffer(side)
-    assert decoded is not None
+    # A long stub is not read from the shelf twice.
+    data = side.buffer.data if stub is None else side.buffer.data_in(side.stub, stub)
+    kind, order = cast(BufferKind, side.buffer_kind), buffer_order(side)
+    if ready is not None and (made := ready.tree(kind, data, big_endian=order)) is not None:
+        return ReadyJson(made.text), made.problem, made.notes
+    decoded = decode_buffer(kind, data, big_endian=order)
     return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
 
 

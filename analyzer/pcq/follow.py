@@ -16,7 +16,6 @@ and its response. So the begin and the end of each call are put in order by time
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from analyzer.core.values import dataclass
@@ -77,7 +76,7 @@ class _Following:
             else:
                 self._ends(at)
         return [
-            replace(call, query=self._views[at]) if at in self._views and isinstance(call, PerflibCall) else call
+            call.on(self._views[at]) if at in self._views and isinstance(call, PerflibCall) else call
             for at, call in enumerate(self._calls)
         ]
 
@@ -179,10 +178,9 @@ class _Following:
         if not self._is_alone(watch):
             self._views[at] = QueryView(view.handle, view.number, {}, None, unknown=TOGETHER)
             return
-        answer = _shape(call)
         polls = self._since(query)
         polls.append(at)
-        if answer is not None and query.contradicted(answer):
+        if query.is_at_stake and (answer := _shape(call)) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
                 self._views[earlier] = query.view()
@@ -243,9 +241,16 @@ def _may_have_changed(call: Call) -> bool:
     return call.exchange.interface in (None, INTERFACE) and may_answer_validate_counters(call.exchange)
 
 
+_BEGINNING = 256
+
+
 def _shape(call: PerflibCall) -> BlockTypes | None:
     """The shape of the data a call was answered with, None where there is none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
         return None
+    # Where a few blocks are all there are, the beginning tells of them; a long answer is not read from the shelf for that.
+    beginning = block_types(side.buffer.part(0, _BEGINNING))
+    if beginning is None or len(beginning.types) == beginning.promised:
+        return beginning
     return block_types(side.buffer.data)

@@ -33,6 +33,20 @@ class PerflibCall(Call):
 
     query: QueryView | None = None
 
+    def on(self, query: QueryView) -> PerflibCall:
+        """The same call on a handle as it stood."""
+        return PerflibCall(
+            self.exchange,
+            self.interface_name,
+            self.method,
+            self.state,
+            self.reason,
+            self.status,
+            self.request,
+            self.response,
+            query,
+        )
+
     @property
     def counterset(self) -> str | None:
         """The GUID the request asks about, for the methods that name one."""

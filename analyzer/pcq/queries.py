@@ -340,9 +340,14 @@ class Query:
             use.settled = use.channel.changes
         self.shown = None
 
+    @property
+    def is_at_stake(self) -> bool:
+        """Whether a data answer can contradict what is believed of it."""
+        return self.told is None and self.is_replayed and not self.suspended
+
     def contradicted(self, answer: BlockTypes) -> bool:
         """Whether a data answer contradicts the replay, which is then not believed again."""
-        if self.told is not None or not self.is_replayed or self.suspended:
+        if not self.is_at_stake:
             return False
         if (why := _contradiction(self.live, answer)) is None:
             return False

@@ -162,10 +162,6 @@ class Pdus(Sequence[Fragment]):
         pdu = self._whole[:] if stops is None else self._whole[stops[at - 1] if at else 0 : stops[at]]
         return _fragment(pdu, start, stop, plain, self._step)
 
-    def note_frames(self, frames: set[int]) -> None:
-        """Adds the frames that carried them."""
-        self._whole.note_frames(frames)
-
     def stub(self) -> TracedBytes:
         """The stubs of all PDUs, joined; what is not to be had is left out."""
         if self._opened is not None:
@@ -226,12 +222,11 @@ def kept_by(fragments: Sequence[Fragment]) -> tuple[Kept, ...]:
 
 def frames_of(fragments: Sequence[Fragment]) -> tuple[int, ...]:
     """Ids of the frames that carried fragments, ascending, each once."""
-    frames: set[int] = set()
     if isinstance(fragments, Pdus):
-        fragments.note_frames(frames)
-    else:
-        for fragment in fragments:
-            fragment.pdu.note_frames(frames)
+        return fragments.whole.frames
+    frames: set[int] = set()
+    for fragment in fragments:
+        fragment.pdu.note_frames(frames)
     return tuple(sorted(frames))
 
 
@@ -287,7 +282,10 @@ class _ClearStub(TracedBytes):
         return self.part(0, self._length)
 
     def part(self, start: int, stop: int) -> bytes:
-        whole, borders = memoryview(self._whole.data), self._ranges
+        borders = self._ranges
+        if 0 <= start < stop <= borders[1] - borders[0]:
+            return self._whole.part(borders[0] + start, borders[0] + stop)
+        whole = memoryview(self._whole.data)
         if start == 0 and stop == self._length:
             return b"".join([whole[borders[at] : borders[at + 1]] for at in range(0, len(borders), 2)])
         out = []
