@@ -26,6 +26,7 @@ from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.dialogues import find_dialogues
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
+from analyzer.packet.gathered import FEW_FRAMES, Gathered
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Dialogue, Endpoint, Segment
@@ -78,6 +79,7 @@ class Dissector:
         self._flows = Flows()
         self._held: deque[_Held] = deque()
         self._held_size = 0
+        self._thin = Gathered()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._lost: dict[str, _Count] = {}
@@ -105,6 +107,7 @@ class Dissector:
         """The same as `finish`, with dialogues."""
         while self._held:
             yield from self._give_out()
+        yield from self._give_out_thin()
         for lost in self._road.finish():
             self._count_lost(lost)
         for kind, count in self._lost.items():
@@ -187,9 +190,24 @@ class Dissector:
         held = self._held.popleft()
         self._held_size -= held.size
         chosen = self._ours(held)
+        # Few frames wait, if nothing is between them and nothing that is learned later can make others ours.
+        is_thin = len(chosen) < FEW_FRAMES and not held.plain and not len(self._flows)
+        if self._thin.enough or not is_thin or self._thin.link_type not in (None, held.block.link_type):
+            yield from self._give_out_thin()
+        if is_thin:
+            if len(chosen):
+                self._thin.add(held.block, chosen)
+            return
         if len(chosen):
             yield from self._common(held, columns_of(held.block, held.views, chosen))
         yield from self._plain_before(held, len(held.block))
+
+    def _give_out_thin(self) -> Iterator[Segment | Dialogue | Problem]:
+        """The segments of the frames that waited for more."""
+        if len(self._thin):
+            block, chosen = self._thin.take()
+            held = _Held(block, Views(block.data), chosen, deque(), 0)
+            yield from self._common(held, columns_of(block, held.views, chosen))
 
     def _plain_before(self, held: _Held, index: int) -> Iterator[Segment | Problem]:
         """What the plain road found before this position, and was not given out yet."""

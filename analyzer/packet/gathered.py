@@ -1,0 +1,85 @@
+"""The few frames of several blocks that are ours, copied together: blocks and chosen frames in, one block of them out.
+
+What is done with the frames of a block costs the same for a dozen as for a thousand, and the block, of which a hundredth may
+be ours, is held until then. So few frames wait, on their own, for those of the next blocks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.packet.fast import IntArray, TcpFrames
+
+# So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
+FEW_FRAMES = 1024
+ENOUGH_FRAMES = 2048
+ENOUGH_BYTES = 1 << 20
+
+
+class Gathered:
+    """Frames that wait; all of one link type."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._blocks: list[FrameBlock] = []
+        self._found: list[TcpFrames] = []
+        self._size = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def enough(self) -> bool:
+        return self._count >= ENOUGH_FRAMES or self._size >= ENOUGH_BYTES
+
+    @property
+    def link_type(self) -> int | None:
+        """That of the frames, None where there are none."""
+        return self._blocks[0].link_type if self._blocks else None
+
+    def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
+        """Copies the chosen frames of a block."""
+        index, data = chosen.index, block.data
+        starts, captured = block.starts[index], block.captured[index]
+        ends = starts + captured
+        self._pieces += [data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        moved = np.cumsum(captured) - captured + self._size
+        by = moved - starts
+        self._blocks.append(
+            FrameBlock(
+                b"", block.link_type, block.frames[index], block.times_ns[index], moved, captured, block.original[index]
+            )
+        )
+        self._found.append(
+            TcpFrames(np.arange(self._count, self._count + len(index)), chosen.ip + by, chosen.tcp + by, chosen.ports)
+        )
+        self._size += int(captured.sum())
+        self._count += len(index)
+
+    def take(self) -> tuple[FrameBlock, TcpFrames]:
+        """All of them as one block, of which there is at least one; none wait any more."""
+        blocks, found = self._blocks, self._found
+        block = FrameBlock(
+            b"".join(self._pieces),
+            blocks[0].link_type,
+            _joined([each.frames for each in blocks]),
+            _joined([each.times_ns for each in blocks]),
+            _joined([each.starts for each in blocks]),
+            _joined([each.captured for each in blocks]),
+            _joined([each.original for each in blocks]),
+        )
+        frames = TcpFrames(
+            _joined([each.index for each in found]),
+            _joined([each.ip for each in found]),
+            _joined([each.tcp for each in found]),
+            _joined([each.ports for each in found]),
+        )
+        self._pieces, self._blocks, self._found = [], [], []
+        self._size = self._count = 0
+        return block, frames
+
+
+def _joined(columns: list[IntArray]) -> IntArray:
+    return np.concatenate(columns)
