@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
+
+Heads = npt.NDArray[np.void]
+
+# What is gathered of each frame: the end of its record header, in both formats two words of time and two lengths, and its
+# first bytes, up to those behind the headers that nearly all frames have. A wide gather costs little more than a narrow one.
+HEAD_BEFORE, HEAD_LEN = 16, 72
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +36,9 @@ class Frame:
 class FrameBlock(Event):
     """Neighbouring frames of one link type. Arrays have one entry per frame.
 
-    `frames` int64 frame ids, `times_ns` int64, `starts` int64 offsets in `data`, `captured` and `original` int64 lengths
-    in bytes. `link_type` is a LINKTYPE_ number (the pcap registry's, not the DLT_ of an operating system).
+    `frames` int64 frame ids, `times_ns` int64, `starts` int64 offsets in `data`, `captured` int64 and `original` integer lengths
+    in bytes; `heads` as `heads_of` gives them. `link_type` is a LINKTYPE_ number (the pcap registry's, not the DLT_ of an
+    operating system).
     """
 
     data: bytes
@@ -38,7 +47,8 @@ class FrameBlock(Event):
     times_ns: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]
     captured: npt.NDArray[np.int64]
-    original: npt.NDArray[np.int64]
+    original: npt.NDArray[np.integer[Any]]
+    heads: Heads
 
     def __len__(self) -> int:
         return len(self.frames)
@@ -52,3 +62,21 @@ class FrameBlock(Event):
             self.data[start : start + int(self.captured[index])],
             int(self.original[index]),
         )
+
+
+def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
+    """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""
+    at = starts - HEAD_BEFORE
+    last = len(data) - HEAD_LEN
+    low, high = np.searchsorted(at, (0, last + 1)).tolist()
+    if low < high:
+        places = np.ndarray((last + 1,), f"V{HEAD_LEN}", data, strides=(1,))
+        heads = places[at if high - low == len(at) else np.clip(at, 0, last)]
+    else:
+        heads = np.empty(len(at), f"V{HEAD_LEN}")
+        low = high = 0
+    for index in (*range(low), *range(high, len(at))):
+        first = int(at[index])
+        head = bytes(max(-first, 0)) + data[max(first, 0) : first + HEAD_LEN]
+        heads[index] = head.ljust(HEAD_LEN, b"\0")
+    return heads

@@ -178,8 +178,10 @@ def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uin
     if not len(at):
         return walk_plain(chain, data, start)
     # A record ends where the next begins.
-    said = np.diff(at, append=int(at[-1]) + int(lengths[at[-1]]) + chain.extra) - chain.extra
-    good = (said >= chain.smallest) & (said <= chain.largest)
+    said = np.diff(at, append=int(at[-1]) + int(lengths[at[-1]]) + chain.extra)
+    said -= chain.extra
+    # One comparison for both bounds: what is too small is very large without its sign.
+    good = (said - chain.smallest).view(np.uint64) <= chain.largest - chain.smallest
     if chain.align > 1:
         good &= said % chain.align == 0
     good[-1] &= at[-1] + said[-1] + chain.extra <= len(data)

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, heads_of
 from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
@@ -129,24 +129,30 @@ class PcapFile:
             yield self._problem("truncated", f"{why} after frame {self._number}")
 
     def _block(self, header: PcapHeader, data: bytes, found: Walk) -> FrameBlock:
-        # The four words of each record header, gathered at once.
-        heads = np.ndarray((len(data) - _RECORD_HEADER_LEN + 1,), "V16", data, strides=(1,))[found.at]
-        words = heads.view(header.order + "u4").reshape(-1, 4)
-        seconds, fractions, captured, original = words.T.astype(np.int64)
-        if header.lengths_swapped:
-            captured, original = original, captured
-        seconds *= NS_PER_S
-        seconds += fractions * header.fraction_ns
+        starts = found.at + header.record_header_len
+        heads = heads_of(data, starts)
+        if header.record_header_len == HEAD_BEFORE:
+            words = heads.view(header.order + "u4").reshape(-1, HEAD_LEN // 4)
+        else:
+            records = np.ndarray((len(data) - _RECORD_HEADER_LEN + 1,), "V16", data, strides=(1,))[found.at]
+            words = records.view(header.order + "u4").reshape(-1, 4)
+        times_ns = words[:, 0].astype(np.int64)
+        times_ns *= NS_PER_S
+        fractions = words[:, 1].astype(np.int64)
+        fractions *= header.fraction_ns
+        times_ns += fractions
         first = frame_id(self.file, self._number + 1)
         self._number += len(found.at)
         return FrameBlock(
             data,
             header.link_type,
             np.arange(first, first + len(found.at), dtype=np.int64),
-            seconds,
-            found.at + header.record_header_len,
-            captured,
-            original,
+            times_ns,
+            starts,
+            # A record ends where the next begins.
+            np.diff(found.at, append=found.stop) - header.record_header_len,
+            words[:, 2 if header.lengths_swapped else 3],
+            heads,
         )
 
     def _problem(self, kind: Literal["truncated", "malformed"], text: str) -> Problem:

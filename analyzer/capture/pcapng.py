@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
@@ -315,6 +315,7 @@ class PcapngFile:
         frames = numbers + frame_id(self.file, 0)
         used, which = np.unique(interface, return_inverse=True)
         link_types = np.array([self._interfaces[number].link_type for number in used.tolist()], np.int64)[which]
+        heads = heads_of(data, starts)
         borders = [0, *(np.flatnonzero(np.diff(link_types)) + 1).tolist(), len(at)]
         for start, stop in pairwise(borders):
             run = slice(start, stop)
@@ -326,6 +327,7 @@ class PcapngFile:
                 starts[run],
                 captured[run],
                 original[run],
+                heads[run],
             )
 
     def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:

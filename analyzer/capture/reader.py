@@ -35,6 +35,9 @@ Source = str | Path | BinaryIO
 STANDARD_INPUT = "-"
 # Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
 BLOCK_BYTES = 8 * 1024 * 1024
+# The C library of Linux gives memory back to the system beyond twice the largest piece that was freed before, if that had no
+# more than this; each page then costs a fault when it is wanted again, for each block.
+_KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
 # What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
 FEWEST_BLOCK_BYTES = 64 * 1024
@@ -209,6 +212,8 @@ class CaptureReader:
     """
 
     def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True) -> None:
+        # Never touched, so it costs no memory.
+        bytes(_KEPT_BYTES)
         self._fast = fast
         self._block_bytes = block_bytes
         files = [_File(source) for source in expand(sources)]
@@ -262,6 +267,9 @@ class CaptureReader:
                     part.file.set_block_bytes(share)
             elif not active:
                 return
+            elif len(active) == 1 and not waiting:
+                yield from active[0].rest()
+                return
             elif len(active) == 1:
                 yield active[0].take(active[0].keys[-1], inclusive=True)
             else:
@@ -309,6 +317,12 @@ class _Part:
         self.keys = self.keys[count:]
         return taken
 
+    def rest(self) -> Iterator[FrameBlock | Problem]:
+        """All that is left, where nothing else is to come between."""
+        if self._block is not None:
+            yield self._block
+        yield from self._items
+
 
 def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
     if count == len(block):
@@ -325,6 +339,7 @@ def _select(block: FrameBlock, run: slice) -> FrameBlock:
         block.starts[run],
         block.captured[run],
         block.original[run],
+        block.heads[run],
     )
 
 
@@ -361,11 +376,19 @@ def _interleaved(active: list[_Part]) -> Iterator[FrameBlock]:
     all_starts = np.concatenate(starts)[order]
     captured = np.concatenate([block.captured for block in blocks])[order]
     original = np.concatenate([block.original for block in blocks])[order]
+    heads = np.concatenate([block.heads for block in blocks])[order]
     borders = [0, *(np.flatnonzero(np.diff(links)) + 1).tolist(), len(links)]
     for start, stop in pairwise(borders):
         run = slice(start, stop)
         yield FrameBlock(
-            data, int(links[start]), frames[run], times_ns[run], all_starts[run], captured[run], original[run]
+            data,
+            int(links[start]),
+            frames[run],
+            times_ns[run],
+            all_starts[run],
+            captured[run],
+            original[run],
+            heads[run],
         )
 
 

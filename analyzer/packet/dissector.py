@@ -176,9 +176,7 @@ class Dissector:
         """Positions of the frames that may make their flow ours and are not of a flow that is."""
         if not len(common):
             return []
-        others = common.chosen(~common.ours_by_port())
-        ends = (block.starts + block.captured)[others.index]
-        hits = others.chosen(may_begin_like_ours(views, others, ends))
+        hits = common.chosen(may_begin_like_ours(block, views, common))
         return [
             index
             for index, ip, tcp in zip(hits.index.tolist(), hits.ip.tolist(), hits.tcp.tolist(), strict=True)
@@ -288,12 +286,10 @@ class Dissector:
     def _ours(self, held: _Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports."""
         common = held.common
-        if not len(common):
-            return common
-        mask = common.ours_by_port()
-        if len(self._flows):
-            mask |= np.isin(common.port_pairs(), self._flows.port_pairs())
-        return common.chosen(mask)
+        ours = common.by_port
+        if len(self._flows) and len(common):
+            ours = ours | np.isin(common.port_pairs(held.views), self._flows.port_pairs())
+        return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[Segment | Problem]:
         """What an item of the plain road amounts to."""

@@ -4,8 +4,8 @@ Ethernet with VLAN tags, Linux cooked, raw IP and loopback; IPv4 without fragmen
 Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to the plain road. What is
 dismissed is what the plain road finds nothing in, and nothing else.
 
-Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. For these the first
-bytes of all frames are gathered once, and their fields are columns of that table; the others take a gather for each field.
+Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. The fields of these
+are columns of what was gathered of all frames; the others take a gather for each field.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.values import dataclass
 from analyzer.packet import links
@@ -58,16 +58,24 @@ _PLAIN_TYPES = _table(
 )
 _TAGS = _table(1 << 16, frozenset(map(_swapped, links.VLAN_TAGS)))
 _MOST_TAGS = 4
-_OUR_PORTS = _table(1 << 16, PORTS)
+_OUR_NUMBERS = tuple(sorted(map(_swapped, PORTS)))
+_OUR_PORTS = _table(1 << 16, frozenset(_OUR_NUMBERS))
 _INTERESTING = _table(256, INTERESTING)
-_TUNNELS = _table(1 << 16, frozenset(map(_swapped, TUNNEL_PORTS)))
+_TUNNEL_NUMBERS = tuple(sorted(map(_swapped, TUNNEL_PORTS)))
+_TUNNELS = _table(1 << 16, frozenset(_TUNNEL_NUMBERS))
 _FAMILIES_IPV4 = np.array((links.AF_INET, links.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.AF_INET6)), np.uint32)
+# What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.
+_FIRST_BYTES, _SMB_IDS = (0, 5), 0xFC
 _SMB_AFTER_FRAMING = int.from_bytes(b"SMB", "little")
-# The usual shape: where its headers lie in a frame, and what the first bytes of the IPv4 header are behind the EtherType.
-_USUAL_IP, _USUAL_TCP = links.ETHERNET_LEN, links.ETHERNET_LEN + IPV4_LEN
+# The usual shape: where its TCP header lies in a frame, and in what was gathered of a frame the EtherType with the first byte of
+# the IPv4 header, flags with fragment offset and protocol, and the ports.
+_USUAL_TCP = links.ETHERNET_LEN + IPV4_LEN
 _USUAL_LEN = _USUAL_TCP + TCP_LEN
-_USUAL_BYTES = 64
+_USUAL_BEGIN_AT = HEAD_BEFORE + links.ETHERNET_LEN - 2
+_USUAL_PROTOCOL_AT = HEAD_BEFORE + links.ETHERNET_LEN + 6
+_USUAL_PORTS_AT = HEAD_BEFORE + _USUAL_TCP
+_USUAL_OFFSET_AT, _USUAL_PAYLOAD_AT = _USUAL_PORTS_AT + 12, _USUAL_PORTS_AT + TCP_LEN
 _USUAL_BEGIN = int.from_bytes(b"\x08\x00\x45", "little")
 # Below this many frames arrays cost more than they save.
 FEWEST_FRAMES = 16
@@ -90,32 +98,38 @@ class Views:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TcpFrames:
-    """Frames with a whole TCP header: position in the block, offsets of the IP and TCP headers, both ports in one word."""
+    """Frames with a whole TCP header: position in the block, offsets of the IP and TCP headers.
+
+    `by_port`: whether a port is ours; `unclear`: whether, as none is, the payload has to be looked at.
+    """
 
     index: IntArray
     ip: IntArray
     tcp: IntArray
-    ports: IntArray
+    by_port: Bools
+    unclear: Bools
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def chosen(self, mask: Bools | IntArray) -> TcpFrames:
-        return TcpFrames(self.index[mask], self.ip[mask], self.tcp[mask], self.ports[mask])
+    def chosen(self, positions: IntArray) -> TcpFrames:
+        return TcpFrames(
+            self.index[positions],
+            self.ip[positions],
+            self.tcp[positions],
+            self.by_port[positions],
+            self.unclear[positions],
+        )
 
-    def ours_by_port(self) -> Bools:
-        mask: Bools = _OUR_PORTS[self.ports >> 16]
-        mask |= _OUR_PORTS[self.ports & 0xFFFF]
-        return mask
-
-    def port_pairs(self) -> IntArray:
+    def port_pairs(self, views: Views) -> IntArray:
         """Both ports, the same for both directions."""
-        pairs: IntArray = np.minimum(self.ports, (self.ports >> 16) | (self.ports & 0xFFFF) << 16)
+        ports = views.be32[self.tcp].astype(np.int64)
+        pairs: IntArray = np.minimum(ports, (ports >> 16) | (ports & 0xFFFF) << 16)
         return pairs
 
 
-_EMPTY = np.empty(0, np.int64)
-NO_FRAMES = TcpFrames(_EMPTY, _EMPTY, _EMPTY, _EMPTY)
+_EMPTY, _NONE = np.empty(0, np.int64), np.empty(0, np.bool_)
+NO_FRAMES = TcpFrames(_EMPTY, _EMPTY, _EMPTY, _NONE, _NONE)
 
 
 def is_common(block: FrameBlock) -> bool:
@@ -131,7 +145,7 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     frames = np.arange(len(block))
     parts = []
     if block.link_type == LinkType.ETHERNET:
-        usual, frames = _usual(block, views)
+        usual, frames = _usual(block)
         parts.append(usual)
     left: list[IntArray] = []
     if len(frames):
@@ -149,36 +163,46 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
             np.concatenate([part.index for part in parts]),
             np.concatenate([part.ip for part in parts]),
             np.concatenate([part.tcp for part in parts]),
-            np.concatenate([part.ports for part in parts]),
+            np.concatenate([part.by_port for part in parts]),
+            np.concatenate([part.unclear for part in parts]),
         ).chosen(np.argsort(np.concatenate([part.index for part in parts]), kind="stable"))
     else:
         found = NO_FRAMES
     return found, np.sort(np.concatenate(left)) if left else _EMPTY
 
 
-def _usual(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
+def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
     """The frames of the usual shape with TCP, and the positions of all others but those with UDP and no tunnel."""
-    room = len(block.data) - _USUAL_BYTES
-    if room < 0:
-        return NO_FRAMES, np.arange(len(block))
-    # A frame near the end of the data is not of the usual shape, whatever is read in its place.
-    at = np.minimum(block.starts, room)
-    heads = np.ndarray((room + 1,), f"V{_USUAL_BYTES}", block.data, strides=(1,))[at]
-    words = heads.view("<u4").reshape(-1, _USUAL_BYTES // 4)
-    usual = (words[:, 3] & 0xFFFFFF) == _USUAL_BEGIN
-    usual &= block.captured >= _USUAL_LEN
-    usual &= at == block.starts
+    words = block.heads.view("<u4").reshape(-1, HEAD_LEN // 4)
+    shorts = block.heads.view("<u2").reshape(-1, HEAD_LEN // 2)
+    begin = words[:, _USUAL_BEGIN_AT // 4] & 0xFFFFFF
     # Flags and fragment offset have to be zero; between them and the protocol is the time to live.
-    protocol = words[:, 5] & 0xFF00FF3F
-    is_tcp = usual & (protocol == TCP << 24)
-    shorts = heads.view("<u2").reshape(-1, _USUAL_BYTES // 2)
-    is_udp = usual & (protocol == UDP << 24)
-    is_udp &= ~_TUNNELS[shorts[:, _USUAL_TCP // 2 + 1]]
+    protocol = words[:, _USUAL_PROTOCOL_AT // 4] & 0xFF00FF3F
+    usual = begin == _USUAL_BEGIN
+    usual &= block.captured >= _USUAL_LEN
+    is_tcp = protocol == TCP << 24
+    is_tcp &= usual
+    is_udp = protocol == UDP << 24
+    is_udp &= usual
+    ports = shorts[:, _USUAL_PORTS_AT // 2].copy(), shorts[:, _USUAL_PORTS_AT // 2 + 1].copy()
+    for tunnel in _TUNNEL_NUMBERS:
+        is_udp &= ports[1] != tunnel
     index = np.flatnonzero(is_tcp)
-    ports = np.ndarray((len(heads),), ">u4", heads, offset=_USUAL_TCP, strides=(_USUAL_BYTES,))[index]
-    starts = block.starts[index]
-    found = TcpFrames(index, starts + _USUAL_IP, starts + _USUAL_TCP, ports.astype(np.int64))
-    return found, np.flatnonzero(~(is_tcp | is_udp))
+    by_port = ports[0] == _OUR_NUMBERS[0]
+    for number in _OUR_NUMBERS:
+        by_port |= ports[0] == number
+        by_port |= ports[1] == number
+    # The first byte of a payload behind a header without options tells that nearly all are not ours.
+    single = block.heads.view(np.uint8).reshape(-1, HEAD_LEN)
+    payload = single[:, _USUAL_PAYLOAD_AT].copy()
+    unclear = payload >= _SMB_IDS
+    for first in _FIRST_BYTES:
+        unclear |= payload == first
+    unclear |= single[:, _USUAL_OFFSET_AT] & 0xF0 != TCP_LEN << 2
+    unclear &= ~by_port
+    tcp = block.starts[index] + _USUAL_TCP
+    is_udp |= is_tcp
+    return TcpFrames(index, tcp - IPV4_LEN, tcp, by_port[index], unclear[index]), np.flatnonzero(~is_udp)
 
 
 def _networks(
@@ -261,7 +285,7 @@ def _ipv4(views: Views, frames: IntArray, at: IntArray, ends: IntArray, left: li
     if rest.any():
         _leave(views, frames[rest], (regular & (protocols == UDP))[rest], inner[rest], ends[rest], left)
     frames, at, inner = frames[is_tcp], at[is_tcp], inner[is_tcp]
-    return TcpFrames(frames, at, inner, views.be32[inner].astype(np.int64))
+    return _tcp_frames(views, frames, at, inner)
 
 
 def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]) -> TcpFrames:
@@ -277,7 +301,7 @@ def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, left: li
     if rest.any():
         _leave(views, frames[rest], (right & (protocols == UDP))[rest], inner[rest], ends[rest], left)
     frames, at, inner = frames[is_tcp], at[is_tcp], inner[is_tcp]
-    return TcpFrames(frames, at, inner, views.be32[inner].astype(np.int64))
+    return _tcp_frames(views, frames, at, inner)
 
 
 def _leave(
@@ -292,16 +316,25 @@ def _leave(
         left.append(frames[keep])
 
 
-def may_begin_like_ours(views: Views, found: TcpFrames, ends: IntArray) -> Bools:
-    """Which payloads may begin like SMB or DCERPC: all that do, and few others. `ends`: of the frames' captured bytes."""
-    begins = found.tcp + ((views.u8[found.tcp + 12] >> 4).astype(np.int64) << 2)
-    long_enough = np.flatnonzero(begins + SMB_SIGNATURE_LEN <= ends)
-    words = views.u64[begins[long_enough]]
+def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> TcpFrames:
+    ports = views.u32[tcp]
+    by_port: Bools = _OUR_PORTS[ports & 0xFFFF]
+    by_port |= _OUR_PORTS[ports >> 16]
+    return TcpFrames(frames, ip, tcp, by_port, ~by_port)
+
+
+def may_begin_like_ours(block: FrameBlock, views: Views, found: TcpFrames) -> IntArray:
+    """Positions of those not ours by port whose payloads may begin like SMB or DCERPC: of all that do, and of few others."""
+    positions = np.flatnonzero(found.unclear)
+    tcp, index = found.tcp[positions], found.index[positions]
+    begins = tcp + ((views.u8[tcp + 12] >> 4).astype(np.int64) << 2)
+    long_enough = begins + SMB_SIGNATURE_LEN <= block.starts[index] + block.captured[index]
+    positions, begins = positions[long_enough], begins[long_enough]
+    words = views.u64[begins]
     low = words.astype(np.uint32)
     hits = (words >> np.uint64(40)) == _SMB_AFTER_FRAMING
     hits |= low >> 8 == _SMB_AFTER_FRAMING
     # C706 12.6.4: version 5, minor version 0 or 1.
     hits |= (low & 0xFEFF) == 5
-    may = np.zeros(len(found), np.bool_)
-    may[long_enough[hits]] = True
-    return may
+    hit: IntArray = positions[hits]
+    return hit

@@ -8,7 +8,7 @@ from struct import pack, unpack
 
 import numpy as np
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import FrameBlock, heads_of
 from analyzer.core.events import Problem
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import ACK, PSH, Segment
@@ -154,14 +154,16 @@ def block(
         starts.append(at)
         at += len(data) + gap
     count = len(datas)
+    data = bytes(gap) + b"".join(data + b"\x45" * gap for data in datas)
     return FrameBlock(
-        bytes(gap) + b"".join(data + b"\x45" * gap for data in datas),
+        data,
         link_type,
         np.arange(first, first + count, dtype=np.int64),
         time_ns + np.arange(count, dtype=np.int64) * 1000,
         np.array(starts, np.int64),
         np.array([len(data) for data in datas], np.int64),
         np.array(wires, np.int64),
+        heads_of(data, np.array(starts, np.int64)),
     )
 
 
