@@ -6,10 +6,13 @@ be ours, is held until then. So few frames wait, on their own, for those of the 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.packet.fast import IntArray, TcpFrames
+from analyzer.packet.fast import TcpFrames
 
 # So many frames of a block are worth going on with at once; and so many that wait, or so many bytes of them.
 FEW_FRAMES = 1024
@@ -49,11 +52,24 @@ class Gathered:
         by = moved - starts
         self._blocks.append(
             FrameBlock(
-                b"", block.link_type, block.frames[index], block.times_ns[index], moved, captured, block.original[index]
+                b"",
+                block.link_type,
+                block.frames[index],
+                block.times_ns[index],
+                moved,
+                captured,
+                block.original[index],
+                block.heads[index],
             )
         )
         self._found.append(
-            TcpFrames(np.arange(self._count, self._count + len(index)), chosen.ip + by, chosen.tcp + by, chosen.ports)
+            TcpFrames(
+                np.arange(self._count, self._count + len(index)),
+                chosen.ip + by,
+                chosen.tcp + by,
+                chosen.by_port,
+                chosen.unclear,
+            )
         )
         self._size += int(captured.sum())
         self._count += len(index)
@@ -69,17 +85,19 @@ class Gathered:
             _joined([each.starts for each in blocks]),
             _joined([each.captured for each in blocks]),
             _joined([each.original for each in blocks]),
+            _joined([each.heads for each in blocks]),
         )
         frames = TcpFrames(
             _joined([each.index for each in found]),
             _joined([each.ip for each in found]),
             _joined([each.tcp for each in found]),
-            _joined([each.ports for each in found]),
+            _joined([each.by_port for each in found]),
+            _joined([each.unclear for each in found]),
         )
         self._pieces, self._blocks, self._found = [], [], []
         self._size = self._count = 0
         return block, frames
 
 
-def _joined(columns: list[IntArray]) -> IntArray:
+def _joined(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.concatenate(columns)
