@@ -10,7 +10,7 @@ from kaitaistruct import BytesIO, KaitaiStream
 from analyzer.buffers._compiled import parser, type_of
 from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid, located
 from analyzer.buffers.text import utf16_text
-from analyzer.core.errors import DecodeError
+from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
 from analyzer.core.values import dataclass
 
@@ -71,16 +71,27 @@ _REGISTRATION = Struct("<16s3I")
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
-    """The stubs that collectors send and get all day (opnums 1, 2, 5 and 6), little-endian NDR20; None for the parser to read."""
+    """The stubs that collectors send and get all day (opnums 1, 2, 5 and 6), little-endian NDR20; None for the parser to read.
+
+    Raises what the parser raises where an array contradicts itself.
+    """
     if opnum not in (1, 2, 5, 6):
         return None
     if side == "response":
         if len(data) < _ANSWER.size + 4:
             return None
         out_size, rtn_size, room, offset, count = _ANSWER.unpack_from(data)
+        if offset or count > room:
+            # No array says so (C706 14.3.3.4), and a server that does once does it in each of its answers.
+            said, field = (
+                (f"{offset} where only 0 is allowed", "offset")
+                if offset
+                else (f"{count} is above {room}", "actual_count")
+            )
+            raise MalformedError(said, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=len(data))
         stop = _ANSWER.size + count
         end = stop + -stop % 4 + 4
-        if offset or count > room or end > len(data):
+        if end > len(data):
             return None
         return StubDecode(
             {"pdwOutSize": out_size, "pdwRtnSize": rtn_size},

@@ -10,8 +10,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import accumulate, pairwise
-from operator import add, sub
+from itertools import accumulate
+from operator import add, le, sub
 from typing import Literal, Union
 
 from analyzer.core.values import dataclass
@@ -188,8 +188,7 @@ class _JoinedSource(Source):
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
         if start == 0 and stop == self._starts[-1] and (found := self._ordered(start, stop)) is not None:
-            ends = map(add, self._firsts, map(sub, self._starts[1:], self._starts))
-            return found[0].frames_of(self._firsts, ends)
+            return found[0].frames_of(self._firsts, self._ends())
         return super().frames(start, stop)
 
     def _ordered(self, start: int, stop: int) -> tuple[FrameTable, int, int] | None:
@@ -206,10 +205,13 @@ class _JoinedSource(Source):
         table = self._sources[0] if self._sources else None
         if not isinstance(table, FrameTable) or not table.ordered:
             return False
-        if any(source is not table for source in self._sources):
+        if self._sources.count(table) != len(self._sources):
             return False
-        ends = [first + stop - start for first, (start, stop) in zip(self._firsts, pairwise(self._starts), strict=True)]
-        return table if all(end <= first for end, first in zip(ends, self._firsts[1:], strict=False)) else False
+        return table if all(map(le, self._ends(), self._firsts[1:])) else False
+
+    def _ends(self) -> Iterator[int]:
+        """Where each part ends in its source."""
+        return map(add, self._firsts, map(sub, self._starts[1:], self._starts))
 
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
         if (found := self._ordered(start, stop)) is not None:

@@ -79,14 +79,16 @@ class PduList:
         """All of them, for good."""
         if not self._rows:
             return ()
+        if len(self._rows) == 1:
+            piece, at, length, start, stop, plain, step = self._rows[0]
+            whole = piece if length == len(piece) else piece[at : at + length]
+            return Pdus(whole, (length,), array("I", (start, stop)), (plain,), step)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
         whole = TracedBytes.pick(self._runs())
         opened_by = set(steps) - {""}
-        if len(opened_by) <= 1 and all(
-            piece.steps == whole.steps for piece in {id(piece): piece for piece in pieces}.values()
-        ):
+        if len(opened_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
             bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
-            return Pdus(whole, array("I", lengths), bounds, plains, next(iter(opened_by), ""))
+            return Pdus(whole, lengths, bounds, plains, next(iter(opened_by), ""))
         # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
         return tuple(
             [
@@ -102,7 +104,7 @@ class Pdus(Sequence[Fragment]):
     __slots__ = ("_bounds", "_opened", "_plains", "_step", "_stops", "_whole")
 
     def __init__(
-        self, whole: TracedBytes, lengths: array[int], bounds: array[int], plains: tuple[Plain, ...], step: str
+        self, whole: TracedBytes, lengths: Sequence[int], bounds: array[int], plains: tuple[Plain, ...], step: str
     ) -> None:
         self._whole = Kept(whole.data, whole.source, whole.start, whole.steps)
         # Where each PDU ends in them all; most messages are one PDU, and need no telling.
@@ -117,11 +119,13 @@ class Pdus(Sequence[Fragment]):
             elif plain is not None:
                 self._plains = (plain,)
             return
+        if plains.count(None) == len(plains):
+            return
         opened = [plain for plain in plains if isinstance(plain, bytes)]
         if len(opened) == len(plains):
             source = _StubSource(self._whole, self._ranges())
             self._opened = Kept(b"".join(opened), source, 0, (*whole.steps, step))
-        elif any(plain is not None for plain in plains):
+        else:
             self._plains = plains
 
     @property
@@ -166,18 +170,11 @@ class Pdus(Sequence[Fragment]):
         """The stubs of all PDUs, joined; what is not to be had is left out."""
         if self._opened is not None:
             return self._opened
-        ranges = self._ranges()
         if self._plains is not None:
-            clear = zip(ranges, self._plains, strict=True)
-            if any(isinstance(plain, bytes) for plain in self._plains):
-                return TracedBytes.gather([one.plain for one in self if isinstance(one.plain, TracedBytes)])
-            ranges = [span for span, plain in clear if plain is None]
-        ranges = [span for span in ranges if span[1] > span[0]]
-        if not ranges:
-            return EMPTY
-        if len(ranges) == 1:
-            return self._whole.view(*ranges[0])
-        return _ClearStub(self._whole, ranges)
+            return TracedBytes.gather([one.plain for one in self if isinstance(one.plain, TracedBytes)])
+        if self._stops is None:
+            return self._whole.view(self._bounds[0], self._bounds[1])
+        return _ClearStub(self)
 
     def _ranges(self) -> list[tuple[int, int]]:
         """Where the stub of each PDU lies in them all."""
@@ -269,30 +266,34 @@ class _StubSource(Source):
 class _ClearStub(TracedBytes):
     """A stub that was never sealed: it is read out of its PDUs whenever somebody asks."""
 
-    __slots__ = ("_length", "_ranges", "_whole")
+    __slots__ = ("_length", "_pdus")
 
-    def __init__(self, whole: TracedBytes, ranges: list[tuple[int, int]]) -> None:
-        source = _StubSource(whole, ranges)
-        self.source, self.start, self.steps = source, 0, whole.steps
-        self._whole, self._ranges = whole, source._ranges
-        self._length = sum(stop - start for start, stop in ranges)
+    def __init__(self, pdus: Pdus) -> None:
+        self.start, self.steps = 0, pdus._whole.steps
+        self._pdus = pdus
+        self._length = sum(pdus._bounds[1::2]) - sum(pdus._bounds[::2])
+
+    @property
+    def source(self) -> Source:  # type: ignore[override]
+        return _StubSource(self._pdus._whole, self._pdus._ranges())
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
         return self.part(0, self._length)
 
     def part(self, start: int, stop: int) -> bytes:
-        borders = self._ranges
-        if 0 <= start < stop <= borders[1] - borders[0]:
-            return self._whole.part(borders[0] + start, borders[0] + stop)
-        whole = memoryview(self._whole.data)
+        ranges = self._pdus._ranges()
+        first, last = ranges[0]
+        if 0 <= start < stop <= last - first:
+            return self._pdus._whole.part(first + start, first + stop)
+        whole = memoryview(self._pdus._whole.data)
         if start == 0 and stop == self._length:
-            return b"".join([whole[borders[at] : borders[at + 1]] for at in range(0, len(borders), 2)])
+            return b"".join([whole[first:last] for first, last in ranges])
         out = []
-        for at in range(0, len(borders), 2):
-            length = borders[at + 1] - borders[at]
+        for first, last in ranges:
+            length = last - first
             if start < length and stop > 0:
-                out.append(whole[borders[at] + max(start, 0) : borders[at] + min(stop, length)])
+                out.append(whole[first + max(start, 0) : first + min(stop, length)])
             start, stop = start - length, stop - length
         return b"".join(out)
 

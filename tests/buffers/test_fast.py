@@ -122,11 +122,13 @@ def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
     return opnum, "request", named.data
 
 
-def stub_or_refusal(decode: Callable[..., StubDecode], opnum: int, side: Side, data: bytes) -> StubDecode | str:
+def stub_or_refusal(
+    decode: Callable[..., StubDecode], opnum: int, side: Side, data: bytes
+) -> StubDecode | tuple[object, ...]:
     try:
         return decode("perflib-v2", opnum, side, data)
     except DecodeError as error:
-        return str(error)
+        return type(error), str(error), error.field, error.start, error.stop
 
 
 @settings(deadline=None, max_examples=300)
