@@ -47,6 +47,12 @@ class Texts(Generic[_Language]):
     def __init__(self) -> None:
         self._by_language: dict[_Language, Name] = {}
 
+    def learn(self, language: _Language, text: str) -> bool:
+        """Notes a text that the capture tells; whether it was another or none."""
+        known, name = self._by_language.get(language), Name(text, "capture")
+        self._by_language[language] = name
+        return known != name
+
     def tell(self, language: _Language, text: str, source: NameSource) -> Name | None:
         """Notes a text. A file changes neither what the capture says nor what an earlier file did; a name that the capture
         has otherwise is returned."""

@@ -58,6 +58,11 @@ class Described:
         _, text = self.helps.first()
         return text.text if text is not None else None
 
+    def learn_english(self, text: str) -> bool:
+        """Notes the English name that the capture tells; whether it was another or none."""
+        known, self.english = self.english, Name(text, "capture")
+        return known != self.english
+
     def tell_english(self, text: str, source: NameSource) -> Name | None:
         """Notes the English name, as `Texts.tell` does."""
         known = self.english
@@ -77,6 +82,11 @@ class CounterEntry(Described):
     @property
     def type(self) -> int | None:
         return self.info["counter_type"] if self.info is not None else None
+
+    def learn_info(self, info: dict[str, Any]) -> bool:
+        """Notes the registration information that the capture tells; whether it was other or none."""
+        known, self.info, self.info_source = self.info, info, "capture"
+        return known != info
 
     def tell_info(self, info: dict[str, Any], source: NameSource) -> bool:
         """Notes the registration information; False where a file says other than the capture, which stands."""
@@ -116,24 +126,28 @@ class Catalog:
         self._names.clear()
         return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
 
-    def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> None:
-        """Notes the answer to one request code, decoded to `tree`. Unknown codes teach nothing."""
+    def learn(self, guid: str, code: int, lcid: int, tree: dict[str, Any]) -> bool:
+        """Notes the answer to one request code, decoded to `tree`; whether it changed anything. Unknown codes teach nothing."""
         entry = self.entry(guid)
+        changed = False
         if code == RequestCode.COUNTERSET_STRUCT:
+            changed = entry.instance_type != tree["instance_type"]
             entry.instance_type = tree["instance_type"]
             for info in tree["counters"]:
-                entry.counter(info["counter_id"]).tell_info(info, "capture")
+                changed |= entry.counter(info["counter_id"]).learn_info(info)
         elif code == RequestCode.COUNTER_STRUCT:
-            entry.counter(tree["counter"]["counter_id"]).tell_info(tree["counter"], "capture")
+            changed = entry.counter(tree["counter"]["counter_id"]).learn_info(tree["counter"])
         elif code == RequestCode.COUNTERSET_ENGLISH_NAME:
-            entry.tell_english(tree["string"], "capture")
+            changed = entry.learn_english(tree["string"])
         elif code == RequestCode.COUNTERSET_NAME_STRING:
-            entry.names.tell(lcid, tree["string"], "capture")
+            changed = entry.names.learn(lcid, tree["string"])
         elif code == RequestCode.COUNTERSET_HELP_STRING:
-            entry.helps.tell(lcid, tree["string"], "capture")
+            changed = entry.helps.learn(lcid, tree["string"])
         elif code == RequestCode.PROVIDER_NAME:
+            changed = entry.provider_name != tree["string"]
             entry.provider_name = tree["string"]
         elif code == RequestCode.PROVIDER_GUID:
+            changed = entry.provider_guid != tree["guid"]
             entry.provider_guid = tree["guid"]
         elif code in (
             RequestCode.COUNTER_NAME_STRINGS,
@@ -145,10 +159,11 @@ class Catalog:
                     continue
                 counter = entry.counter(row["counter_id"])
                 if code == RequestCode.COUNTER_ENGLISH_NAMES:
-                    counter.tell_english(text, "capture")
+                    changed |= counter.learn_english(text)
                 else:
                     texts = counter.names if code == RequestCode.COUNTER_NAME_STRINGS else counter.helps
-                    texts.tell(lcid, text, "capture")
+                    changed |= texts.learn(lcid, text)
+        return changed
 
     def learn_instances(self, guid: str, tree: dict[str, Any]) -> None:
         """Notes an answer of EnumerateCounterSetInstances. Instances come and go: a number given anew names none."""

@@ -151,7 +151,7 @@ class _Following:
         query = watch.query
         self._changing[query.number] -= 1
         is_alone = self._is_alone(watch)
-        identifiers = identifiers_of(call.response) if succeeded else []
+        identifiers = identifiers_of(call.response) if succeeded else ()
         if identifiers is None:
             query.forget(UNREAD)
             return

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -60,13 +61,6 @@ class PerflibCall(Call):
 
 
 _OPNUMS = frozenset(Opnum)
-_IN_A_LANGUAGE = (
-    RequestCode.COUNTERSET_NAME_STRING,
-    RequestCode.COUNTERSET_HELP_STRING,
-    RequestCode.COUNTER_NAME_STRINGS,
-    RequestCode.COUNTER_HELP_STRINGS,
-)
-_OF_STRUCTURE = (RequestCode.COUNTERSET_STRUCT, RequestCode.COUNTER_STRUCT)
 
 
 # A time, then a frame: what has the same time is in the order of its frames.
@@ -84,8 +78,11 @@ class Loss:
 
 def end_of(exchange: Exchange) -> Moment | None:
     """When the answer of a call began to come; None where it is not there."""
-    message = exchange.response
-    return (message.first_time_ns, message.first_frame) if message is not None else None
+    return _begin(exchange.response) if exchange.response is not None else None
+
+
+def _begin(message: Message) -> Moment:
+    return message.first_time_ns, message.first_frame
 
 
 class PerflibLayer:
@@ -97,21 +94,24 @@ class PerflibLayer:
     def __init__(self) -> None:
         self.catalogs = Catalogs()
         self.losses: list[Loss] = []
-        self._ends: dict[int, Moment] = {}
-        # What a server said last of each subject: the code and language that it was asked with, and a hash of its answer.
-        self._told: dict[tuple[str, str, int, int], tuple[int, int, bytes]] = {}
+        # The answer of each channel that began to come last.
+        self._last: dict[int, Message] = {}
+        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
+        self._told: dict[tuple[str, str], set[tuple[int, int, bytes]]] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Exchange):
-            end, channel = end_of(event), event.channel.number
-            if end is not None:
-                self._ends[channel] = max(end, self._ends.get(channel, end))
+            if (answer := event.response) is not None:
+                last = self._last.get(event.channel.number)
+                # Which frame it came in is looked up where that matters.
+                if last is None or answer.first_time_ns > last.first_time_ns or _begin(answer) > _begin(last):
+                    self._last[event.channel.number] = answer
             if event.interface == INTERFACE:
                 yield self._call(event)
                 return
         elif isinstance(event, ChannelGap) and event.from_client:
-            channel = event.channel.number
-            self.losses.append(Loss(self._ends.get(channel, _BEFORE_ALL), channel))
+            last = self._last.get(event.channel.number)
+            self.losses.append(Loss(_begin(last) if last is not None else _BEFORE_ALL, event.channel.number))
         yield event
 
     def finish(self) -> Iterator[Event]:
@@ -151,19 +151,16 @@ class PerflibLayer:
         lcid = call.request.params.get("RequestLCID") if call.request is not None else None
         lcid = lcid if isinstance(lcid, int) else 0
         server, data = call.exchange.channel.server, response.buffer.data
-        # What was told last is known, and told to every client anew.
-        told, subject = (code, lcid, sha256(data).digest()), (server.ip, guid, *_subject(code, lcid))
-        if self._told.get(subject) == told:
+        # A server tells every client the same. Each of the answers in `told` left all as it was.
+        told = self._told.setdefault((server.ip, guid), set())
+        answer = code, lcid, sha256(data).digest()
+        if answer in told:
             return
         decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data)
         if decoded.problem is None:
-            self.catalogs.of(server).learn(guid, code, lcid, decoded.tree)
-            self._told[subject] = told
-
-
-def _subject(code: int, lcid: int) -> tuple[int, int]:
-    """What an answer to a request code tells of: whoever tells of the same takes the place of what was told before."""
-    return 0 if code in _OF_STRUCTURE else code, lcid if code in _IN_A_LANGUAGE else 0
+            if self.catalogs.of(server).learn(guid, code, lcid, decoded.tree):
+                told.clear()
+            told.add(answer)
 
 
 def _side(
@@ -221,21 +218,33 @@ def may_answer_validate_counters(exchange: Exchange) -> bool:
     return decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
-def identifiers_of(side: CallSide | None) -> list[Identifier] | None:
+def identifiers_of(side: CallSide | None) -> Sequence[Identifier] | None:
     """The identifiers of a side; None where its buffer is damaged, so that they may be others or more."""
     if side is None or side.buffer is None:
-        return []
-    decoded = decode_buffer("identifiers", side.buffer.data)
+        return ()
+    data = side.buffer.data
+    return _known_identifiers(data) if len(data) <= _SHORT_LIST else _identifiers(data)
+
+
+def _identifiers(data: bytes) -> Sequence[Identifier] | None:
+    decoded = decode_buffer("identifiers", data)
     if decoded.problem is not None:
         return None
-    return [
-        Identifier(
-            item["counterset_guid"],
-            item["status"],
-            item["counter_id"],
-            item["instance_id"],
-            item["index"],
-            item["name"],
-        )
-        for item in decoded.tree["identifiers"]
-    ]
+    return tuple(
+        [
+            Identifier(
+                item["counterset_guid"],
+                item["status"],
+                item["counter_id"],
+                item["instance_id"],
+                item["index"],
+                item["name"],
+            )
+            for item in decoded.tree["identifiers"]
+        ]
+    )
+
+
+# Clients of one kind ask for the same counters.
+_SHORT_LIST = 4096
+_known_identifiers = lru_cache(maxsize=256)(_identifiers)

@@ -294,7 +294,7 @@ class Query:
         """The handle holds nothing any more. It keeps its number: who uses it yet is still talking of that one."""
         self.forget(CLOSED)
 
-    def validated(self, identifiers: list[Identifier], *, add: bool) -> None:
+    def validated(self, identifiers: Sequence[Identifier], *, add: bool) -> None:
         """Counters were added or removed; each identifier's own status says whether it was."""
         self.told = None
         done = [identifier for identifier in identifiers if identifier.status == 0]
@@ -321,7 +321,7 @@ class Query:
         self.unknown = why
         self.shown = None
 
-    def informed(self, identifiers: list[Identifier]) -> None:
+    def informed(self, identifiers: Sequence[Identifier]) -> None:
         """QueryCounterInfo answered: the whole list, with the position of each counter's block.
 
         The Status of its identifiers says nothing of whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
