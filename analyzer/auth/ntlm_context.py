@@ -14,6 +14,7 @@ CRC32, and its number is encrypted too ([MS-NLMP] section 3.4.4.1).
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ SIGNATURE_LEN = 16
 
 # How far behind the proven position keystream is kept, for messages delivered twice or late.
 _KEEP_BEHIND = 256 * 1024
+# Of what need not be kept, so much is forgotten at a time.
+_FORGET = 64 * 1024
 # How far forward a search may look when it is not known how much was lost.
 _SEARCH_AHEAD = 1024 * 1024
 # The longest run of keystream that will be generated to look behind a loss of known size.
@@ -48,6 +51,8 @@ _REMEMBERED = 512
 # How much keystream a search makes at a time.
 _STRETCH = 4096
 _HEADER_LEN, _TRAILER_LEN = 24, 8
+# Version, checksum, sequence number ([MS-NLMP] section 2.2.2.9.2).
+_SIGNATURE = struct.Struct("<I8sI")
 
 
 class _Keystream:
@@ -93,7 +98,7 @@ class _Keystream:
 
     def forget(self, before: int) -> None:
         surplus = before - self._base - _KEEP_BEHIND
-        if surplus <= 0:
+        if surplus < _FORGET:
             return
         kept = len(self._buffer)
         if surplus < kept:
@@ -159,6 +164,15 @@ class _Stream:
         self.share = self.budget // _FIRST_SHARE
         self.keystream.forget(self.position)
 
+    def follow(self, spent: int) -> None:
+        """`adopt` for the message that was due, nothing having failed or been lost since the one before."""
+        self.places[self.number] = self.position
+        if len(self.places) > _REMEMBERED:
+            self.places.popitem(last=False)
+        self.position += spent
+        self.number += 1
+        self.keystream.forget(self.position)
+
 
 class NtlmContext:
     """Opens the messages of one NTLM security context, each sender's in the order it protected them."""
@@ -209,23 +223,21 @@ class NtlmContext:
             or stream.has_lost
             or stream.failed_count
             or len(pdu) - at != SIGNATURE_LEN
-            or pdu[at : at + 4] != b"\x01\0\0\0"
         ):
             return None
-        number = int.from_bytes(pdu[at + 12 :], "little")
-        if number != stream.number or number in stream.places:
+        version, tag, number = _SIGNATURE.unpack_from(pdu, at)
+        if version != 1 or number != stream.number or number in stream.places:
             return None
-        tag = pdu[at + 4 : at + 12]
         size = stop - start
         if self._key_exchange:
             opened = stream.keystream.open(stream.position, pdu[start:stop] + tag)
             plain, tag = opened[:size], opened[size:]
         else:
             plain = stream.keystream.open(stream.position, pdu[start:stop])
-        covered = pdu[at + 12 :] + (pdu[:start] + plain + pdu[stop:at] if self._header_signed else plain)
-        if self._sign[sender].digest(covered)[:8] != tag:
+        parts = (pdu[at + 12 :], pdu[:start], plain, pdu[stop:at]) if self._header_signed else (pdu[at + 12 :], plain)
+        if self._sign[sender].digest(b"".join(parts))[:8] != tag:
             return None
-        stream.adopt(stream.position, number, size + 8 if self._key_exchange else size)
+        stream.follow(size + 8 if self._key_exchange else size)
         return plain
 
     def lost(self, sender: Sender, length: int | None) -> None:

@@ -267,7 +267,7 @@ class TracedBytes:
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
-        parts = [piece.data[start:stop] for piece, start, stop in spans]
+        parts = [memoryview(piece.data)[start:stop] for piece, start, stop in spans]
         sources = [piece.source for piece, _, _ in spans]
         firsts = [piece.start + start for piece, start, _ in spans]
         return cls(
@@ -420,6 +420,12 @@ def _place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tupl
         else:
             # Neighbours: what they came from tells of all of them as well as of each.
             return source, firsts[0]
+    borders = [at for at in range(1, len(sources)) if sources[at] is not sources[at - 1]]
+    if borders and len(borders) * 2 < len(sources):
+        # Many parts of few sources: those of each tell of themselves in one go.
+        groups = list(pairwise((0, *borders, len(sources))))
+        joined = [_JoinedSource(sources[at:to], firsts[at:to], lengths[at:to]) for at, to in groups]
+        return _JoinedSource(joined, [0] * len(joined), [sum(lengths[at:to]) for at, to in groups]), 0
     return _JoinedSource(sources, firsts, lengths), 0
 
 

@@ -63,7 +63,8 @@ _MAX_PENDING = 1024
 # Answers seen before their question (frames swapped by the capture) wait for it; more than a handful is no swap.
 _MAX_EARLY = 16
 _MAX_OFFERS = 16
-_RESPONSE = int(Ptype.RESPONSE)
+# Plain numbers: members of an enumeration are slower to find and to compare.
+_RESPONSE, _PRIVACY = int(Ptype.RESPONSE), int(AuthLevel.PRIVACY)
 
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
@@ -417,8 +418,9 @@ class Association:
         call: _Call | None = None
         side: _Side
         asked: SecTrailer | None = None
+        sender = self._sender(from_client)
         opener: Security | None = None
-        opened_by = ""
+        opener_id, opened_by = 0, ""
         at = 0
         while number < len(spans):
             data, at, end = spans[number]
@@ -443,9 +445,8 @@ class Association:
                 plain: Plain = None
                 step = ""
                 if auth_length == 0:
-                    if asked is not None and asked.level >= AuthLevel.PRIVACY:
-                        return number, at
-                    if side.wire_length + stop - RESPONSE_LEN > most:
+                    grown = side.wire_length + stop - RESPONSE_LEN
+                    if grown > most or (asked is not None and asked.level >= _PRIVACY):
                         return number, at
                     side.is_bare = True
                 else:
@@ -454,35 +455,37 @@ class Association:
                         return number, at
                     auth_type, level, pad, context_id = LITTLE_SEC.unpack_from(raw, at + start)
                     stop = start - pad
-                    security = self._security.known(context_id)
+                    grown = side.wire_length + stop - RESPONSE_LEN
                     if (
-                        security is None
-                        or level != AuthLevel.PRIVACY
+                        level != _PRIVACY
                         or context_id != asked.context_id
                         or auth_type != asked.auth_type
                         or level != asked.level
                         or stop < RESPONSE_LEN
-                        or side.wire_length + stop - RESPONSE_LEN > most
+                        or grown > most
                     ):
                         return number, at
+                    if opener is None or context_id != opener_id:
+                        opener, opener_id = self._security.known(context_id), context_id
+                        if opener is None:
+                            return number, at
+                        opened_by = opener.step
                     pdu = raw if length == len(raw) else raw[at : at + length]
-                    opened = security.open_next(self._sender(from_client), pdu, RESPONSE_LEN, start)
+                    opened = opener.open_next(sender, pdu, RESPONSE_LEN, start)
                     if opened is None:
                         return number, at
-                    if security is not opener:
-                        opener, opened_by = security, security.step
                     plain, step = opened[: stop - RESPONSE_LEN] if pad else opened, opened_by
                     if side.security is None:
-                        side.security = security
+                        side.security = opener
                         side.trailer = SecTrailer(auth_type, level, pad, context_id, start, length)
                     side.is_sealed = True
                     side.verdicts.add(True)
-                    side.header_signed.add(security.header_signed)
+                    side.header_signed.add(opener.header_signed)
                 if not side.began:
                     side.began, side.smb, side.hint = True, smb, hint
                 if not side.wire_length:
-                    side.first_length = stop - RESPONSE_LEN
-                side.wire_length += stop - RESPONSE_LEN
+                    side.first_length = grown
+                side.wire_length = grown
                 side.pdus.add(data, at, length, RESPONSE_LEN, stop, plain, step)
                 at += length
                 if flags & LAST_FRAG:

@@ -27,6 +27,7 @@ from analyzer.smb.framing import Message
 from analyzer.smb.state import Link, Session
 
 STEP = "smb3-decrypt"
+_ONE_STEP = (STEP,)
 _MAX_FRAMES_NAMED = 32
 
 
@@ -70,7 +71,8 @@ def open_next(session: Session, data: TracedBytes, at: int, stop: int, from_clie
 
 def _opened(data: TracedBytes, at: int, plain: bytes) -> TracedBytes:
     """What was sealed keeps its length, and so each byte its address."""
-    return TracedBytes(plain, data.source, data.start + at + TRANSFORM_LEN, (*data.steps, STEP))
+    steps = (*data.steps, STEP) if data.steps else _ONE_STEP
+    return TracedBytes(plain, data.source, data.start + at + TRANSFORM_LEN, steps)
 
 
 def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:

@@ -209,7 +209,7 @@ class Smb2Reader:
         by the other direction where `replies[i]`. They are taken from number `first` on until one is of another kind; nothing
         has happened to that one, but that it is returned opened, where it was encrypted, beside its number.
         """
-        link, pending = self._link, self._pending
+        link, sessions, pending = self._link, self._link.sessions, self._pending
         client = link.client_direction
         if client is None:
             return first, None
@@ -224,9 +224,13 @@ class Smb2Reader:
             begin, stop = message
             head, at, shell = raw, begin, PLAIN
             if head[at : at + 4] == TRANSFORM_MAGIC:
-                opened = self._open_next(data, begin, stop, (speaker == client) != replies[number], seen)
+                session = sessions.get(int.from_bytes(raw[at + TRANSFORM_LEN - 8 : at + TRANSFORM_LEN], "little"))
+                if session is None or session.session_id == 0:
+                    break
+                opened = open_next(session, data, begin, stop, (speaker == client) != replies[number])
                 if opened is None:
                     break
+                seen.note(session, begin)
                 head, at, stop, shell = opened.data, 0, len(opened.data), SEALED
             if stop - at < _QUICK_LEAST:
                 break
@@ -241,7 +245,7 @@ class Smb2Reader:
                 or flags & _UNUSUAL
             ):
                 break
-            session = link.sessions.get(session_id)
+            session = sessions.get(session_id)
             if session is None or session_id == 0 or session_id == _NO_SESSION:
                 break
             is_response = flags & FLAG_RESPONSE
@@ -318,21 +322,6 @@ class Smb2Reader:
         seen.tell()
         carried.tell()
         return number, opened
-
-    def _open_next(self, data: TracedBytes, at: int, stop: int, from_client: bool, seen: _Seen) -> TracedBytes | None:
-        """What the encrypted message at `at` of `data` holds, where the session's key is known; None otherwise, and nothing
-        has happened then."""
-        session = None
-        if stop - at >= TRANSFORM_LEN:
-            session = self._link.sessions.get(
-                int.from_bytes(data.part(at + TRANSFORM_LEN - 8, at + TRANSFORM_LEN), "little")
-            )
-        if session is None or session.session_id == 0:
-            return None
-        opened = open_next(session, data, at, stop, from_client)
-        if opened is not None:
-            seen.note(session, at)
-        return opened
 
     def open_transform(
         self, direction: Direction, message: Message
