@@ -9,6 +9,9 @@ from analyzer.core.values import dataclass
 
 Sender = Literal["initiator", "acceptor"]
 
+# What every NTLM message begins with, [MS-NLMP] section 2.2.1.
+NTLM_SIGNATURE = b"NTLMSSP\x00"
+
 
 class AuthType(IntEnum):
     """RPC security providers, [MS-RPCE] section 2.2.1.1.7."""

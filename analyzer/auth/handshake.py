@@ -8,17 +8,29 @@ token holds makes `feed` raise: a token that cannot be read shuts the door and s
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SecurityContext, Sender, Unprotected
+from analyzer.auth.context import (
+    NTLM_SIGNATURE,
+    AuthLevel,
+    AuthType,
+    Door,
+    Handshake,
+    Identity,
+    SecurityContext,
+    Sender,
+    Unprotected,
+)
 from analyzer.auth.der import unwrap_gss
-from analyzer.auth.kerberos import is_kerberos
-from analyzer.auth.kerberos_exchange import KerberosExchange
 from analyzer.auth.keyring import Keyring
-from analyzer.auth.ntlm import SIGNATURE as NTLM_SIGNATURE
-from analyzer.auth.ntlm_exchange import NtlmExchange
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
+
+if TYPE_CHECKING:
+    from analyzer.auth.kerberos_exchange import KerberosExchange
+    from analyzer.auth.ntlm_exchange import NtlmExchange
 
 _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
 
@@ -33,8 +45,6 @@ class TokenHandshake:
 
     def __init__(self, keyring: Keyring, auth_type: int | None = None) -> None:
         self._keyring = keyring
-        self._ntlm = NtlmExchange(keyring)
-        self._kerberos = KerberosExchange(keyring)
         self._spnego = False
         self._offered: tuple[str, ...] = ()
         self._chosen: str | None = None
@@ -46,6 +56,19 @@ class TokenHandshake:
 
     def __repr__(self) -> str:
         return f"TokenHandshake({self.identity.mechanism}, {self.door.name})"
+
+    @cached_property
+    def _ntlm(self) -> NtlmExchange:
+        # Loaded when a capture needs it, as Kerberos is.
+        from analyzer.auth.ntlm_exchange import NtlmExchange
+
+        return NtlmExchange(self._keyring)
+
+    @cached_property
+    def _kerberos(self) -> KerberosExchange:
+        from analyzer.auth.kerberos_exchange import KerberosExchange
+
+        return KerberosExchange(self._keyring)
 
     def feed(self, sender: Sender, token: bytes) -> None:
         """See `Handshake.feed`."""
@@ -71,6 +94,8 @@ class TokenHandshake:
         if is_spnego(token):
             self._take_spnego(sender, token)
             return
+        from analyzer.auth.kerberos import is_kerberos
+
         if is_kerberos(token):
             self._chosen = "krb5"
             self._kerberos.feed(sender, token)

@@ -1,23 +1,19 @@
-"""Secrets in (a TOML or JSON file, a keytab, Wireshark key lines, command-line values), a `Keyring` out.
+"""Everything the user knows of keys, asked by whoever wants to open something.
 
-Nothing here is ever shown: `repr` and `str` of everything give names and counts, and error messages name the place of a
-mistake, never the text found there.
+Nothing here is ever shown: `repr` and `str` of everything give names and counts. How secrets are read is a matter of
+`analyzer.auth.secrets`, which is loaded when there are any.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from analyzer.auth.keytab import KerberosKey, is_keytab, parse_keytab
-from analyzer.auth.ntlm import nt_hash
-from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.values import dataclass
 
-# A secrets file is written by hand or by a script for one capture; a larger one is some other file.
-_MAX_FILE_BYTES = 16 * 1024 * 1024
+if TYPE_CHECKING:
+    from analyzer.auth.keytab import KerberosKey
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -78,11 +74,9 @@ class Keyring:
     @classmethod
     def load(cls, path: str | Path) -> Keyring:
         """Reads a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`."""
-        path = Path(path)
-        data = _read_file(path, "secrets file")
-        if is_keytab(data):
-            return cls(kerberos_keys=_parse_keytab(path, data))
-        return _FileReader(path).read(_parse_document(path, data))
+        from analyzer.auth.secrets import read_secrets
+
+        return read_secrets(Path(path))
 
     @classmethod
     def build(
@@ -95,20 +89,11 @@ class Keyring:
     ) -> Keyring:
         """A keyring from single values. A bare password or NT hash applies to every user; `(user, value)` to that one,
         where user may be `DOMAIN\\name` or `name@domain`. Session keys are lines of Wireshark's `smb2_seskey_list`."""
-        users: list[UserKey] = []
-        for password in passwords:
-            who, value = password if isinstance(password, tuple) else (None, password)
-            username, domain = _split_account(who)
-            users.append(UserKey(username, domain, nt_hash(value), value))
-        for number, hashed in enumerate(nt_hashes, 1):
-            who, value = hashed if isinstance(hashed, tuple) else (None, hashed)
-            username, domain = _split_account(who)
-            users.append(UserKey(username, domain, _nt_hash_of(value, f"NT hash number {number}")))
-        keys = [key for path in keytabs for key in _parse_keytab(Path(path), _read_file(Path(path), "keytab"))]
-        smb = [
-            parse_seskey_line(line, f"SMB session key line {number}") for number, line in enumerate(smb_session_keys, 1)
-        ]
-        return cls(users, keys, smb)
+        if not (passwords or nt_hashes or keytabs or smb_session_keys):
+            return cls()
+        from analyzer.auth.secrets import keyring_of
+
+        return keyring_of(passwords, nt_hashes, keytabs, smb_session_keys)
 
     def merged(self, *others: Keyring) -> Keyring:
         """This keyring and others as one; what was given first is tried first."""
@@ -161,209 +146,3 @@ class Keyring:
         return (
             f"Keyring(users={len(self._users)}, kerberos_keys={len(self._kerberos)}, smb_session_keys={len(self._smb)})"
         )
-
-
-def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
-    """One line of Wireshark's `smb2_seskey_list`: session id, session key, server-to-client key, client-to-server key, in
-    hexadecimal, quoted or not, the last three possibly empty. Raises `InputError`."""
-    parts = [part.strip().strip('"') for part in line.strip().split(",")]
-    if not 2 <= len(parts) <= 4:
-        raise InputError(
-            f"{place}: {len(parts)} fields, expected session id, session key, server-to-client key, client-to-server key",
-            hint="write it as Wireshark's smb2_seskey_list does: sessionid,seskey[,s2ckey,c2skey], all in hexadecimal",
-        )
-    parts += [""] * (4 - len(parts))
-    session_id = _session_id_of(parts[0], place)
-    keys = [
-        _hex_of(part, f"{place}, {name}", _SMB_KEY_LENGTHS) if part else None
-        for part, name in zip(parts[1:], _SMB_KEY_NAMES, strict=True)
-    ]
-    if not any(keys):
-        raise InputError(f"{place}: no key in it")
-    return SmbKeys(session_id, session_key=keys[0], server_to_client_key=keys[1], client_to_server_key=keys[2])
-
-
-_SMB_KEY_NAMES = ("session key", "server-to-client key", "client-to-server key")
-# NTLM and RC4 keys and AES-128 have 16 bytes, AES-256 and SHA-384 Kerberos session keys 32; DES sessions have 8.
-_SMB_KEY_LENGTHS = (8, 16, 24, 32)
-
-
-def _split_account(who: str | None) -> tuple[str | None, str | None]:
-    if not who:
-        return None, None
-    if "\\" in who:
-        domain, _, username = who.partition("\\")
-        return username, domain or None
-    username, _, domain = who.partition("@")
-    return username, domain or None
-
-
-def _read_file(path: Path, what: str) -> bytes:
-    if path.is_dir():
-        raise InputError(f"{path} is a directory, not a {what}", hint="give the file itself")
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read the {what} {path}: {error.strerror}", hint="check the path") from None
-    if len(data) > _MAX_FILE_BYTES:
-        raise InputError(f"{path} is too large for a {what}", hint="is it a capture? give captures as plain arguments")
-    return data
-
-
-def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
-    try:
-        return parse_keytab(data)
-    except DecodeError as error:
-        reason = str(error)
-    raise InputError(
-        f"{path} is not a readable keytab: {reason}", hint="keytabs come from ktutil, ktpass or net ads keytab"
-    )
-
-
-def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
-    """The top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
-    import json
-    import tomllib
-
-    places: list[str] = []
-    document: Any = None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        places.append(f"byte {error.start} is not UTF-8")
-    else:
-        try:
-            document = json.loads(text)
-        except json.JSONDecodeError as error:
-            places.append(f"as JSON: line {error.lineno} column {error.colno}")
-        except RecursionError:
-            places.append("as JSON: nested too deep")
-        if document is None:
-            try:
-                document = tomllib.loads(text)
-            except tomllib.TOMLDecodeError as error:
-                found = re.search(r"\(at ([^()]*)\)$", str(error))
-                places.append(f"as TOML: {found[1] if found else 'unreadable'}")
-            except RecursionError:
-                places.append("as TOML: nested too deep")
-    if document is None:
-        raise InputError(
-            f"the secrets file {path} is neither TOML nor JSON ({'; '.join(places)})",
-            hint='a password in TOML needs quotes: password = "..."',
-        )
-    if not isinstance(document, dict):
-        raise InputError(f"the secrets file {path} holds no table of users, keytabs or smb_session_keys")
-    return document
-
-
-class _FileReader:
-    """Turns a secrets document into a keyring, naming the place of what is wrong in it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def read(self, document: Mapping[str, Any]) -> Keyring:
-        users = [user for entry, place in self._tables(document, "users") for user in self._users(entry, place)]
-        smb = [self._smb(entry, place) for entry, place in self._tables(document, "smb_session_keys")]
-        keys: list[KerberosKey] = []
-        for number, name in enumerate(self._list(document, "keytabs"), 1):
-            if not isinstance(name, str):
-                raise self._error(f"keytabs[{number}]", "is not a path")
-            path = self._path.parent / name
-            keys += _parse_keytab(path, _read_file(path, "keytab"))
-        keys += [self._kerberos(entry, place) for entry, place in self._tables(document, "kerberos_keys")]
-        return Keyring(users, keys, smb)
-
-    def _error(self, place: str, what: str) -> InputError:
-        return InputError(f"the secrets file {self._path}: {place} {what}")
-
-    def _list(self, document: Mapping[str, Any], key: str) -> list[Any]:
-        value = document.get(key, [])
-        if not isinstance(value, list):
-            raise self._error(key, "is not a list")
-        return value
-
-    def _tables(self, document: Mapping[str, Any], key: str) -> Iterable[tuple[Mapping[str, Any], str]]:
-        for number, entry in enumerate(self._list(document, key), 1):
-            place = f"{key}[{number}]"
-            if key == "smb_session_keys" and isinstance(entry, str):
-                yield {"line": entry}, place
-            elif isinstance(entry, dict):
-                yield entry, place
-            else:
-                raise self._error(place, "is not a table")
-
-    def _text(self, entry: Mapping[str, Any], key: str, place: str) -> str | None:
-        value = entry.get(key)
-        if value is None or isinstance(value, str):
-            return value
-        raise self._error(f"{place}.{key}", "is not a text")
-
-    def _users(self, entry: Mapping[str, Any], place: str) -> Iterator[UserKey]:
-        """The keys of one user: what its password gives, then a hash that is not that password's."""
-        username = self._text(entry, "username", place)
-        domain = self._text(entry, "domain", place)
-        password = self._text(entry, "password", place)
-        hashed = self._text(entry, "nt_hash", place)
-        if username and domain is None:
-            username, domain = _split_account(username)
-        if password is not None:
-            yield UserKey(username or None, domain or None, nt_hash(password), password)
-        if hashed:
-            given = _nt_hash_of(hashed, f"the secrets file {self._path}: {place}.nt_hash")
-            if password is None or given != nt_hash(password):
-                yield UserKey(username or None, domain or None, given)
-
-    def _smb(self, entry: Mapping[str, Any], place: str) -> SmbKeys:
-        where = f"the secrets file {self._path}: {place}"
-        if line := self._text(entry, "line", place):
-            return parse_seskey_line(line, where)
-        given = entry.get("session_id")
-        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < 1 << 64:
-            session_id = given
-        elif isinstance(given, str):
-            session_id = _session_id_of(given, f"{where}.session_id")
-        else:
-            raise self._error(f"{place}.session_id", "is missing or no number")
-        keys: dict[str, bytes | None] = {}
-        for name in ("session_key", "client_to_server_key", "server_to_client_key"):
-            text = self._text(entry, name, place)
-            keys[name] = _hex_of(text, f"{where}.{name}", _SMB_KEY_LENGTHS) if text else None
-        if not any(keys.values()):
-            raise self._error(place, "has no key")
-        return SmbKeys(session_id, **keys)
-
-    def _kerberos(self, entry: Mapping[str, Any], place: str) -> KerberosKey:
-        where = f"the secrets file {self._path}: {place}"
-        principal, _, realm = (self._text(entry, "principal", place) or "").partition("@")
-        etype, kvno = entry.get("etype"), entry.get("kvno")
-        if not isinstance(etype, int) or (kvno is not None and not isinstance(kvno, int)):
-            raise self._error(place, "needs etype (and kvno, if given) as numbers")
-        key = _hex_of(self._text(entry, "key", place) or "", f"{where}.key", (8, 16, 24, 32))
-        return KerberosKey(principal, realm, etype, kvno, key)
-
-
-def _hex_of(text: str, place: str, lengths: tuple[int, ...]) -> bytes:
-    cleaned = re.sub(r"[\s:]", "", text).removeprefix("0x")
-    if not re.fullmatch(r"(?:[0-9A-Fa-f]{2})*", cleaned):
-        raise InputError(f"{place} is not hexadecimal ({len(cleaned)} characters)")
-    data = bytes.fromhex(cleaned)
-    if len(data) not in lengths:
-        expected = " or ".join(str(2 * length) for length in lengths)
-        raise InputError(f"{place} has {len(cleaned)} hexadecimal digits, expected {expected}")
-    return data
-
-
-def _nt_hash_of(text: str, place: str) -> bytes:
-    # pwdump style `LM:NT` is accepted: the NT hash is the second half.
-    return _hex_of(
-        text.rpartition(":")[2] if re.fullmatch(r"\s*[0-9A-Fa-f]{32}:[0-9A-Fa-f]{32}\s*", text) else text, place, (16,)
-    )
-
-
-def _session_id_of(text: str, place: str) -> int:
-    digits = text.strip().removeprefix("0x").removeprefix("0X")
-    if not re.fullmatch(r"[0-9A-Fa-f]{1,16}", digits):
-        raise InputError(f"{place} is not a session id in hexadecimal")
-    return int(digits, 16)

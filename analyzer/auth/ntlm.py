@@ -13,10 +13,10 @@ from enum import IntFlag
 from functools import lru_cache
 from hashlib import md5
 
+from analyzer.auth.context import NTLM_SIGNATURE
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.values import dataclass
 
-SIGNATURE = b"NTLMSSP\x00"
 NEGOTIATE, CHALLENGE, AUTHENTICATE = 1, 2, 3
 
 _CLIENT_SIGN = b"session key to client-to-server signing key magic constant\x00"
@@ -110,7 +110,7 @@ Message = Negotiate | Challenge | Authenticate
 
 def parse_message(raw: bytes) -> Message:
     """One NTLM message. Raises `DecodeError` where it is not one."""
-    if raw[:8] != SIGNATURE:
+    if raw[:8] != NTLM_SIGNATURE:
         raise MalformedError("no NTLMSSP signature", field="ntlm.Signature", start=0, stop=8)
     kind = _u32(raw, 8, "ntlm.MessageType")
     if kind == NEGOTIATE:

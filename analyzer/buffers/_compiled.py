@@ -8,7 +8,6 @@ the same names, so each module is loaded with an import of its own that looks am
 from __future__ import annotations
 
 import builtins
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -104,6 +103,8 @@ class TypeSpec:
 @cache
 def spec_texts() -> dict[str, Any]:
     """Every description in `ksy/`, by name."""
+    import json
+
     loaded: dict[str, Any] = json.loads((GENERATED / "specs.json").read_text("utf-8"))
     return loaded
 

@@ -7,7 +7,6 @@ frames of one file always in the file's own order. A file's place in `CaptureInf
 
 from __future__ import annotations
 
-import glob
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -89,6 +88,8 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
     except (OSError, ValueError, RuntimeError) as error:
         raise InputError(f"{text!r} is no usable path ({error}).") from None
     if not exists and any(character in text for character in _GLOB_CHARACTERS):
+        import glob
+
         matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
         files = [match for match in matches if not match.is_dir()]
         if not files:

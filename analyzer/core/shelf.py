@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from tempfile import TemporaryFile
 from weakref import finalize
 
 from analyzer.core.traced import Source, TracedBytes
@@ -38,6 +37,8 @@ class Shelf:
         if not hasattr(os, "pwrite"):
             return None  # Windows has no reading and writing at a place
         if self._file is None:
+            from tempfile import TemporaryFile
+
             try:
                 file = TemporaryFile(buffering=0)  # noqa: SIM115
             except OSError:

@@ -7,7 +7,6 @@ tells so. Names of one server say nothing of another's: they are used for one on
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, TypeVar
@@ -115,6 +114,8 @@ def looks_like_metadata(head: bytes) -> bool:
 
 def metadata_from_json(data: bytes, origin: str) -> Metadata:
     """The metadata in a file. Raises `InputError` in one sentence for what is none."""
+    import json
+
     try:
         document = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -139,6 +140,8 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
     """What another capture told, as if it came from a file."""
+    import json
+
     return metadata_from_json(json.dumps(metadata_json(catalogs, tables)).encode(), origin)
 
 

@@ -10,6 +10,8 @@ are columns of what was gathered of all frames; the others take a gather for eac
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,9 +31,9 @@ def _swapped(number: int) -> int:
     return (number & 0xFF) << 8 | number >> 8
 
 
-def _table(size: int, members: frozenset[int]) -> Bools:
+def _table(size: int, members: Iterable[int]) -> Bools:
     table = np.zeros(size, np.bool_)
-    table[sorted(members)] = True
+    table[[*members]] = True
     return table
 
 
@@ -43,26 +45,15 @@ _TYPED_LINKS = {
 }
 _IPV4, _IPV6 = _swapped(links.IPV4), _swapped(links.IPV6)
 # EtherTypes of the plain road, besides lengths (LLC).
-_PLAIN_TYPES = _table(
-    1 << 16,
-    frozenset(
-        _swapped(number)
-        for number in (
-            links.PPPOE_SESSION,
-            links.ETHERNET_BRIDGED,
-            links.PPP,
-            *links.MPLS,
-            *range(links.LOWEST_ETHERTYPE),
-        )
-    ),
-)
-_TAGS = _table(1 << 16, frozenset(map(_swapped, links.VLAN_TAGS)))
+_PLAIN_TYPES = _table(1 << 16, map(_swapped, (links.PPPOE_SESSION, links.ETHERNET_BRIDGED, links.PPP, *links.MPLS)))
+_PLAIN_TYPES[np.arange(links.LOWEST_ETHERTYPE).astype(">u2").view("<u2")] = True
+_TAGS = _table(1 << 16, map(_swapped, links.VLAN_TAGS))
 _MOST_TAGS = 4
 _OUR_NUMBERS = tuple(sorted(map(_swapped, PORTS)))
-_OUR_PORTS = _table(1 << 16, frozenset(_OUR_NUMBERS))
+_OUR_PORTS = _table(1 << 16, _OUR_NUMBERS)
 _INTERESTING = _table(256, INTERESTING)
 _TUNNEL_NUMBERS = tuple(sorted(map(_swapped, TUNNEL_PORTS)))
-_TUNNELS = _table(1 << 16, frozenset(_TUNNEL_NUMBERS))
+_TUNNELS = _table(1 << 16, _TUNNEL_NUMBERS)
 _FAMILIES_IPV4 = np.array((links.AF_INET, links.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.AF_INET6)), np.uint32)
 # What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.

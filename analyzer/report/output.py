@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,14 +16,13 @@ from analyzer.buffers import ReadyTrees
 from analyzer.core.errors import InputError
 from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
-from analyzer.model.chunks import SampleChunk, sample_chunks
 from analyzer.model.records import ReadyJson, Record, session_record, timeline_records
-from analyzer.model.samples import sample_records
 from analyzer.timeline.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from analyzer.model.chunks import SampleChunk
     from analyzer.timeline.filters.filter import SampleFilter
 
 # What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
@@ -111,6 +109,8 @@ class Samples(OfCapture):
     filter: SampleFilter | None = None
 
     def records(self) -> Iterator[Record]:
+        from analyzer.model.samples import sample_records
+
         return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
@@ -134,6 +134,8 @@ class Samples(OfCapture):
         return sample_tables(self._chunks())
 
     def _chunks(self) -> Iterator[SampleChunk | Record]:
+        from analyzer.model.chunks import sample_chunks
+
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
 
@@ -189,6 +191,8 @@ def _dumped(record: Record, option: int) -> bytes:
     try:
         return orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS | option)
     except TypeError:
+        import json
+
         end = b"\n" if option else b""
         return json.dumps(record, ensure_ascii=True, separators=(",", ":"), default=_parsed).encode() + end
 
@@ -201,6 +205,8 @@ def _ready(value: Any) -> orjson.Fragment:
 
 def _parsed(value: Any) -> Any:
     if isinstance(value, ReadyJson):
+        import json
+
         return json.loads(value.text)
     raise TypeError(f"{type(value).__name__} in a record")
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.keyring import Keyring, parse_seskey_line
+from analyzer.auth.keyring import Keyring
 from analyzer.auth.keys import default_salt, keys_from_password, ntlm_keytab, seskey_line, split_principal
 from analyzer.auth.keytab import KerberosKey, etype_name, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.secrets import parse_seskey_line
 from analyzer.core.errors import DecodeError, InputError
 
 NT = nt_hash("S3cret!pw").hex()

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core import shelf as module
 from analyzer.core.shelf import Kept, Shelf
 from analyzer.core.traced import FrameSource, TracedBytes
 
@@ -47,7 +46,7 @@ def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.Monke
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr(module, "TemporaryFile", refuse)
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     item = kept(b"x" * 5000)
     Shelf(-1).take([item])
     assert item.data == b"x" * 5000

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.auth.context import Door
-from analyzer.auth.keyring import KerberosKey, Keyring
+from analyzer.auth.keyring import Keyring
+from analyzer.auth.keytab import KerberosKey
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.rpc.events import Exchange
