@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+import orjson
+
 from analyzer.core.values import dataclass
 
 GENERATED = Path(__file__).parent / "_generated"
@@ -103,9 +105,7 @@ class TypeSpec:
 @cache
 def spec_texts() -> dict[str, Any]:
     """Every description in `ksy/`, by name."""
-    import json
-
-    loaded: dict[str, Any] = json.loads((GENERATED / "specs.json").read_text("utf-8"))
+    loaded: dict[str, Any] = orjson.loads((GENERATED / "specs.json").read_bytes())
     return loaded
 
 
@@ -160,21 +160,12 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
 
 
 @cache
-def types() -> dict[str, TypeSpec]:
-    """Every type by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
-    found: dict[str, TypeSpec] = {}
+def _nodes() -> dict[str, tuple[Any, tuple[str, ...]]]:
+    """Each type's description and path, by the qualified name of its compiled class (`MsPcqPerfData.Block`)."""
+    found: dict[str, tuple[Any, tuple[str, ...]]] = {}
 
     def visit(node: Any, path: tuple[str, ...]) -> None:
-        fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
-        # Calculated instances are no bytes of their own; positioned ones are.
-        fields += [
-            _field(name, entry, path, lazy=True)
-            for name, entry in node.get("instances", {}).items()
-            if "value" not in entry
-        ]
-        found[".".join(map(_camel, path))] = TypeSpec(
-            ".".join(path), str(node.get("-orig-id", "")), str(node.get("doc-ref", "")), tuple(fields)
-        )
+        found[".".join(map(_camel, path))] = node, path
         for name, inner in node.get("types", {}).items():
             visit(inner, (*path, name))
 
@@ -183,6 +174,25 @@ def types() -> dict[str, TypeSpec]:
     return found
 
 
+@cache
+def _type(name: str) -> TypeSpec:
+    """A type by the qualified name of its compiled class. A capture has few of them, and all would take long."""
+    node, path = _nodes()[name]
+    fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
+    # Calculated instances are no bytes of their own; positioned ones are.
+    fields += [
+        _field(name, entry, path, lazy=True)
+        for name, entry in node.get("instances", {}).items()
+        if "value" not in entry
+    ]
+    return TypeSpec(".".join(path), str(node.get("-orig-id", "")), str(node.get("doc-ref", "")), tuple(fields))
+
+
+def types() -> dict[str, TypeSpec]:
+    """Every type by the qualified name of its compiled class."""
+    return {name: _type(name) for name in _nodes()}
+
+
 def type_of(compiled: Any) -> TypeSpec:
     """The description of a compiled object's type."""
-    return types()[type(compiled).__qualname__]
+    return _type(type(compiled).__qualname__)
