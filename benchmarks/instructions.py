@@ -5,7 +5,8 @@
 
 A busy machine does not change these counts, so they may decide where times may not. The bound is generous, since another
 version of Python, numpy or polars counts otherwise: it notices a hot path that took a slow road, not a tenth here or there.
-Start-up is not counted: callgrind looks on only while a path is walked the second time.
+Callgrind looks on only while a path is walked the second time, so that start-up does not count; it has a path of its own, a whole
+process with a small capture and all bytecode at hand.
 """
 
 from __future__ import annotations
@@ -90,25 +91,48 @@ def _control(option: str) -> None:
 def counted() -> dict[str, int]:
     """Instructions by path."""
     with tempfile.TemporaryDirectory() as temporary:
-        out = Path(temporary) / "counts"
-        command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}"]
-        done = subprocess.run(
-            [*command, sys.executable, str(Path(__file__).resolve()), _CHILD, temporary],
-            env={**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SystemExit(f"valgrind ended with {done.returncode}:\n{done.stderr}")
         found = {}
-        for dump in sorted(Path(temporary).glob("counts.*")):
-            text = dump.read_text()
-            name = re.search(r"^desc: Trigger: .*?(\d+) (.+)$", text, re.MULTILINE)
-            total = re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)
-            if name is not None and total is not None:
-                found[name[2]] = int(total[1])
-        return found
+        for dump in callgrind(temporary, "counts", str(Path(__file__).resolve()), _CHILD, temporary, atstart="no"):
+            name = re.search(r"^desc: Trigger: .*?(\d+) (.+)$", dump, re.MULTILINE)
+            if name is not None and (total := _total(dump)):
+                found[name[2]] = total
+        # The captures of the other paths are still there.
+        whole = ("-m", "analyzer", "timeline", "--format", "jsonl", str(Path(temporary) / "mixed.pcap"))
+        subprocess.run([sys.executable, *whole], env=_environment(temporary), capture_output=True, check=True)
+        return found | {
+            "start and mixed capture": sum(map(_total, callgrind(temporary, "start", *whole, atstart="yes")))
+        }
+
+
+def callgrind(temporary: str, prefix: str, *arguments: str, atstart: str) -> list[str]:
+    """Runs Python under callgrind; what that wrote."""
+    command = [
+        "valgrind",
+        "--tool=callgrind",
+        f"--instr-atstart={atstart}",
+        f"--callgrind-out-file={temporary}/{prefix}",
+    ]
+    done = subprocess.run(
+        [*command, sys.executable, *arguments],
+        env=_environment(temporary),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(f"valgrind ended with {done.returncode}:\n{done.stderr}")
+    return [path.read_text() for path in sorted(Path(temporary).glob(f"{prefix}*"))]
+
+
+def _environment(temporary: str) -> dict[str, str]:
+    """One for which bytecode is at hand from the second time on."""
+    fixed = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return {**os.environ, **fixed, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": f"{temporary}/bytecode"}
+
+
+def _total(dump: str) -> int:
+    found = re.search(r"^(?:totals|summary): (\d+)", dump, re.MULTILINE)
+    return int(found[1]) if found is not None else 0
 
 
 def main() -> None:

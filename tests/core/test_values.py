@@ -147,6 +147,16 @@ def test_what_follows_the_making_is_called() -> None:
     assert Doubled(2).one == Doubled(one=2).one == 4
 
 
+def test_fields_without_a_default_come_first() -> None:
+    @values.dataclass(slots=True)
+    class Disordered:
+        one: int = 1
+        two: int  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="without a default"):
+        Disordered(1, 2)
+
+
 @values.dataclass(frozen=True, slots=True)
 class Kept:
     one: int
