@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add, le, sub
 from typing import Literal, Union
 
