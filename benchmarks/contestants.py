@@ -12,6 +12,8 @@ from pathlib import Path
 
 import orjson
 
+from benchmarks import traffic
+
 REQUEST, RESPONSE, FAULT = 0, 2, 3
 
 _SCAPY_PACKETS = """
@@ -149,7 +151,10 @@ def _seen_by_kaitai(output: Path) -> Seen:
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
 PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "-o", "{out}"))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])
-GZIP = Contestant("gzip -dc", lambda one: ["sh", "-c", f"gzip -dc < '{one.path}'"])
+DECOMPRESSORS = {
+    name: Contestant(f"{name} -dc", lambda one, name=name: ["sh", "-c", f"{name} -dc < '{one.path}'"])  # type: ignore[misc]
+    for name in traffic.COMPRESSIONS
+}
 TSHARK = Contestant("tshark -T fields", _tshark(*_FIELDS), _seen_by_tshark)
 TSHARK_EK = Contestant("tshark -T ek", _tshark("-T", "ek"))
 TCPDUMP = Contestant("tcpdump port 445, tshark", _tcpdump, _seen_by_tshark)

@@ -35,7 +35,7 @@ _WORK = """\
 |---|---|
 | `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
 | `pcq-analyzer samples` | the same, and only the values, as a Parquet file |
-| `cat`, `gzip -dc` | read the file: no program can do with less |
+| `cat`, `gzip -dc`, `zstd -dc`, `lz4 -dc` | read the file: no program can do with less |
 | `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
 | `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
 | `scapy PcapReader` | takes packets apart, and looks for port 445 |

@@ -198,7 +198,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
                 if form in wanted:
                     other = directory / f"mixed.{form}"
                     packets = made(other, lambda form=form, other=other, path=path: traffic.variant(path, other, form))  # type: ignore[misc]
-                    beside = [contestants.GZIP] if form == "gzip" else []
+                    beside = [contestants.DECOMPRESSORS[form]] if shutil.which(form) else []
                     out.append(Trial(Capture(f"mixed, {form}", other, packets), [OURS, *beside], rounds))
     return out
 

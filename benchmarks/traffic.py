@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, get_args
+from typing import IO, Literal, get_args
 
+import lz4.frame
 import numpy as np
+import zstandard
 
 from tests.build import buffers, rpc, smb
 from tests.build.auth import ntlm_handshake
@@ -329,14 +331,16 @@ def _described(client: Client, counters: int) -> None:
     client.follow(buffers.identifier(GUID, counter=0xFFFFFFFF, index=0, name="*"))
 
 
-Form = Literal["pcapng", "nanosecond", "vlan", "ipv6", "gzip"]
-FORMS: tuple[Form, ...] = get_args(Form)
+Compression = Literal["gzip", "zstd", "lz4"]
+COMPRESSIONS: tuple[Compression, ...] = get_args(Compression)
+Form = Literal["pcapng", "nanosecond", "vlan", "ipv6"] | Compression
+FORMS: tuple[Form, ...] = ("pcapng", "nanosecond", "vlan", "ipv6", *COMPRESSIONS)
 
 
 def variant(source: Path, path: Path, form: Form) -> int:
     """The frames of a capture of ours in another form; how many they are."""
-    if form == "gzip":
-        with source.open("rb") as plain, gzip.GzipFile(path, "wb", compresslevel=1, mtime=0) as packed:
+    if form in COMPRESSIONS:
+        with source.open("rb") as plain, _packed(path, form) as packed:
             shutil.copyfileobj(plain, packed, MIB)
         return sum(1 for _ in _records(source))
     packets = 0
@@ -362,6 +366,16 @@ def variant(source: Path, path: Path, form: Form) -> int:
                 units = fraction * 1000 + packets % 1000 if form == "nanosecond" else fraction
                 out.write(_RECORD.pack(seconds, units, len(data), len(data)) + data)
     return packets
+
+
+def _packed(path: Path, compression: Compression) -> IO[bytes]:
+    """A compressed file to write to, at the level its program takes by itself; gzip, which takes long, at its fastest."""
+    if compression == "gzip":
+        return gzip.GzipFile(path, "wb", compresslevel=1, mtime=0)  # type: ignore[return-value]
+    if compression == "zstd":
+        return zstandard.open(path, "wb")
+    packed: IO[bytes] = lz4.frame.open(path, "wb")
+    return packed
 
 
 # The words of this prefix add up to 0xFFFF, which changes no checksum.

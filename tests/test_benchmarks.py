@@ -18,7 +18,7 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 )
 def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
     argv = [sys.executable, str(BENCHMARKS / "run.py"), "--small", "--keep", str(tmp_path), "--only"]
-    argv += ["mixed", "pcapng", "nanosecond", "vlan", "ipv6", "gzip", "polling", "buffers"]
+    argv += ["mixed", "pcapng", "nanosecond", "vlan", "ipv6", "gzip", "zstd", "lz4", "polling", "buffers"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     agreements = re.findall(r"(\S+): (.+) agree about", done.stderr)
@@ -27,7 +27,7 @@ def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
     assert any("scapy" in names and "pyshark" in names for _, names in agreements)
     assert "| columns of a layout met before |" in done.stdout
     assert re.search(r"\| together: [\d,]+ samples, .* million a second", done.stdout)
-    for title in ("mixed", "mixed, ipv6", "polling"):
+    for title in ("mixed", "mixed, ipv6", "mixed, zstd", "polling"):
         assert f"`{title}`: " in done.stdout
 
 

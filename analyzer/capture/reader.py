@@ -33,7 +33,7 @@ Source = str | Path | BinaryIO
 
 STANDARD_INPUT = "-"
 # Large enough that array operations outweigh their overhead, small enough to stay in a processor's cache.
-BLOCK_BYTES = 8 * 1024 * 1024
+BLOCK_BYTES = 6 * 1024 * 1024
 # The C library of Linux gives memory back to the system beyond twice the largest piece that was freed before, if that had no
 # more than this; each page then costs a fault when it is wanted again, for each block.
 _KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
