@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from analyzer.rpc.call import Call, plain_side
 from analyzer.rpc.events import Exchange
@@ -26,7 +27,15 @@ def plain_call(exchange: Exchange) -> Call:
 
 def sort_calls(calls: Iterable[Call]) -> tuple[Call, ...]:
     """By the first frame of the request (of the response where that is all there is), then as they completed."""
-    return tuple(sorted(calls, key=_order))
+    by_time = sorted(calls, key=_first_time)
+    # Frames are looked up only where times do not tell.
+    if any(_first_time(one) == _first_time(other) for one, other in pairwise(by_time)):
+        by_time.sort(key=_order)
+    return tuple(by_time)
+
+
+def _first_time(call: Call) -> int:
+    return call.exchange.first_time_ns
 
 
 def _order(call: Call) -> tuple[int, int]:
