@@ -17,7 +17,7 @@ from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buff
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.ready import ReadyTrees
-from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, decode_stub
+from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
 from analyzer.buffers.vector import PerfColumns
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "ReadyTrees",
     "StubDecode",
     "StubKind",
+    "StubPlaces",
     "SystemTime",
     "WinPerf",
     "WinPerfInstance",
@@ -48,5 +49,6 @@ __all__ = [
     "map_fields",
     "perf_data_columns",
     "perf_data_rows",
+    "stub_places",
     "winperf_rows",
 ]

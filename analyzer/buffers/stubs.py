@@ -12,6 +12,7 @@ from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
+from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
 
 Interface = Literal["perflib-v2", "winreg"]
@@ -52,6 +53,33 @@ def decode_stub(
     return compiled_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
 
 
+@dataclass(frozen=True, slots=True)
+class StubPlaces:
+    """A decoded stub without its array: `data` says from where to where lpData is, None for none."""
+
+    params: dict[str, Any]
+    data: tuple[int, int] | None
+    status: int | None
+    consumed: int
+
+
+def stub_places(
+    interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
+) -> StubPlaces:
+    """What `decode_stub` says, where possible by both ends of a long stub alone."""
+    if interface == "perflib-v2" and side == "response" and opnum in _COMMON and not ndr64 and not big_endian:
+        length = len(stub)
+        numbers = _ANSWER.unpack(stub.part(0, _ANSWER.size)) if length >= _SHORTEST_ANSWER else None
+        if numbers is not None and (end := _answer_end(numbers, length)) is not None:
+            status = int.from_bytes(stub.part(end - 4, end), "little")
+            params = {"pdwOutSize": numbers[0], "pdwRtnSize": numbers[1]}
+            return StubPlaces(params, (_ANSWER.size, _ANSWER.size + numbers[4]), status, end)
+    decoded = decode_stub(interface, opnum, side, stub.data, ndr64=ndr64, big_endian=big_endian)
+    start = decoded.data_start
+    where = None if decoded.data is None else (start, start + len(decoded.data))
+    return StubPlaces(decoded.params, where, decoded.status, decoded.consumed)
+
+
 def compiled_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
@@ -63,8 +91,11 @@ def compiled_stub(
     return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
 
 
+# Methods that collectors call all day, and the beginnings of their stubs.
+_COMMON = (1, 2, 5, 6)
 _HANDLE_QUERY = Struct("<I16sI")
 _ANSWER = Struct("<5I")
+_SHORTEST_ANSWER = _ANSWER.size + 4
 _NAME = Struct("<3I")
 _COUNTERSET = Struct("<16sI")
 _REGISTRATION = Struct("<16s3I")
@@ -75,27 +106,19 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
 
     Raises what the parser raises where an array contradicts itself.
     """
-    if opnum not in (1, 2, 5, 6):
+    if opnum not in _COMMON:
         return None
     if side == "response":
-        if len(data) < _ANSWER.size + 4:
+        if len(data) < _SHORTEST_ANSWER:
             return None
-        out_size, rtn_size, room, offset, count = _ANSWER.unpack_from(data)
-        if offset or count > room:
-            # No array says so (C706 14.3.3.4), and a server that does once does it in each of its answers.
-            said, field = (
-                (f"{offset} where only 0 is allowed", "offset")
-                if offset
-                else (f"{count} is above {room}", "actual_count")
-            )
-            raise MalformedError(said, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=len(data))
-        stop = _ANSWER.size + count
-        end = stop + -stop % 4 + 4
-        if end > len(data):
+        numbers = _ANSWER.unpack_from(data)
+        end = _answer_end(numbers, len(data))
+        if end is None:
             return None
+        out_size, rtn_size, room, offset, count = numbers
         return StubDecode(
             {"pdwOutSize": out_size, "pdwRtnSize": rtn_size},
-            data[_ANSWER.size : stop],
+            data[_ANSWER.size : _ANSWER.size + count],
             _ANSWER.size,
             int.from_bytes(data[end - 4 : end], "little"),
             end,
@@ -109,6 +132,20 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
         params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size}
         return StubDecode(params, None, 0, None, _HANDLE_QUERY.size, None, ())
     return _common_question(opnum, data)
+
+
+def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
+    """Where an answer of so many bytes ends that begins with these numbers; None for the parser to read."""
+    _, _, room, offset, count = numbers
+    if offset or count > room:
+        # No array says so (C706 14.3.3.4), and a server that does once does it in each of its answers.
+        said, field = (
+            (f"{offset} where only 0 is allowed", "offset") if offset else (f"{count} is above {room}", "actual_count")
+        )
+        raise MalformedError(said, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=length)
+    stop = _ANSWER.size + count
+    end = stop + -stop % 4 + 4
+    return end if end <= length else None
 
 
 def _common_question(opnum: int, data: bytes) -> StubDecode | None:

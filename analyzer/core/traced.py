@@ -128,6 +128,13 @@ class FrameTable(Source):
         found = self._times_ns[first:last]
         return min(found), max(found)
 
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        if stop > start:
+            first = bisect_right(self._starts, start) - 1
+            if stop <= self._starts[first + 1]:
+                return (self._frames[first],)
+        return super().frames(start, stop)
+
     def frames_of(self, begins: Iterable[int], ends: Iterable[int]) -> tuple[int, ...]:
         """The frames, of an ordered table, that carried some ranges of it, each behind the one before."""
         starts, frames = self._starts, self._frames

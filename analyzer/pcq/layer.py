@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
-from analyzer.buffers import decode_buffer, decode_stub
+from analyzer.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
@@ -177,16 +177,16 @@ def _side(
     if isinstance(stub, Missing) or opnum is None or opnum not in _OPNUMS:
         return CallSide(message, stub, {})
     try:
-        decoded = decode_stub("perflib-v2", opnum, side, stub.data, ndr64=ndr64, big_endian=message.big_endian)
+        decoded = stub_places("perflib-v2", opnum, side, stub, ndr64=ndr64, big_endian=message.big_endian)
     except DecodeError as error:
         return CallSide(message, stub, {}, trouble=error.alone())
-    params: dict[str, Any] = dict(decoded.params)
+    params = decoded.params
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
     stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
-    if not decoded.data:
+    if decoded.data is None or decoded.data[0] == decoded.data[1]:
         return CallSide(message, stub, params)
-    buffer = stub.view(decoded.data_start, decoded.data_start + len(decoded.data))
+    buffer = stub.view(*decoded.data)
     kind = BUFFER_KIND_OF_METHOD.get((opnum, side))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
         kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]

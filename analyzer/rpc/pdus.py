@@ -282,11 +282,16 @@ class _ClearStub(TracedBytes):
         return self.part(0, self._length)
 
     def part(self, start: int, stop: int) -> bytes:
-        ranges = self._pdus._ranges()
-        first, last = ranges[0]
-        if 0 <= start < stop <= last - first:
-            return self._pdus._whole.part(first + start, first + stop)
-        whole = memoryview(self._pdus._whole.data)
+        pdus = self._pdus
+        bounds, stops = pdus._bounds, pdus._stops
+        assert stops is not None
+        if 0 <= start < stop <= bounds[1] - bounds[0]:
+            return pdus._whole.part(bounds[0] + start, bounds[0] + stop)
+        if self._length - bounds[-1] + bounds[-2] <= start < stop <= self._length:
+            shift = stops[-2] + bounds[-1] - self._length
+            return pdus._whole.part(shift + start, shift + stop)
+        ranges = pdus._ranges()
+        whole = memoryview(pdus._whole.data)
         if start == 0 and stop == self._length:
             return b"".join([whole[first:last] for first, last in ranges])
         out = []

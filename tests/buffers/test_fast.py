@@ -17,9 +17,10 @@ from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.fast import read_regular
 from analyzer.buffers.ready import regular_json
-from analyzer.buffers.stubs import Side, StubDecode, compiled_stub, decode_stub
+from analyzer.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, decode_stub, stub_places
 from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
+from analyzer.core.traced import untraced
 from tests.buffers.strategies import any_buffer, perf_datas, u32
 from tests.build.buffers import Block, Ndr, perf_data
 
@@ -122,11 +123,10 @@ def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
     return opnum, "request", named.data
 
 
-def stub_or_refusal(
-    decode: Callable[..., StubDecode], opnum: int, side: Side, data: bytes
-) -> StubDecode | tuple[object, ...]:
+def said_of(decode: Callable[[], StubDecode | StubPlaces]) -> StubDecode | StubPlaces | tuple[object, ...]:
+    """What comes of decoding, or why nothing does."""
     try:
-        return decode("perflib-v2", opnum, side, data)
+        return decode()
     except DecodeError as error:
         return type(error), str(error), error.field, error.start, error.stop
 
@@ -140,11 +140,16 @@ def test_stubs(made: tuple[int, Side, bytes], draw: st.DataObject) -> None:
     at = 4 * draw.draw(st.integers(0, max(len(whole) // 4 - 1, 0)))
     damaged[at : at + 4] = draw.draw(st.one_of(st.integers(0, 40), u32)).to_bytes(4, "little")
     for data in (whole, bytes(damaged), whole[: draw.draw(st.integers(0, len(whole)))]):
-        said = stub_or_refusal(compiled_stub, opnum, side, data)
-        assert stub_or_refusal(decode_stub, opnum, side, data) == said
-        assert not isinstance(said, StubDecode) or list(said.params) == list(
-            decode_stub("perflib-v2", opnum, side, data).params
-        )
+        said = said_of(lambda data=data: compiled_stub("perflib-v2", opnum, side, data))  # type: ignore[misc]
+        assert said_of(lambda data=data: decode_stub("perflib-v2", opnum, side, data)) == said  # type: ignore[misc]
+        places = said_of(lambda data=data: stub_places("perflib-v2", opnum, side, untraced(data)))  # type: ignore[misc]
+        if isinstance(said, StubDecode):
+            assert isinstance(places, StubPlaces)
+            assert (places.params, places.status, places.consumed) == (said.params, said.status, said.consumed)
+            assert list(places.params) == list(decode_stub("perflib-v2", opnum, side, data).params) == list(said.params)
+            assert (data[slice(*places.data)] if places.data is not None else None) == said.data
+        else:
+            assert places == said
 
 
 @settings(deadline=None)
