@@ -80,7 +80,7 @@ Decoding compares every bit of an answer with the one before, and takes the valu
 _LIMITS = """\
 ## What limits us
 
-* Starting Python, numpy and the command line takes some fifth of a second, which is much of the time on `mixed`.
+* Starting Python, numpy and the command line takes nearly a tenth of a second, which is much of the time on `mixed`.
 * SMB messages and DCERPC PDUs pass some rooms as Python objects. On captures that are SMB and nothing else, tshark, which is
   written in C, may list frames in less processor time than we need to decode them.
 * Each value of an answer that `timeline` prints is some 45 bytes of JSON. `samples --format parquet` makes no object of a

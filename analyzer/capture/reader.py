@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,14 @@ import numpy.typing as npt
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.looks import foreign_capture, looks_like
 from analyzer.capture.pcap import PcapFile, is_pcap
-from analyzer.capture.pcapng import PcapngFile, is_pcapng
 from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.values import dataclass
+
+if TYPE_CHECKING:
+    from analyzer.capture.pcapng import PcapngFile
 
 Source = str | Path | BinaryIO
 
@@ -128,10 +130,12 @@ class _File:
             whole = Peeked(head, stream)
             if is_pcap(head):
                 self.reader = PcapFile(whole, self.number, block_bytes=block_bytes, fast=fast)
-            elif is_pcapng(head):
-                self.reader = PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast)
             else:
-                raise _not_a_capture(self.name, head, wrappings, stream.damage)
+                from analyzer.capture.pcapng import PcapngFile, is_pcapng
+
+                if not is_pcapng(head):
+                    raise _not_a_capture(self.name, head, wrappings, stream.damage)
+                self.reader = PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast)
         except BaseException:
             self.close()
             raise

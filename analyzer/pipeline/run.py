@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
@@ -14,7 +14,6 @@ from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.shelf import Shelf
 from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.metadata import Metadata, fill
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pcq.follow import with_queries
@@ -28,6 +27,9 @@ from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.timeline.recognise import recognised
 from analyzer.winperf.layer import WinregCall, WinregLayer
+
+if TYPE_CHECKING:
+    from analyzer.model.metadata import Metadata
 
 # How much of what calls carried is kept in memory.
 _ROOM_BYTES = 16 << 20
@@ -113,10 +115,12 @@ def analyze(
     calls = collected.told()
     for higher in recognised(calls, pcq, winperf):
         collected.take(higher)
-    servers = {
-        call.exchange.channel.server.ip for call in collected.calls if isinstance(call, PerflibCall | WinregCall)
-    }
-    collected.problems += fill(pcq.catalogs, winperf.names, servers, metadata, instead=metadata_from)
+    if metadata:
+        from analyzer.model.metadata import fill
+
+        ours = [call for call in collected.calls if isinstance(call, PerflibCall | WinregCall)]
+        servers = {call.exchange.channel.server.ip for call in ours}
+        collected.problems += fill(pcq.catalogs, winperf.names, servers, metadata, instead=metadata_from)
     return Analysis(
         capture=facts(),
         calls=with_queries(sort_calls(collected.calls), pcq.losses),
