@@ -27,9 +27,13 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
     is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
     usual = np.flatnonzero(is_usual)
     headers = np.ndarray((max(len(data) - _USUAL_HEADER_LEN + 1, 0),), f"V{_USUAL_HEADER_LEN}", data, strides=(1,))
-    words = headers[ip[usual]].view("<u2").reshape(-1, _USUAL_HEADER_LEN // 2)
-    total = words.sum(axis=1, dtype=np.int64)
-    bad[usual] = (total % 0xFFFF != 0) & (words[:, 5] != 0)
+    # Column by column, which takes a fifth of the time that row by row does.
+    first, *others = headers[ip[usual]].view("<u4").reshape(-1, _USUAL_HEADER_LEN // 4).T
+    total = first.astype(np.int64)
+    for column in others:
+        total += column
+    # The checksum is the upper half of the third.
+    bad[usual] = (total % 0xFFFF != 0) & (others[1] >> 16 != 0)
     for position in np.flatnonzero(is_ipv4 & ~is_usual).tolist():
         bad[position] = checksum_fails(data[int(ip[position]) : int(tcp[position])])
     return bad
@@ -40,26 +44,34 @@ def bad_tcp_checksums(
 ) -> Bools:
     """What `plain.tcp_checksum_fails` says of each whole segment."""
     bad = np.zeros(len(ip), np.bool_)
-    chosen = np.flatnonzero(whole & (views.u16[tcp + 16] != 0))
+    left = views.u16[tcp + 16].astype(np.int64)
+    chosen = np.flatnonzero(whole & (left != 0))
     if not len(chosen):
         return bad
-    ip, tcp, lengths, is_ipv4 = ip[chosen], tcp[chosen], lengths[chosen], is_ipv4[chosen]
-    pseudo = np.full(len(chosen), TCP << 8, np.int64)
-    for of_version, first, words in ((is_ipv4, 12, 2), (~is_ipv4, 8, 8)):
-        if of_version.any():
+    ip, tcp, lengths, is_ipv4, left = ip[chosen], tcp[chosen], lengths[chosen], is_ipv4[chosen], left[chosen]
+    if is_ipv4.all():
+        pseudo = _halves(views.u64[ip + 12])
+    else:
+        pseudo = np.zeros(len(chosen), np.int64)
+        for of_version, first, words in ((is_ipv4, 12, 1), (~is_ipv4, 8, 4)):
             at = ip[of_version] + first
             for word in range(words):
-                pseudo[of_version] += views.u32[at + 4 * word]
+                pseudo[of_version] += _halves(views.u64[at + 8 * word])
+    pseudo += TCP << 8
     swapped = (lengths & 0xFF) << 8 | lengths >> 8 & 0xFF
     swapped += (lengths >> 16 & 0xFF) << 8 | lengths >> 24
-    left = views.u16[tcp + 16].astype(np.int64)
     # What a card was to finish after the capture saw it.
-    finished = ((left - pseudo) % 0xFFFF != 0) & ((left - pseudo - swapped) % 0xFFFF != 0)
-    chosen, tcp, lengths = chosen[finished], tcp[finished], lengths[finished]
-    if len(chosen):
-        sums = word_sums(data, tcp, lengths).astype(np.int64)
-        bad[chosen] = (pseudo[finished] + swapped[finished] + sums) % 0xFFFF != 0
+    left -= pseudo
+    finished = np.flatnonzero((left % 0xFFFF != 0) & ((left - swapped) % 0xFFFF != 0))
+    if len(finished):
+        sums = word_sums(data, tcp[finished], lengths[finished]).astype(np.int64)
+        bad[chosen[finished]] = (pseudo[finished] + swapped[finished] + sums) % 0xFFFF != 0
     return bad
+
+
+def _halves(words: _U64) -> IntArray:
+    """The upper and the lower half of each word added up."""
+    return (words & np.uint64(0xFFFFFFFF)).astype(np.int64) + (words >> np.uint64(32)).astype(np.int64)
 
 
 def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
