@@ -151,6 +151,11 @@ def _seen_by_kaitai(output: Path) -> Seen:
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
 PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "-o", "{out}"))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])
+# What any program pays that is written in Python and holds arrays in numpy, before it has read a byte.
+START = Contestant(
+    "Python with numpy, nothing else",
+    lambda one: [sys.executable, "-c", "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"],
+)
 DECOMPRESSORS = {
     name: Contestant(f"{name} -dc", lambda one, name=name: ["sh", "-c", f"{name} -dc < '{one.path}'"])  # type: ignore[misc]
     for name in traffic.COMPRESSIONS

@@ -190,6 +190,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
         elif name == "large":
             group = [OURS, contestants.CAT]
         elif name != "files":
+            group += [contestants.START] if name == "mixed" else []
             group += contestants.slow_peers(slow if name == "mixed" else slow // 4)
             group += [contestants.kaitai(slow)] if name == "calls" else []
         out.append(Trial(capture, group, rounds))

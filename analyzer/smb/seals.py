@@ -50,27 +50,26 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
                 session.opener = keys
                 session.cipher = CIPHERS[keys.cipher]
                 session.opened += 1
-                return Message.of(_opened(data, 0, plain))
+                return Message.of(opened_at(data, 0, plain))
     _shut(session, message, *_why(link, session, candidates))
     return None
 
 
-def open_next(session: Session, data: TracedBytes, at: int, stop: int, from_client: bool) -> TracedBytes | None:
+def open_next(session: Session, data: bytes, at: int, stop: int, from_client: bool) -> bytes | None:
     """The same for the whole message from `at` to `stop`, where the session's known key opens it; else nothing has happened."""
     keys = session.opener
     key = None if keys is None else keys.client_to_server if from_client else keys.server_to_client
     if keys is None or keys.cipher is None or key is None or stop < at + TRANSFORM_LEN:
         return None
-    plain = open_transform(keys.cipher, key, data.data, at, stop)
-    if plain is None:
-        return None
-    session.encrypted += 1
-    session.opened += 1
-    return _opened(data, at, plain)
+    plain = open_transform(keys.cipher, key, data, at, stop)
+    if plain is not None:
+        session.encrypted += 1
+        session.opened += 1
+    return plain
 
 
-def _opened(data: TracedBytes, at: int, plain: bytes) -> TracedBytes:
-    """What was sealed keeps its length, and so each byte its address."""
+def opened_at(data: TracedBytes, at: int, plain: bytes) -> TracedBytes:
+    """What the encrypted message at `at` of `data` held; it kept its length, and so each byte its address."""
     steps = (*data.steps, STEP) if data.steps else _ONE_STEP
     return TracedBytes(plain, data.source, data.start + at + TRANSFORM_LEN, steps)
 

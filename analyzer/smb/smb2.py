@@ -33,7 +33,7 @@ from analyzer.smb.crypto import (
 )
 from analyzer.smb.events import Channel, ChannelData, ChannelMessages, SmbInfo, Span
 from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Message
-from analyzer.smb.seals import open_message, open_next, report
+from analyzer.smb.seals import open_message, open_next, opened_at, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
 from analyzer.tcp.events import Direction
 
@@ -217,9 +217,9 @@ class Smb2Reader:
         only = messages[0] if len(messages) == 1 else None
         raw = data.data if only is None else data.top(only[0] + _QUICK_LEN)
         seen, carried = _Seen(data), _Carried(out)
-        opened: TracedBytes | None = None
+        opened: bytes | None = None
         asked: Request | None = None
-        number = first
+        begin, number = 0, first
         while number < len(messages) and (message := messages[number]) is not None:
             begin, stop = message
             head, at, shell = raw, begin, PLAIN
@@ -227,11 +227,11 @@ class Smb2Reader:
                 session = sessions.get(int.from_bytes(raw[at + TRANSFORM_LEN - 8 : at + TRANSFORM_LEN], "little"))
                 if session is None or session.session_id == 0:
                     break
-                opened = open_next(session, data, begin, stop, (speaker == client) != replies[number])
+                opened = open_next(session, data.data, begin, stop, (speaker == client) != replies[number])
                 if opened is None:
                     break
                 seen.note(session, begin)
-                head, at, stop, shell = opened.data, 0, len(opened.data), SEALED
+                head, at, stop, shell = opened, 0, len(opened), SEALED
             if stop - at < _QUICK_LEAST:
                 break
             magic, size, status, command, flags, next_command, message_id, session_id = _QUICK_HEADER.unpack_from(
@@ -288,8 +288,8 @@ class Smb2Reader:
                 if to is None or (length and (start < HEADER_LEN or start + length > stop - at)):
                     break
                 if to.channel is None and to.kind != "file":
-                    begins = (data if opened is None else opened)[at + start : at + start + min(length, _LOOKED_AT)]
-                    if to.kind == "pipe" or looks_like_dcerpc(begins.data):
+                    span = slice(at + start, at + start + min(length, _LOOKED_AT))
+                    if to.kind == "pipe" or looks_like_dcerpc(data[span].data if opened is None else opened[span]):
                         break
                 channel = to.channel if to.kind != "file" else None
             # From here on it is certain that nothing is unusual about the message.
@@ -303,25 +303,23 @@ class Smb2Reader:
                 del pending[message_id]
             else:
                 # Who reads on asks nothing else than before.
-                if asked is None or (asked.command, asked.session_id, asked.file_id) != (command, session_id, file_id):
+                if (
+                    asked is None
+                    or asked.file_id != file_id
+                    or asked.command != command
+                    or asked.session_id != session_id
+                ):
                     asked = Request(command, session_id, None, None, file_id)
                 pending[message_id] = asked
             if channel is not None and length:
                 smb = self._carried(session_id, bool(signed), shell)
-                carried.add(
-                    session,
-                    channel,
-                    not is_response,
-                    data if opened is None else opened,
-                    at + start,
-                    at + start + length,
-                    smb,
-                )
+                held = data if opened is None else opened_at(data, begin, opened)
+                carried.add(session, channel, not is_response, held, at + start, at + start + length, smb)
             opened = None
             number += 1
         seen.tell()
         carried.tell()
-        return number, opened
+        return number, None if opened is None else opened_at(data, begin, opened)
 
     def open_transform(
         self, direction: Direction, message: Message
