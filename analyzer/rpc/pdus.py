@@ -123,7 +123,7 @@ class Pdus(Sequence[Fragment]):
             return
         opened = [plain for plain in plains if isinstance(plain, bytes)]
         if len(opened) == len(plains):
-            source = _StubSource(self._whole, self._ranges())
+            source = _StubSource(self._whole, self._stops, bounds)
             self._opened = Kept(b"".join(opened), source, 0, (*whole.steps, step))
         else:
             self._plains = plains
@@ -176,14 +176,6 @@ class Pdus(Sequence[Fragment]):
             return self._whole.view(self._bounds[0], self._bounds[1])
         return _ClearStub(self)
 
-    def _ranges(self) -> list[tuple[int, int]]:
-        """Where the stub of each PDU lies in them all."""
-        bounds = self._bounds
-        if self._stops is None:
-            return [(bounds[0], bounds[1])]
-        bases = [0, *self._stops[:-1]]
-        return [(base + start, base + stop) for base, start, stop in zip(bases, bounds[::2], bounds[1::2], strict=True)]
-
 
 def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
     """The stubs of fragments, joined; what is not to be had is left out."""
@@ -233,27 +225,35 @@ def _fragment(pdu: TracedBytes, start: int, stop: int, plain: Plain, step: str) 
     return Fragment(pdu, start, stop, pdu[start:stop].replaced(plain, step) if isinstance(plain, bytes) else plain)
 
 
+def _stubs(stops: array[int] | None, bounds: array[int]) -> list[tuple[int, int]]:
+    """Where the stub of each PDU lies in them all, by where each PDU ends (None: there is but one), and where its stub begins and
+    ends in it."""
+    bases = [0, *stops[:-1]] if stops is not None else [0]
+    return [(base + start, base + stop) for base, start, stop in zip(bases, bounds[::2], bounds[1::2], strict=True)]
+
+
 class _StubSource(Source):
-    """Bytes that are ranges of others, one behind the other: byte i of the stub was captured where byte i of those ranges was."""
+    """The stubs of PDUs, one behind the other: byte i was captured where byte i of those parts of the PDUs was."""
 
-    __slots__ = ("_ranges", "_starts", "_whole")
+    __slots__ = ("_bounds", "_starts", "_stops", "_whole")
 
-    def __init__(self, whole: TracedBytes, ranges: list[tuple[int, int]]) -> None:
-        self._whole = whole
-        self._ranges = array("I", [border for span in ranges for border in span])
-        self._starts: list[int] | None = None
+    def __init__(self, whole: TracedBytes, stops: array[int] | None, bounds: array[int]) -> None:
+        """See `_stubs`."""
+        self._whole, self._stops, self._bounds = whole, stops, bounds
+        # Where each stub begins in them all, and where in the PDUs; looked for when somebody asks.
+        self._starts: tuple[list[int], list[int]] | None = None
 
     def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
         if stop <= start:
             return
-        ranges = self._ranges
         if self._starts is None:
-            lengths = [last - first for first, last in zip(ranges[::2], ranges[1::2], strict=True)]
-            self._starts = [0, *accumulate(lengths)]
-        starts, base = self._starts, self._whole.start
+            ranges = _stubs(self._stops, self._bounds)
+            lengths = [last - first for first, last in ranges]
+            self._starts = [0, *accumulate(lengths)], [first for first, _ in ranges]
+        (starts, firsts), base = self._starts, self._whole.start
         at = bisect_right(starts, start) - 1
-        while at < len(starts) - 1 and starts[at] < stop:
-            first = base + ranges[2 * at] - starts[at]
+        while at < len(firsts) and starts[at] < stop:
+            first = base + firsts[at] - starts[at]
             if starts[at] < starts[at + 1]:
                 yield first + max(start, starts[at]), first + min(stop, starts[at + 1])
             at += 1
@@ -275,7 +275,7 @@ class _ClearStub(TracedBytes):
 
     @property
     def source(self) -> Source:  # type: ignore[override]
-        return _StubSource(self._pdus._whole, self._pdus._ranges())
+        return _StubSource(self._pdus._whole, self._pdus._stops, self._pdus._bounds)
 
     @property
     def data(self) -> bytes:  # type: ignore[override]
@@ -290,7 +290,7 @@ class _ClearStub(TracedBytes):
         if self._length - bounds[-1] + bounds[-2] <= start < stop <= self._length:
             shift = stops[-2] + bounds[-1] - self._length
             return pdus._whole.part(shift + start, shift + stop)
-        ranges = pdus._ranges()
+        ranges = _stubs(stops, bounds)
         whole = memoryview(pdus._whole.data)
         if start == 0 and stop == self._length:
             return b"".join([whole[first:last] for first, last in ranges])
