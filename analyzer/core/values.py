@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 else:
     from dataclasses import MISSING, Field, fields
     from dataclasses import dataclass as library_dataclass
-    from functools import cache
     from operator import attrgetter
     from threading import RLock
-    from types import FunctionType
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, repr=True, order=False):
         """See `dataclasses.dataclass`; the parameters that are not here are not used by us, nor those of `field` for `__init__`."""
@@ -64,36 +62,27 @@ else:
 
     def _init_of(cls):
         """`__init__` as one would write it, since every object runs through it."""
-        given = _given_to(cls)
-        defaults = [each.default if isinstance(each, Field) else each for each in given.values()]
-        factories = [each.default_factory if isinstance(each, Field) else MISSING for each in given.values()]
-        optional = [any(one is not MISSING for one in pair) for pair in zip(defaults, factories, strict=True)]
-        if optional != sorted(optional):
-            raise TypeError(f"{cls.__qualname__}: a field without a default follows one that has one")
-        code = _init_code(tuple(factory is not MISSING for factory in factories), hasattr(cls, "__post_init__"))
-        named = {f"field_{at}": name for at, name in enumerate(given)}
-        code = code.replace(
-            co_names=tuple(named.get(name, name) for name in code.co_names),
-            co_varnames=tuple(named.get(name, name) for name in code.co_varnames),
-            co_qualname=f"{cls.__qualname__}.__init__",
-        )
         known = {"__name__": cls.__module__, "MISSING": MISSING}
-        known |= {f"factory_{at}": factory for at, factory in enumerate(factories)}
-        return FunctionType(code, known, "__init__", tuple(defaults[len(defaults) - sum(optional) :]))
-
-    @cache
-    def _init_code(made, has_more):
-        """The code of an `__init__` whose fields have numbers for names. To compile costs ten times what naming does."""
-        names = [f"field_{at}" for at in range(len(made))]
-        lines = [
-            f"self.{name} = factory_{at}() if {name} is MISSING else {name}" if made[at] else f"self.{name} = {name}"
-            for at, name in enumerate(names)
-        ]
-        if has_more:
+        parameters, lines = ["self"], []
+        for name, given in _given_to(cls).items():
+            default = given.default if isinstance(given, Field) else given
+            factory = given.default_factory if isinstance(given, Field) else MISSING
+            value = name
+            if factory is not MISSING:
+                known[f"{name}_factory"] = factory
+                value = f"{name}_factory() if {name} is MISSING else {name}"
+            if factory is not MISSING or default is not MISSING:
+                known[f"{name}_default"] = default
+                parameters.append(f"{name}={name}_default")
+            else:
+                parameters.append(name)
+            lines.append(f"self.{name} = {value}")
+        if hasattr(cls, "__post_init__"):
             lines.append("self.__post_init__()")
-        known = {}
-        exec(f"def __init__({', '.join(['self', *names])}):\n " + "\n ".join(lines or ["pass"]), known)
-        return known["__init__"].__code__
+        exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), known)
+        made = known["__init__"]
+        made.__qualname__ = f"{cls.__qualname__}.__init__"
+        return made
 
     def _compared_of(cls):
         names = [name for name, given in _given_to(cls).items() if not isinstance(given, Field) or given.compare]

@@ -153,7 +153,7 @@ def test_fields_without_a_default_come_first() -> None:
         one: int = 1
         two: int  # type: ignore[misc]
 
-    with pytest.raises(TypeError, match="without a default"):
+    with pytest.raises(SyntaxError, match="default argument"):
         Disordered(1, 2)
 
 
