@@ -67,12 +67,12 @@ class SmbConnection:
         told = self._short(direction, found, HEADER_LEN)
         return told if told is not None else self._framed(direction, Message.of(found[HEADER_LEN:]))
 
-    def dialogue(self, item: StreamDialogue) -> Iterable[Event]:
-        """The same as `feed` for each of the turns: those that are one whole message each have a short way."""
+    def dialogue(self, item: StreamDialogue, first: int) -> Iterable[Event]:
+        """The same as `feed` for each of the turns from number `first` on: those that are one whole message have a short way."""
         out: list[Event] = []
         messages = _messages(item)
         offsets: list[int] | None = None
-        number = 0
+        number = first
         while number < len(messages):
             if all(framing is not None and framing.at_rest for framing in self._framings):
                 number, opened = self._smb2.quick(item.direction, item.data, messages, item.replies, number, out)

@@ -151,7 +151,6 @@ _IOCTL_ANSWER = struct.Struct("<H2xI16s8xII")
 # The longest of these behind the header; the answer to a WRITE and the shortest answer to a READ have no more than 16 bytes.
 _QUICK_LEN = HEADER_LEN + 40
 _QUICK_LEAST = HEADER_LEN + 16
-_UNUSUAL = FLAG_ASYNC | FLAG_RELATED
 _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 _MAX_INFOS = 256
 # What a request and the header of its answer take between the data of two answers, and little more.
@@ -232,7 +231,7 @@ class Smb2Reader:
                     break
                 seen.note(session, begin)
                 head, at, stop, shell = opened, 0, len(opened), SEALED
-            if stop - at < _QUICK_LEAST:
+            if stop - at < HEADER_LEN:
                 break
             magic, size, status, command, flags, next_command, message_id, session_id = _QUICK_HEADER.unpack_from(
                 head, at
@@ -242,7 +241,7 @@ class Smb2Reader:
                 or magic != SMB2_MAGIC
                 or size != HEADER_LEN
                 or next_command
-                or flags & _UNUSUAL
+                or flags & FLAG_RELATED
             ):
                 break
             session = sessions.get(session_id)
@@ -252,9 +251,12 @@ class Smb2Reader:
             file_id: bytes | None
             start = length = 0
             carries = True
-            if is_response:
+            is_interim = is_response and status == STATUS_PENDING
+            if is_interim:
+                file_id, carries = None, False
+            elif is_response:
                 request = pending.get(message_id)
-                if request is None or request.command != command or status >> 30 == 3 or status == STATUS_PENDING:
+                if request is None or request.command != command or status >> 30 == 3 or stop - at < _QUICK_LEAST:
                     break
                 if command == READ:
                     file_id = request.file_id
@@ -270,7 +272,7 @@ class Smb2Reader:
                 else:
                     file_id, carries = None, False
             else:
-                if len(pending) >= MAX_PENDING or stop - at < _QUICK_LEN:
+                if len(pending) >= MAX_PENDING or stop - at < _QUICK_LEN or flags & FLAG_ASYNC:
                     break
                 if command == READ:
                     file_id, carries = head[at + HEADER_LEN + 16 : at + HEADER_LEN + 32], False
@@ -295,11 +297,13 @@ class Smb2Reader:
             # From here on it is certain that nothing is unusual about the message.
             signed = flags & FLAG_SIGNED
             self._signature_ok = None
-            if is_response or carries or (signed and shell is PLAIN):
+            if (is_response and not is_interim) or carries or (signed and shell is PLAIN):
                 seen.note(session, begin if shell is PLAIN else begin + TRANSFORM_LEN)
             if signed and shell is PLAIN:
                 self._signature_ok = self._judge(session, data, at, stop, is_response=bool(is_response), cancel=False)
-            if is_response:
+            if is_interim:
+                pass  # the request goes on waiting
+            elif is_response:
                 del pending[message_id]
             else:
                 # Who reads on asks nothing else than before.

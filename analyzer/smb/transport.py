@@ -148,13 +148,17 @@ class Transport:
             return reader.chunk(event) if isinstance(reader, SmbConnection) else self._item(event)
         if isinstance(event, StreamDialogue):
             reader = self._connections.get(event.connection.number)
-            return reader.dialogue(event) if isinstance(reader, SmbConnection) else self._turns(event)
+            return reader.dialogue(event, 0) if isinstance(reader, SmbConnection) else self._turns(event)
         return self._item(event) if isinstance(event, Gap) else self._other(event)
 
     def _turns(self, event: StreamDialogue) -> Iterator[Event]:
-        """The turns of a dialogue on their own: what the connection carries may show in any of them."""
-        for chunk in event:
-            yield from self.feed(chunk)
+        """The turns of a dialogue on their own, until one of them shows what the connection carries."""
+        for turn, offset in enumerate(event.offsets()):
+            reader = self._connections.get(event.connection.number)
+            if isinstance(reader, SmbConnection):
+                yield from reader.dialogue(event, turn)
+                return
+            yield from self._item(event.chunk(turn, offset))
 
     def _other(self, event: Event) -> Iterator[Event]:
         if isinstance(event, StreamClosed):
