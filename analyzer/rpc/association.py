@@ -32,6 +32,7 @@ from analyzer.rpc.pdu import (
     LAST_FRAG,
     LITTLE_SEC,
     MAYBE,
+    OBJECT_UUID,
     QUICK_RESPONSE,
     RESPONSE_LEN,
     SEC_TRAILER_LEN,
@@ -64,7 +65,8 @@ _MAX_PENDING = 1024
 _MAX_EARLY = 16
 _MAX_OFFERS = 16
 # Plain numbers: members of an enumeration are slower to find and to compare.
-_RESPONSE, _PRIVACY = int(Ptype.RESPONSE), int(AuthLevel.PRIVACY)
+_REQUEST, _RESPONSE, _PRIVACY = int(Ptype.REQUEST), int(Ptype.RESPONSE), int(AuthLevel.PRIVACY)
+_WHOLE_MASK = FIRST_FRAG | LAST_FRAG | MAYBE | OBJECT_UUID
 
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
@@ -409,7 +411,8 @@ class Association:
         spans: Sequence[Span],
         number: int = 0,
     ) -> tuple[int, int]:
-        """The same as `_pdu` for the PDUs that are nearly all there are: whole fragments of answers that are going well.
+        """The same as `_pdu` for the PDUs that are nearly all there are: whole requests, and whole fragments of answers, that
+        are going well.
 
         Takes as many as there are in the spans from the one with that number on, and gives the number of the first span that is
         not all taken, and where in its bytes it goes on; what they complete goes to `out`.
@@ -429,15 +432,18 @@ class Association:
                 version, minor, ptype, flags, drep, length, auth_length, call_id, hint, _ = QUICK_RESPONSE.unpack_from(
                     raw, at
                 )
-                if ptype != _RESPONSE or version != 5 or minor > 1 or drep & 0xF0 != 0x10:
+                if version != 5 or minor > 1 or drep & 0xF0 != 0x10 or length < RESPONSE_LEN or at + length > end:
+                    return number, at
+                if ptype == _REQUEST and self._quick_request(sender, smb, data, at, at + length):
+                    at += length
+                    continue
+                if ptype != _RESPONSE:
                     return number, at
                 if call is None or call.call_id != call_id:
                     call = calls.get(call_id)
                     if call is None:
                         return number, at
                     side, asked = call.response, call.request.trailer
-                if length < RESPONSE_LEN or at + length > end:
-                    return number, at
                 # Only the first fragment says that it is.
                 if side.done or side.over_limit or side.began == bool(flags & FIRST_FRAG):
                     return number, at
@@ -497,6 +503,61 @@ class Association:
                 return number, at
             number += 1
         return number, at
+
+    def _quick_request(self, sender: Sender, smb: SmbInfo | None, data: TracedBytes, at: int, end: int) -> bool:
+        """Takes the request from `at` to `end`, where it is whole in one PDU, and says whether it did."""
+        raw, length = data.data, end - at
+        _, _, _, flags, _, _, auth_length, call_id, hint, context_id = QUICK_RESPONSE.unpack_from(raw, at)
+        if (
+            flags & _WHOLE_MASK != FIRST_FRAG | LAST_FRAG
+            or call_id in self._calls
+            or call_id in self._early
+            or self._gap_since_request
+            or len(self._calls) >= _MAX_PENDING
+        ):
+            return False
+        start = stop = length
+        security: Security | None = None
+        if auth_length:
+            start = length - auth_length - SEC_TRAILER_LEN
+            if start < RESPONSE_LEN:
+                return False
+            auth_type, level, pad, security_id = LITTLE_SEC.unpack_from(raw, at + start)
+            stop = start - pad
+            security = self._security.known(security_id)
+            if security is None or level != _PRIVACY:
+                return False
+        if not 0 <= stop - RESPONSE_LEN <= self._max_stub:
+            return False
+        plain: Plain = None
+        step = ""
+        if security is not None:
+            opened = security.open_next(sender, raw[at:end], RESPONSE_LEN, start)
+            if opened is None:
+                return False
+            plain, step = opened[: stop - RESPONSE_LEN], security.step
+        # From here on it is certain that nothing is unusual about the request.
+        if self._last_call_id is not None and call_id != self._last_call_id + 1:
+            self._ids_step_by_one = False
+        self._last_call_id = call_id
+        call = self._calls[call_id] = _Call(call_id, context_id)
+        call.has_request = True
+        call.drep = raw[at + 4 : at + 8]
+        call.opnum = int.from_bytes(raw[at + 22 : at + 24], "little")
+        call.presentation = self._presentations.get(context_id)
+        side = call.request
+        side.began, side.done, side.smb, side.hint = True, True, smb, hint
+        side.first_length = side.wire_length = stop - RESPONSE_LEN
+        if security is not None:
+            side.security = security
+            side.trailer = SecTrailer(auth_type, level, pad, security_id, start, length)
+            side.is_sealed = True
+            side.verdicts.add(True)
+            side.header_signed.add(security.header_signed)
+        else:
+            side.is_bare = True
+        side.pdus.add(data, at, length, RESPONSE_LEN, stop, plain, step)
+        return True
 
     def _pdu(self, from_client: bool, raw: RawPdu) -> Iterator[Event]:
         header, data = raw.header, raw.data
