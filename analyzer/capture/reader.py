@@ -218,7 +218,7 @@ class CaptureReader:
 
     def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True) -> None:
         # Never touched, so it costs no memory.
-        bytes(_KEPT_BYTES)
+        np.empty(_KEPT_BYTES, np.uint8)
         self._fast = fast
         self._block_bytes = block_bytes
         files = [_File(source) for source in expand(sources)]
