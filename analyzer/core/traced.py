@@ -38,6 +38,10 @@ class Source:
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         raise NotImplementedError
 
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
+        """The last of the extents, at most so many, the last one first."""
+        return list(self.extents(start, stop))[: -most - 1 : -1]
+
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         """Adds the frames that carried these bytes."""
         frames.update([extent.frame for extent in self.extents(start, stop)])
@@ -113,6 +117,10 @@ class FrameTable(Source):
             length = min(stop, starts[at + 1]) - first
             yield Extent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
             at += 1
+
+    def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
+        first = max(bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - most)
+        return list(self.extents(max(start, self._starts[first]), stop))[::-1] if stop > start else []
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         if stop > start:
@@ -346,6 +354,10 @@ class TracedBytes:
     def extents(self) -> Iterator[Extent]:
         """Where the bytes were captured, in their own order."""
         yield from self.source.extents(self.start, self.start + len(self))
+
+    def last_extents(self, most: int) -> Iterable[Extent]:
+        """Where the last bytes were captured, in at most so many extents, the last one first."""
+        return self.source.last_extents(self.start, self.start + len(self), most)
 
     def origin(self, start: int, stop: int) -> tuple[Extent, ...]:
         """Where the bytes `start` to `stop` were captured; neighbouring runs of one frame are one extent."""

@@ -44,8 +44,8 @@ class StreamChunk(Event):
 class StreamDialogue(Event):
     """What both directions said in turn, in order: turn i is the bytes `borders[i]` to `borders[i + 1]` of `data`.
 
-    `direction` spoke first; a turn is of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of the
-    first bytes of both in their streams; times ascend. Iterating gives the turns as chunks.
+    `direction` spoke first; a turn is of the other one where `replies[i]`, and `replied` bytes in all. `offset` and `reply_offset`
+    are the positions of the first bytes of both in their streams; times ascend. Iterating gives the turns as chunks.
     """
 
     connection: Connection
@@ -55,6 +55,7 @@ class StreamDialogue(Event):
     data: TracedBytes
     borders: list[int]
     replies: list[bool]
+    replied: int
 
     def way(self, turn: int) -> Direction:
         """The direction of a turn."""

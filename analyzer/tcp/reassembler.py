@@ -261,23 +261,28 @@ class _Recent:
         left = _RECENT
         for told, count in reversed(self._told):
             if told.connection is connection:
-                if isinstance(told, StreamDialogue):
-                    pieces = [piece for turn in told for piece in _pieces(turn)]
-                else:
-                    pieces = [(told.direction, told.offset, told.data)] if count == 1 else list(_pieces(told))
-                for way, offset, data in islice(reversed(pieces), left):
+                for way, offset, data in _last_segments(told, left):
                     if way == direction:
                         yield offset, data
             left -= count
 
 
-def _pieces(chunk: StreamChunk) -> Iterator[tuple[Direction, int, TracedBytes]]:
-    """The segments that a chunk came in."""
-    start = 0
-    for extent in chunk.data.extents():
-        stop = start + extent.length
-        yield chunk.direction, chunk.offset + start, chunk.data[start:stop]
-        start = stop
+def _last_segments(told: StreamChunk | StreamDialogue, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
+    """Direction, offset and data of the last segments that came together, at most so many, the last one first."""
+    turn, stop = 0, len(told.data)
+    borders, replies, after = [0], [False], [told.offset + stop, 0]
+    ways: tuple[Direction, Direction] = (told.direction, 1 if told.direction == 0 else 0)
+    if isinstance(told, StreamDialogue):
+        turn, borders, replies = len(told.replies) - 1, told.borders, told.replies
+        after = [told.offset + stop - told.replied, told.reply_offset + told.replied]
+    for extent in told.data.last_extents(most):
+        start = stop - extent.length
+        while start < borders[turn]:
+            turn -= 1
+        is_reply = replies[turn]
+        after[is_reply] -= extent.length
+        yield ways[is_reply], after[is_reply], told.data[start:stop]
+        stop = start
 
 
 _Key = tuple[str, int, str, int]
@@ -371,7 +376,7 @@ class Reassembler:
                 other.next += replied
                 other.frame = said.reply_frame
             told = StreamDialogue(
-                flow.connection, half.direction, offset, reply_offset, said.payload, borders, said.replies
+                flow.connection, half.direction, offset, reply_offset, said.payload, borders, said.replies, replied
             )
         half.next += size
         half.frame = said.frame

@@ -105,7 +105,10 @@ def told(item: TracedBytes) -> tuple[object, ...]:
         item.last_time_ns,
         [item.time_ns_at(at) for at in range(len(item) + 1)],
     )
-    return item.data, len(item), item.steps, list(item.extents()), item.frames, *times
+    extents = list(item.extents())
+    for most in range(1, len(extents) + 2):
+        assert list(item.last_extents(most)) == extents[::-1][:most]
+    return item.data, len(item), item.steps, extents, item.frames, *times
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.data())

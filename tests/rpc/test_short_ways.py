@@ -99,7 +99,10 @@ def in_dialogues(events: list[Event], rng: random.Random) -> Iterator[Event]:
             offset = next((chunk.offset for chunk in said if chunk.direction != first.direction), 0)
             borders = list(accumulate((len(chunk.data) for chunk in said), initial=0))
             data = TracedBytes.join([chunk.data for chunk in said])
-            yield StreamDialogue(first.connection, first.direction, first.offset, offset, data, borders, replies)
+            replied = sum(len(chunk.data) for chunk, is_reply in zip(said, replies, strict=True) if is_reply)
+            yield StreamDialogue(
+                first.connection, first.direction, first.offset, offset, data, borders, replies, replied
+            )
 
 
 def read(events: list[Event], keyring: Keyring) -> list[Event]:

@@ -6,11 +6,13 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
+from analyzer.core.traced import Extent, TracedBytes
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
 from analyzer.tcp.events import Gap, StreamChunk, StreamDialogue
@@ -266,6 +268,30 @@ def test_what_a_dialogue_said_is_compared_with_what_is_sent_again() -> None:
     )
     found = told([*segments, again, talk.c(smb2())])
     assert [event.kind for event in found if isinstance(event, Problem)] == ["conflict"]
+
+
+def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(2000):
+        segments += [talk.c(b"a"), talk.s(b"b")]
+    last = [segment for segment in segments if segment.src == ENDS[0][0]][-1]
+    for number in range(500):
+        payload = last.payload.replaced(b"x", "x")
+        segments.append(replace(last, payload=payload, frame=9000 + number, time_ns=segments[-1].time_ns))
+    kept: list[int] = []
+
+    def counted(item: TracedBytes, most: int) -> Iterable[Extent]:
+        found = list(last_extents(item, most))
+        kept.append(len(found))
+        return found
+
+    last_extents = TracedBytes.last_extents
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TracedBytes, "last_extents", counted)
+        told(segments)
+    assert kept
+    assert max(kept) <= 128
 
 
 def told(segments: list[Segment], *, cut: bool = True) -> list[Event]:
