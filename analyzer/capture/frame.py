@@ -66,17 +66,21 @@ class FrameBlock(Event):
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
     """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""
-    at = starts - HEAD_BEFORE
-    last = len(data) - HEAD_LEN
+    return gathered(data, starts - HEAD_BEFORE, HEAD_LEN)
+
+
+def gathered(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
+    """So many bytes from each of some places on, which ascend; zero where the data does not reach."""
+    last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()
     if low < high:
-        places = np.ndarray((last + 1,), f"V{HEAD_LEN}", data, strides=(1,))
-        heads = places[at if high - low == len(at) else np.clip(at, 0, last)]
+        places = np.ndarray((last + 1,), f"V{size}", data, strides=(1,))
+        found = places[at if high - low == len(at) else np.clip(at, 0, last)]
     else:
-        heads = np.empty(len(at), f"V{HEAD_LEN}")
+        found = np.empty(len(at), f"V{size}")
         low = high = 0
     for index in (*range(low), *range(high, len(at))):
         first = int(at[index])
-        head = bytes(max(-first, 0)) + data[max(first, 0) : first + HEAD_LEN]
-        heads[index] = head.ljust(HEAD_LEN, b"\0")
-    return heads
+        there = bytes(max(-first, 0)) + data[max(first, 0) : max(first + size, 0)]
+        found[index] = there.ljust(size, b"\0")
+    return found

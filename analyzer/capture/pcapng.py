@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import FrameBlock, heads_of
+from analyzer.capture.frame import FrameBlock, gathered, heads_of
 from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
@@ -42,6 +42,11 @@ _PACKETS = (OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET)
 _NUMBERED = np.array(
     (*_PACKETS, SYSTEMD_JOURNAL, CUSTOM_COPIED, CUSTOM_KEPT, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222), np.uint32
 )
+# The first words of a block, by column; those of a packet block. Of others only the first two mean anything.
+Fields = npt.NDArray[np.uint32]
+_TYPE, _LENGTH, _INTERFACE, _TIME_HIGH, _TIME_LOW, _CAPTURED, _ORIGINAL = range(7)
+_FIELDS_LEN = 28
+_NO_FIELDS = np.empty((0, _FIELDS_LEN // 4), np.uint32)
 # Bytes of a packet block around its frame: header and trailing length. Enhanced and obsolete blocks agree.
 _PACKET_OVERHEAD, _SIMPLE_OVERHEAD = 32, 16
 _PACKET_DATA_AT, _SIMPLE_DATA_AT = 28, 12
@@ -120,9 +125,9 @@ class PcapngFile:
             data, last = read_on(self._stream, rest, self.block_bytes)
             pos = 0
             while True:
-                found = self._walk(data, pos)
+                found, fields = self._walk(data, pos)
                 if len(found.at):
-                    yield from self._decode(data, found.at)
+                    yield from self._decode(data, found.at, fields)
                 pos = found.stop
                 if len(data) - pos >= 12 and unpack_from("<I", data, pos)[0] == SECTION_HEADER:
                     length = self._section(data, pos)
@@ -161,24 +166,24 @@ class PcapngFile:
             yield self._problem("truncated", f"{why} after frame {self._number}")
         yield from self._notes()
 
-    def _walk(self, data: bytes, start: int) -> Walk:
-        """Offsets of the whole blocks from `start` up to the next section header, whose byte order may be another."""
+    def _walk(self, data: bytes, start: int) -> tuple[Walk, Fields]:
+        """Offsets of the whole blocks from `start` up to the next section header, whose byte order may be another; their fields."""
         chain = Chain(self._order, 4, 0, 12, smallest=12, largest=MAX_BLOCK_BYTES, align=4)
         if len(data) - start >= 4 and unpack_from("<I", data, start)[0] == SECTION_HEADER:
-            return Walk(np.empty(0, np.int64), start, False)
+            return Walk(np.empty(0, np.int64), start, False), _NO_FIELDS
         found = self._blocks(chain, data, start)
-        if not len(found.at):
-            return found
-        words = _words(data, self._order)
         at = found.at
-        lengths = words[at + 4].astype(np.int64)
-        # The length stands at both ends of a block; where they differ, the chain of blocks can no longer be trusted.
-        ends = words[at + lengths + (-lengths % 4) - 4] == lengths
-        sections = words[at] == SECTION_HEADER
+        if not len(at):
+            return found, _NO_FIELDS
+        fields = gathered(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(-1, _FIELDS_LEN // 4)
+        # The length stands at both ends of a block, and blocks follow each other without a gap; where the two differ, the chain
+        # of blocks can no longer be trusted.
+        ends = _words(data, self._order)[np.append(at[1:], found.stop) - 4] == fields[:, _LENGTH]
+        sections = fields[:, _TYPE] == SECTION_HEADER
         if ends.all() and not sections.any():
-            return found
+            return found, fields
         first = int(np.argmax(sections | ~ends))
-        return Walk(at[:first], int(at[first]), not bool(sections[first]))
+        return Walk(at[:first], int(at[first]), not bool(sections[first])), fields[:first]
 
     def _blocks(self, chain: Chain, data: bytes, start: int) -> Walk:
         """Offsets of the whole blocks from `start`, at least up to the next section header.
@@ -227,9 +232,8 @@ class PcapngFile:
             left -= passed
         return True
 
-    def _decode(self, data: bytes, at: IntArray) -> Iterator[FrameBlock | Problem]:
-        words = _words(data, self._order)
-        types = words[at]
+    def _decode(self, data: bytes, at: IntArray, fields: Fields) -> Iterator[FrameBlock | Problem]:
+        types = fields[:, _TYPE]
         # How many interfaces are described before each block: a packet must not find one that comes after it.
         described = len(self._interfaces) + np.cumsum(types == INTERFACE_DESCRIPTION)
         other = (types != ENHANCED_PACKET) & (types != SIMPLE_PACKET) & (types != OBSOLETE_PACKET)
@@ -247,27 +251,23 @@ class PcapngFile:
                 secret = unpack_from(self._order + "I", data, pos + 8)[0]
                 what = _SECRET_KINDS.get(secret, f"secrets of type {secret:#x}")
                 yield self._problem("note", f"the file carries {what} in a decryption secrets block; it is not used")
-        yield from self._frames(data, words, at, types, np.minimum(described, len(self._interfaces)))
+        yield from self._frames(data, at, fields, np.minimum(described, len(self._interfaces)))
 
-    def _frames(
-        self,
-        data: bytes,
-        words: npt.NDArray[np.uint32],
-        at: IntArray,
-        types: npt.NDArray[np.uint32],
-        described: IntArray,
-    ) -> Iterator[FrameBlock]:
+    def _frames(self, data: bytes, at: IntArray, fields: Fields, described: IntArray) -> Iterator[FrameBlock]:
+        types = fields[:, _TYPE]
         numbers = self._number + np.cumsum(np.isin(types, _NUMBERED))
         if not len(numbers):
             return
         self._number = int(numbers[-1])
         packets = (types == ENHANCED_PACKET) | (types == SIMPLE_PACKET) | (types == OBSOLETE_PACKET)
         if not packets.all():
-            at, types, numbers, described = at[packets], types[packets], numbers[packets], described[packets]
+            at, fields, numbers, described = at[packets], fields[packets], numbers[packets], described[packets]
         if not len(at):
             return
-        lengths = words[at + 4].astype(np.int64)
-        interface = words[at + 8].astype(np.int64)
+        types = fields[:, _TYPE]
+        lengths, interface, captured, original = (
+            fields[:, column].astype(np.int64) for column in (_LENGTH, _INTERFACE, _CAPTURED, _ORIGINAL)
+        )
         starts = at + _PACKET_DATA_AT
         simple = types == SIMPLE_PACKET
         obsolete = types == OBSOLETE_PACKET
@@ -275,15 +275,11 @@ class PcapngFile:
             # Two 16-bit fields where the Enhanced Packet Block has one: the interface, then a drop count.
             halves = interface & 0xFFFF if self._order == "<" else interface >> 16
             interface = np.where(obsolete, halves, interface)
-        # The shortest block of all has 12 bytes, so reads of a frame's header are kept inside the data; what is too
-        # short to be true is left out below.
-        last = len(data) - 4
-        captured = words[np.minimum(at + 20, last)].astype(np.int64)
-        original = words[np.minimum(at + 24, last)].astype(np.int64)
+        # A block that is too short for its fields is left out below.
         room = lengths - _PACKET_OVERHEAD
         if simple.any():
             snap = self._interfaces[0].snap_length if self._interfaces else 0
-            wire = words[at + 8].astype(np.int64)
+            wire = fields[:, _INTERFACE].astype(np.int64)
             held = np.minimum(wire, lengths - _SIMPLE_OVERHEAD)
             if snap:
                 held = np.minimum(held, snap)
@@ -297,13 +293,18 @@ class PcapngFile:
             bad = numbers[~good]
             self._bad_packet_count += len(bad)
             self._bad_packets += [frame_id(self.file, number) for number in bad[:8].tolist()]
-            at, numbers, interface, starts = at[good], numbers[good], interface[good], starts[good]
+            at, fields, numbers, interface, starts = (
+                at[good],
+                fields[good],
+                numbers[good],
+                interface[good],
+                starts[good],
+            )
             captured, original, simple = captured[good], original[good], simple[good]
             if not len(at):
                 return
-        high = words[np.minimum(at + 12, last)].astype(np.uint64)
-        low = words[np.minimum(at + 16, last)].astype(np.uint64)
-        units = high << np.uint64(32) | low
+        units = fields[:, _TIME_HIGH].astype(np.uint64) << np.uint64(32)
+        units |= fields[:, _TIME_LOW]
         # A Simple Packet Block has no time, and what stands in its place is the frame.
         times = self._times(interface, np.where(simple, np.uint64(0), units))
         if simple.any():
