@@ -148,9 +148,7 @@ class _Stream:
         self.searched = False
 
     def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
-        self.places[number] = position
-        if len(self.places) > _REMEMBERED:
-            self.places.popitem(last=False)
+        self._remember(position, number)
         if number + 1 < self.number and self.proven:
             return
         self.position = position + spent
@@ -166,12 +164,15 @@ class _Stream:
 
     def follow(self, spent: int) -> None:
         """`adopt` for the message that was due, nothing having failed or been lost since the one before."""
-        self.places[self.number] = self.position
-        if len(self.places) > _REMEMBERED:
-            self.places.popitem(last=False)
+        self._remember(self.position, self.number)
         self.position += spent
         self.number += 1
         self.keystream.forget(self.position)
+
+    def _remember(self, position: int, number: int) -> None:
+        self.places[number] = position
+        if len(self.places) > _REMEMBERED:
+            self.places.popitem(last=False)
 
 
 class NtlmContext:

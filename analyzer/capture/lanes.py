@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
+from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 
 FIRST_LANE_BYTES = 32 * 1024
 FEWEST_LANE_BYTES = 4 * 1024
@@ -92,9 +92,7 @@ class Lanes:
         starts = np.concatenate(((start,), guesses[guesses > start]))
         stops = np.append(starts[1:], end)
         # For each offset of the data, what the length field of a record there says.
-        lengths = np.ndarray(
-            (end - chain.length_at - 3,), chain.order + "u4", data, offset=chain.length_at, strides=(1,)
-        )
+        lengths = words_of(data, chain.order)[chain.length_at :]
         at, counts, arrivals = _step(chain, lengths, starts, stops, self._steps)
         if (arrivals[:-1] != starts[1:]).any():
             at = _stitched(chain, data, at, counts, arrivals, starts, stops)

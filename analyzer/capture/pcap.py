@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, heads_of
+from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, gathered, heads_of
 from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
+from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
@@ -134,8 +134,7 @@ class PcapFile:
         if header.record_header_len == HEAD_BEFORE:
             words = heads.view(header.order + "u4").reshape(-1, HEAD_LEN // 4)
         else:
-            records = np.ndarray((len(data) - _RECORD_HEADER_LEN + 1,), "V16", data, strides=(1,))[found.at]
-            words = records.view(header.order + "u4").reshape(-1, 4)
+            words = gathered(data, found.at, _RECORD_HEADER_LEN).view(header.order + "u4").reshape(-1, 4)
         times_ns = words[:, 0].astype(np.int64)
         times_ns *= NS_PER_S
         fractions = words[:, 1].astype(np.int64)
@@ -211,7 +210,7 @@ class _Guess:
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
         """Whether two records in a row say nothing impossible, and have the same upper half of seconds."""
-        words = np.ndarray((len(data) - 3,), self._order + "u4", data, strides=(1,))
+        words = words_of(data, self._order)
         last = len(data) - self._chain.header
         right = (at >= 0) & (at <= last)
         at = at * right

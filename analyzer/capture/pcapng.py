@@ -20,7 +20,7 @@ from analyzer.capture.frame import FrameBlock, gathered, heads_of
 from analyzer.capture.lanes import Lanes, first_right
 from analyzer.capture.linktypes import link_type_of
 from analyzer.capture.streams import ByteStream, read_on
-from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
+from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
@@ -178,7 +178,7 @@ class PcapngFile:
         fields = gathered(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(-1, _FIELDS_LEN // 4)
         # The length stands at both ends of a block, and blocks follow each other without a gap; where the two differ, the chain
         # of blocks can no longer be trusted.
-        ends = _words(data, self._order)[np.append(at[1:], found.stop) - 4] == fields[:, _LENGTH]
+        ends = words_of(data, self._order)[np.append(at[1:], found.stop) - 4] == fields[:, _LENGTH]
         sections = fields[:, _TYPE] == SECTION_HEADER
         if ends.all() and not sections.any():
             return found, fields
@@ -196,7 +196,7 @@ class PcapngFile:
         while width <= _LAST_STEP:
             found = walk_plain(chain, data, pos, pos + width)
             parts.append(found.at)
-            if found.stop < pos + width or (_words(data, self._order)[found.at] == SECTION_HEADER).any():
+            if found.stop < pos + width or (words_of(data, self._order)[found.at] == SECTION_HEADER).any():
                 return Walk(np.concatenate(parts), found.stop, found.impossible)
             pos, width = found.stop, width * 4
         if self._fast:
@@ -423,15 +423,10 @@ class PcapngFile:
         return Problem(kind, "capture", frames, text)
 
 
-def _words(data: bytes, order: str) -> npt.NDArray[np.uint32]:
-    """For each offset of the data, the 32-bit number that stands there."""
-    return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
-
-
 class _Guess:
     """Finds what looks like an Enhanced Packet Block: its type, and the same length at both ends, twice in a row."""
 
-    def __init__(self, order: str, base: int) -> None:
+    def __init__(self, order: Literal["<", ">"], base: int) -> None:
         self._order = order
         self._base = base
         self._type = ENHANCED_PACKET.to_bytes(4, "little" if order == "<" else "big")
@@ -440,7 +435,7 @@ class _Guess:
         return first_right(data, self._type, 0, starts, _GUESS_TRIES, lambda at: self._look_right(data, at))
 
     def _look_right(self, data: bytes, at: IntArray) -> npt.NDArray[np.bool_]:
-        words = _words(data, self._order)
+        words = words_of(data, self._order)
         right: npt.NDArray[np.bool_] = (at >= 0) & ((at - self._base) % 4 == 0)
         for _ in range(2):
             right &= at <= len(data) - 12

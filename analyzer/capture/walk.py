@@ -43,6 +43,11 @@ class Walk:
     impossible: bool
 
 
+def words_of(data: bytes, order: Literal["<", ">"]) -> npt.NDArray[np.uint32]:
+    """For each offset of the data, the 32-bit number that stands there."""
+    return np.ndarray((len(data) - 3,), order + "u4", data, strides=(1,))
+
+
 def walk_plain(chain: Chain, data: bytes, start: int = 0, until: int | None = None) -> Walk:
     """Follows the chain from `start` record by record; with `until`, no further than the first record at or after it."""
     read = Struct(chain.order + "I").unpack_from

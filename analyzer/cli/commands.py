@@ -19,7 +19,7 @@ _COMMANDS = {
     "timeline": ("timeline", "timeline"),
     "samples": ("samples", "samples"),
     "sessions": ("sessions", "sessions"),
-    "hosts": ("hosts", "hosts"),
+    "hosts": ("sessions", "hosts"),
     "show": ("show", "show"),
     "crosscheck": ("crosscheck", "crosscheck"),
     "decode": ("decode", "decode"),

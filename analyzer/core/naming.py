@@ -53,12 +53,12 @@ class Texts(Generic[_Language]):
         self._by_language[language] = name
         return known != name
 
-    def tell(self, language: _Language, text: str, source: NameSource) -> Name | None:
-        """Notes a text. A file changes neither what the capture says nor what an earlier file did; a name that the capture
-        has otherwise is returned."""
+    def tell(self, language: _Language, text: str) -> Name | None:
+        """Notes a text that a file tells. It changes neither what the capture says nor what an earlier file did; a name that
+        the capture has otherwise is returned."""
         known = self._by_language.get(language)
-        if known is None or source == "capture":
-            self._by_language[language] = Name(text, source)
+        if known is None:
+            self._by_language[language] = Name(text, "metadata")
             return None
         return known if known.source == "capture" and known.text != text else None
 

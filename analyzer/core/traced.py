@@ -231,12 +231,12 @@ class _JoinedSource(Source):
     def times(self, start: int, stop: int) -> tuple[int, int] | None:
         if (found := self._ordered(start, stop)) is not None:
             return found[0].times(found[1], found[2])
-        return _spanned(piece[0].times(*piece[1:]) for piece in self._pieces(start, stop))
+        return spanned(piece[0].times(*piece[1:]) for piece in self._pieces(start, stop))
 
     def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
         if (found := self._ordered(start, stop)) is not None:
             return found[0].frame_range(found[1], found[2])
-        return _spanned(piece[0].frame_range(*piece[1:]) for piece in self._pieces(start, stop))
+        return spanned(piece[0].frame_range(*piece[1:]) for piece in self._pieces(start, stop))
 
 
 class _WholeSource(Source):
@@ -407,7 +407,8 @@ class TracedBytes:
         return self.source.moment(self.start + position) if position < len(self) else 0
 
 
-def _spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    """From the lowest beginning to the highest end."""
     found = [each for each in ranges if each is not None]
     return (min(found)[0], max([last for _, last in found])) if found else None
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
-from analyzer.core.naming import Name, NameSource
+from analyzer.core.naming import Name
 from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.winperf.names import NameTable, NameTables
@@ -195,16 +195,16 @@ def _read_counterset(catalog: Catalog, value: Json) -> None:
         _read_described(known, counter)
         if (info := counter.get("info")) is not None:
             known.tell_info(
-                {name: _number(info[name], name, *_RANGES.get(name, (0, _UINT32))) for name in _INFO_FIELDS}, "metadata"
+                {name: _number(info[name], name, *_RANGES.get(name, (0, _UINT32))) for name in _INFO_FIELDS}
             )
 
 
 def _read_described(entry: Described, value: Json) -> None:
     if (english := value.get("english")) is not None:
-        entry.tell_english(_typed(english, str, "english"), "metadata")
+        entry.tell_english(_typed(english, str, "english"))
     for key, texts in (("names", entry.names), ("helps", entry.helps)):
         for lcid, text in _texts(value.get(key, {}), key):
-            texts.tell(lcid, text, "metadata")
+            texts.tell(lcid, text)
 
 
 # --------------------------------------------------------------------------------------------------------- filling
@@ -290,18 +290,15 @@ def _fill_server(catalog: Catalog, table: NameTable, given: ServerMetadata) -> _
 def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differences: _Differences) -> None:
     _fill_described(known, counter, what, differences)
     mine, theirs = known.info, counter.info
-    if theirs is not None and not known.tell_info(theirs, "metadata"):
+    if theirs is not None and not known.tell_info(theirs):
         assert mine is not None
         name = next(name for name in _INFO_FIELDS if mine[name] != theirs[name])
         differences.add(f"{name} of {what}", str(mine[name]), str(theirs[name]))
 
 
 def _fill_described(known: Described, given: Described, what: str, differences: _Differences) -> None:
-    source: NameSource = "metadata"
     if given.english is not None:
-        differences.told(
-            known.tell_english(given.english.text, source), f"the English name of {what}", given.english.text
-        )
+        differences.told(known.tell_english(given.english.text), f"the English name of {what}", given.english.text)
     for mine, theirs in ((known.names, given.names), (known.helps, given.helps)):
         for lcid, name in theirs:
-            differences.told(mine.tell(lcid, name.text, source), f"{what} in language {lcid}", name.text)
+            differences.told(mine.tell(lcid, name.text), f"{what} in language {lcid}", name.text)

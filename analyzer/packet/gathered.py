@@ -6,10 +6,7 @@ be ours, is held until then. So few frames wait, on their own, for those of the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.packet.fast import TcpFrames
@@ -80,24 +77,20 @@ class Gathered:
         block = FrameBlock(
             b"".join(self._pieces),
             blocks[0].link_type,
-            _joined([each.frames for each in blocks]),
-            _joined([each.times_ns for each in blocks]),
-            _joined([each.starts for each in blocks]),
-            _joined([each.captured for each in blocks]),
-            _joined([each.original for each in blocks]),
-            _joined([each.heads for each in blocks]),
+            np.concatenate([each.frames for each in blocks]),
+            np.concatenate([each.times_ns for each in blocks]),
+            np.concatenate([each.starts for each in blocks]),
+            np.concatenate([each.captured for each in blocks]),
+            np.concatenate([each.original for each in blocks]),
+            np.concatenate([each.heads for each in blocks]),
         )
         frames = TcpFrames(
-            _joined([each.index for each in found]),
-            _joined([each.ip for each in found]),
-            _joined([each.tcp for each in found]),
-            _joined([each.by_port for each in found]),
-            _joined([each.unclear for each in found]),
+            np.concatenate([each.index for each in found]),
+            np.concatenate([each.ip for each in found]),
+            np.concatenate([each.tcp for each in found]),
+            np.concatenate([each.by_port for each in found]),
+            np.concatenate([each.unclear for each in found]),
         )
         self._pieces, self._blocks, self._found = [], [], []
         self._size = self._count = 0
         return block, frames
-
-
-def _joined(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    return np.concatenate(columns)

@@ -63,11 +63,11 @@ class Described:
         known, self.english = self.english, Name(text, "capture")
         return known != self.english
 
-    def tell_english(self, text: str, source: NameSource) -> Name | None:
+    def tell_english(self, text: str) -> Name | None:
         """Notes the English name, as `Texts.tell` does."""
         known = self.english
-        if known is None or source == "capture":
-            self.english = Name(text, source)
+        if known is None:
+            self.english = Name(text, "metadata")
             return None
         return known if known.source == "capture" and known.text != text else None
 
@@ -88,10 +88,10 @@ class CounterEntry(Described):
         known, self.info, self.info_source = self.info, info, "capture"
         return known != info
 
-    def tell_info(self, info: dict[str, Any], source: NameSource) -> bool:
-        """Notes the registration information; False where a file says other than the capture, which stands."""
-        if self.info is None or source == "capture":
-            self.info, self.info_source = info, source
+    def tell_info(self, info: dict[str, Any]) -> bool:
+        """Notes the registration information that a file tells; False where it is other than the capture's, which stands."""
+        if self.info is None:
+            self.info, self.info_source = info, "metadata"
             return True
         return self.info_source != "capture" or self.info == info
 

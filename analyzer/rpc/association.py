@@ -20,7 +20,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced import TracedBytes, spanned
 from analyzer.core.values import dataclass
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Message, Pdu
@@ -53,7 +53,7 @@ from analyzer.rpc.pdu import (
     parse_call_head,
     read_header,
 )
-from analyzer.rpc.pdus import PduList, Plain, spanned, stub_of, times_of
+from analyzer.rpc.pdus import PduList, Plain, stub_of, times_of
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from typing import overload
 
 from analyzer.core.absence import Missing
 from analyzer.core.shelf import Kept
-from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes
+from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes, spanned
 from analyzer.core.values import dataclass
 
 
@@ -198,12 +198,6 @@ def frame_range_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
     return spanned([fragment.pdu.frame_range for fragment in fragments])
 
 
-def spanned(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
-    """From the lowest beginning to the highest end."""
-    found = [each for each in ranges if each is not None]
-    return (min(found)[0], max([last for _, last in found])) if found else None
-
-
 def kept_by(fragments: Sequence[Fragment]) -> tuple[Kept, ...]:
     """The bytes that fragments take, as far as they may lie on a shelf."""
     return fragments.kept if isinstance(fragments, Pdus) else ()
@@ -266,16 +260,19 @@ class _StubSource(Source):
 class _ClearStub(TracedBytes):
     """A stub that was never sealed: it is read out of its PDUs whenever somebody asks."""
 
-    __slots__ = ("_length", "_pdus")
+    __slots__ = ("_length", "_pdus", "_source")
 
     def __init__(self, pdus: Pdus) -> None:
         self.start, self.steps = 0, pdus._whole.steps
         self._pdus = pdus
+        self._source: Source | None = None
         self._length = sum(pdus._bounds[1::2]) - sum(pdus._bounds[::2])
 
     @property
     def source(self) -> Source:  # type: ignore[override]
-        return _StubSource(self._pdus._whole, self._pdus._stops, self._pdus._bounds)
+        if self._source is None:
+            self._source = _StubSource(self._pdus._whole, self._pdus._stops, self._pdus._bounds)
+        return self._source
 
     @property
     def data(self) -> bytes:  # type: ignore[override]

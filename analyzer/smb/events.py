@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from analyzer.auth.context import Door, Identity
@@ -66,16 +65,12 @@ class ChannelData(Event):
 @dataclass(frozen=True, slots=True)
 class ChannelMessages(Event):
     """What several messages of the transport, one after the other, carried in one direction of a channel: each time the bytes
-    from start to stop of others. Iterating gives them one by one."""
+    from start to stop of others."""
 
     channel: Channel
     from_client: bool
     spans: list[Span]
     smb: SmbInfo
-
-    def __iter__(self) -> Iterator[ChannelData]:
-        for data, start, stop in self.spans:
-            yield ChannelData(self.channel, self.from_client, data[start:stop], self.smb, True)
 
 
 @dataclass(frozen=True, slots=True)
