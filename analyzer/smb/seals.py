@@ -39,10 +39,13 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
         _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
         return None
     ways = (True, False) if from_client is None else (from_client,)
-    candidates = [session.opener] if session.opener is not None else list(_candidates(link, session))
+    proven = session.opener
+    if proven is not None and all(_key(proven, way) is None for way in ways):
+        proven = None
+    candidates = [proven] if proven is not None else list(_candidates(link, session))
     for keys in candidates:
         for way in ways:
-            key = keys.client_to_server if way else keys.server_to_client
+            key = _key(keys, way)
             if key is None or keys.cipher is None:
                 continue
             plain = open_transform(keys.cipher, key, data.data)
@@ -51,14 +54,14 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
                 session.cipher = CIPHERS[keys.cipher]
                 session.opened += 1
                 return Message.of(opened_at(data, 0, plain))
-    _shut(session, message, *_why(link, session, candidates))
+    _shut(session, message, *_why(link, session, candidates, proven))
     return None
 
 
 def open_next(session: Session, data: bytes, at: int, stop: int, from_client: bool) -> bytes | None:
     """The same for the whole message from `at` to `stop`, where the session's known key opens it; else nothing has happened."""
     keys = session.opener
-    key = None if keys is None else keys.client_to_server if from_client else keys.server_to_client
+    key = None if keys is None else _key(keys, from_client)
     if keys is None or keys.cipher is None or key is None or stop < at + TRANSFORM_LEN:
         return None
     plain = open_transform(keys.cipher, key, data, at, stop)
@@ -83,12 +86,23 @@ def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
             derived = None
             if given.session_key is not None:
                 derived = derive_keys(dialect, given.session_key, session.preauth_hash, cipher)
-            yield SessionKeys(
-                cipher,
-                derived.signing_key if derived else None,
-                given.client_to_server_key or (derived.client_to_server if derived else None),
-                given.server_to_client_key or (derived.server_to_client if derived else None),
-            )
+            if derived is not None:
+                yield derived
+            # Which column of a list of keys is whose is a matter of reading it ([MS-SMB2] 3.1.4.2 names them from both ends);
+            # Wireshark tries both as well, and the tag of each message tells.
+            by_direction = (given.client_to_server_key, given.server_to_client_key)
+            if any(by_direction):
+                for client_to_server, server_to_client in dict.fromkeys((by_direction, by_direction[::-1])):
+                    yield SessionKeys(
+                        cipher,
+                        derived.signing_key if derived else None,
+                        client_to_server or (derived.client_to_server if derived else None),
+                        server_to_client or (derived.server_to_client if derived else None),
+                    )
+
+
+def _key(keys: SessionKeys, from_client: bool) -> bytes | None:
+    return keys.client_to_server if from_client else keys.server_to_client
 
 
 def _ciphers(link: Link) -> tuple[int, ...]:
@@ -98,14 +112,15 @@ def _ciphers(link: Link) -> tuple[int, ...]:
     return AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM
 
 
-def _why(link: Link, session: Session, tried: list[SessionKeys]) -> tuple[Door, str]:
-    if session.opener is not None:
+def _why(link: Link, session: Session, tried: list[SessionKeys], proven: SessionKeys | None) -> tuple[Door, str]:
+    if proven is not None:
         return Door.BYTES_MISSING, "its authentication tag is wrong, though the session's key opened others"
     handshake = session.handshake
     given = link.world.keyring.smb_keys_for(session.session_id)
     usable = any(keys.cipher is not None and (keys.client_to_server or keys.server_to_client) for keys in tried)
     if usable and (given or (handshake is not None and handshake.session_key is not None)):
-        return Door.WRONG_KEY, "the key given for this session does not open it"
+        one_direction = " (a key was given for one direction only)" if session.opener is not None else ""
+        return Door.WRONG_KEY, f"the key given for this session does not open it{one_direction}"
     if (given and session.preauth_hash is None) or (handshake is not None and handshake.session_key is not None):
         # A session key alone does not lead to the keys of 3.1.1; the hash over its setup is part of them.
         return Door.BYTES_MISSING, "the negotiation or the session setup is not whole in the capture"

@@ -55,8 +55,24 @@ def read(path: Path, keyring: Keyring | None = None) -> list[Event]:
         ("smb300-aes-128-ccm.pcap.gz", "1900009c003c0000,9a9ea16a0cdbeb6064772318073f172f"),
         ("smb311-aes-128-ccm.pcap.gz", "2900009c003c0000,f1fa528d3cd182cca67bd4596dabd885"),
         ("smb311-aes-128-gcm.pcap.gz", "3900000000400000,e79161ded03bda1449b2c8e58f753953"),
+        (
+            "smb300-aes-128-ccm.pcap.gz",
+            '1900009c003c0000,"",8be6cc53d4beba29387e69aef035d497,bff985870e81784d533fdc09497b8eab',
+        ),
+        (
+            "smb311-aes-128-ccm.pcap.gz",
+            '2900009c003c0000,"",763d5552dbc9650b700869467a5857e4,35e69833c6578e438c8701cb40bf483e',
+        ),
+        (
+            "smb311-aes-128-gcm.pcap.gz",
+            '3900000000400000,"",b02f5de25e0562075c3dc329fa2aa396,7201623a31754e6581864581209dd3d2',
+        ),
+        (
+            "smb311-aes-128-gcm.pcap.gz",
+            '3900000000400000,"",7201623a31754e6581864581209dd3d2,b02f5de25e0562075c3dc329fa2aa396',
+        ),
     ],
-    ids=["smb300-ccm", "smb311-ccm", "smb311-gcm"],
+    ids=["smb300-ccm", "smb311-ccm", "smb311-gcm", "smb300-ccm-s2c-c2s", "smb311-ccm-s2c-c2s", "s2c-c2s", "c2s-s2c"],
 )
 def test_wiresharks_keys_open_wiresharks_captures(name: str, line: str) -> None:
     """The keys are those of Wireshark's test/suite_decryption.py; what opens is the connect to the tree."""
@@ -67,7 +83,10 @@ def test_wiresharks_keys_open_wiresharks_captures(name: str, line: str) -> None:
     assert session.door is Door.OPEN
     assert session.opened_messages == session.encrypted_messages == 2
     assert session.trees == ("\\\\dfsroot1.foo.test\\IPC$",)
-    assert session.verified_messages == session.signed_messages == 1
+    # Without the session key nothing tells the key of the signatures.
+    by_session_key = ',"",' not in line
+    assert session.signed_messages == 1
+    assert session.verified_messages == by_session_key
     (session,) = (event for event in read(path) if isinstance(event, SmbSession))
     assert session.door is Door.NO_KEY
     assert session.trees == ()

@@ -229,6 +229,36 @@ def test_encryption_opens_with_keys_given_for_each_direction_even_without_the_se
     assert session_of(out).cipher == "AES-128-GCM"
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "without-setup"])
+@pytest.mark.parametrize("cipher", [CCM_128, GCM_128, CCM_256, GCM_256])
+def test_keys_of_the_directions_open_in_either_order(cipher: int, whole: bool) -> None:
+    talk = Talk(cipher=cipher, session_key=SESSION_KEY).begin()
+    talk.sealing = True
+    begun = 0 if whole else len(talk.sent)
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    ends = talk.keys.server_to_client.hex(), talk.keys.client_to_server.hex()
+    connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), whole)
+    for order in (ends, ends[::-1]):
+        line = f'{SESSION_ID.to_bytes(8, "little").hex()},"",{",".join(order)}'
+        out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
+        assert said(out) == [(0, True, ASK), (0, False, SAY)]
+        assert only(out, Problem) == []
+
+
+def test_the_key_of_one_direction_opens_that_direction() -> None:
+    talk = Talk(cipher=GCM_256, session_key=SESSION_KEY).begin()
+    talk.sealing = True
+    talk.tree().open().transceive(ASK, SAY)
+    assert talk.keys is not None
+    line = f"{SESSION_ID:x},,{talk.keys.client_to_server.hex()}"
+    out = run(stream(talk.sent), Keyring.build(smb_session_keys=[line]))
+    assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, b"?")]
+    (problem,) = (problem for problem in only(out, Problem) if problem.kind == "sealed")
+    assert "3 of 6 encrypted messages" in problem.text
+    assert "one direction only" in problem.text
+
+
 def test_what_stays_sealed_is_told_once_with_its_reason() -> None:
     conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
     tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
