@@ -1,0 +1,45 @@
+"""Which records each command prints: what schemas, tables and the tables of docs/output.md are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analyzer.model.audit import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
+from analyzer.model.call import CallRecord
+from analyzer.model.capture import CaptureRecord, HostRecord, LimitRecord, ProblemRecord, SessionRecord, SummaryRecord
+from analyzer.model.handle import HandleRecord
+from analyzer.model.record import Record
+from analyzer.model.sample import BucketRecord, CounterRecord, SampleRecord
+from analyzer.model.statistics import (
+    ActivityRecord,
+    ErrorStatsRecord,
+    IdentityStatsRecord,
+    ImageRecord,
+    MethodStatsRecord,
+    PollStatsRecord,
+)
+from analyzer.model.tree import BufferRecord, PlaceRecord, ShowRecord
+
+COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
+    "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord),
+    "samples": (SampleRecord,),
+    "counters": (CounterRecord, BucketRecord),
+    "sessions": (SessionRecord,),
+    "hosts": (HostRecord,),
+    "handles": (HandleRecord,),
+    "stats": (
+        MethodStatsRecord,
+        PollStatsRecord,
+        SessionRecord,
+        IdentityStatsRecord,
+        ErrorStatsRecord,
+        ActivityRecord,
+        ImageRecord,
+        LimitRecord,
+    ),
+    "show": (ShowRecord, PlaceRecord),
+    "decode": (BufferRecord, SampleRecord),
+    "audit": (FindingRecord, CoverageRecord, AuditSummaryRecord),
+    "audit --matrix": (MatrixRecord,),
+    "audit --list": (RuleRecord,),
+}

@@ -1,0 +1,60 @@
+"""What every record type is made of: frozen structs whose fields say in their annotations what they hold.
+
+A record type is written once, with `doc` for each field: what it is, its unit, and the document it comes from. JSON lines, tables,
+JSON Schema files and the tables of docs/output.md are derived from that. The class docstring is the record's description.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+
+def doc(text: str, *, unit: str | None = None, source: str | None = None) -> Meta:
+    """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it."""
+    extra = {key: value for key, value in (("unit", unit), ("source", source)) if value is not None}
+    return Meta(description=text, extra_json_schema=extra or None)
+
+
+class Value(Struct, frozen=True):
+    """A part of records: it has no line of its own."""
+
+
+class Record(Struct, frozen=True, kw_only=True, tag_field="record"):
+    """One line of output. The tag of the class is its `record` key."""
+
+
+# Frames by Wireshark's numbers, ascending; the file of each where there are several.
+Frames = Annotated[tuple[int, ...], doc("numbers of the frames that carried it, as Wireshark counts them, ascending")]
+FrameFiles = Annotated[
+    tuple[int, ...] | UnsetType,
+    doc("for each of `frames` the position of its file in `files`; left out where there is but one file"),
+]
+
+
+class Endpoint(Value, frozen=True, order=True):
+    """One end of a connection: address and port."""
+
+    ip: Annotated[str, doc("address as text", source="RFC 5952 for IPv6")]
+    port: Annotated[int, doc("TCP port")]
+
+    def __str__(self) -> str:
+        return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
+
+
+class Extent(Value, frozen=True):
+    """A run of captured bytes in one frame."""
+
+    frame: Annotated[int, doc("number of the frame, as Wireshark counts them")]
+    start: Annotated[int, doc("first byte, counted from the beginning of the frame's captured bytes", unit="bytes")]
+    length: Annotated[int, doc("how many bytes", unit="bytes")]
+
+
+class PlaceExtent(Value, frozen=True, kw_only=True):
+    """A run of captured bytes."""
+
+    frames: Frames
+    frame_files: FrameFiles = UNSET
+    start: Annotated[int, doc("first byte, counted from the beginning of the frame's captured bytes", unit="bytes")]
+    length: Annotated[int, doc("how many bytes", unit="bytes")]
