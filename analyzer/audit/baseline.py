@@ -1,6 +1,7 @@
 """A baseline: the findings somebody has looked at and accepts, so that an audit speaks of new ones only.
 
-A finding is known again by its rule, requirement, method and field, whatever call and whatever element of an array it was in.
+A finding is known again by its rule, requirement, method, side, field and what was seen there, whatever call and whatever element
+of an array it was in. An entry whose `seen` is null accepts whatever was seen.
 """
 
 from __future__ import annotations
@@ -14,37 +15,64 @@ from analyzer.audit.findings import Finding
 from analyzer.core.errors import InputError
 from analyzer.core.values import dataclass
 
-_SCHEMA = 1
+_SCHEMA = 2
 _POSITION = re.compile(r"\[[^\]]*\]")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+# What an entry is known by, and what of it may be absent or null; `count` and `reason` are for people.
+_KEYS = ("rule", "requirement", "method", "field", "seen")
+_OPTIONAL = frozenset(("method", "field", "seen"))
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
-    """What is accepted: as a finding says it, array positions left out. `reason` is for people."""
+    """What is accepted: as a finding states it, array positions left out."""
 
     rule: str
     requirement: str
     method: str | None
     field: str | None
+    seen: str | None
 
     @classmethod
     def of(cls, finding: Finding) -> Accepted:
         judgement = finding.judgement
-        method = judgement.call.call.method if judgement.call is not None else None
-        field = _POSITION.sub("[]", judgement.at.path) if judgement.at is not None else None
-        return cls(finding.rule.code, judgement.requirement, method, field or None)
+        method = judgement.call.method if judgement.call is not None else None
+        field = None
+        if judgement.at is not None:
+            field = _POSITION.sub("[]", ".".join(word for word in (judgement.at.side, judgement.at.path) if word))
+        return cls(finding.rule.code, judgement.requirement, method, field, judgement.seen)
+
+    @property
+    def whatever_seen(self) -> Accepted:
+        """The entry that accepts this finding whatever was seen."""
+        return Accepted(self.rule, self.requirement, self.method, self.field, None)
+
+    @property
+    def words(self) -> str:
+        """The entry in one line."""
+        place = ", ".join(word for word in (self.method, self.field) if word)
+        return (
+            f"{self.rule} {self.requirement}"
+            + (f", {place}" if place else "")
+            + (f": {self.seen}" if self.seen else "")
+        )
 
 
-def read_baseline(path: Path) -> frozenset[Accepted]:
+def read_baseline(path: Path) -> tuple[Accepted, ...]:
     """The accepted findings of a file; raises `InputError` for what is not such a file."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         if document["schema"] != _SCHEMA:
-            raise InputError(f"{path} is a baseline of schema {document['schema']}; this program knows {_SCHEMA}")
-        return frozenset(
-            Accepted(entry["rule"], entry["requirement"], entry.get("method"), entry.get("field"))
+            raise InputError(
+                f"{path} is a baseline of schema {document['schema']}; this program knows {_SCHEMA}",
+                hint="`audit --write-baseline` writes one",
+            )
+        entries = (
+            Accepted(*(entry.get(key) if key in _OPTIONAL else entry[key] for key in _KEYS))
             for entry in document["accepted"]
         )
+        return tuple(dict.fromkeys(entries))
     except OSError as error:
         raise InputError(f"the baseline {path} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -64,12 +92,11 @@ def write_baseline(path: Path, findings: Iterable[Finding]) -> int:
             "requirement": entry.requirement,
             "method": entry.method,
             "field": entry.field,
-            "seen": counts[entry],
+            "seen": entry.seen,
+            "count": counts[entry],
             "reason": "",
         }
-        for entry in sorted(
-            counts, key=lambda entry: (entry.rule, entry.requirement, entry.method or "", entry.field or "")
-        )
+        for entry in sorted(counts, key=lambda entry: tuple(getattr(entry, key) or "" for key in _KEYS))
     ]
     try:
         path.write_text(json.dumps({"schema": _SCHEMA, "accepted": entries}, indent=2) + "\n", encoding="utf-8")

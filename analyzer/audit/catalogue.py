@@ -15,7 +15,9 @@ from analyzer.core.values import dataclass
 @dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement. `level` is the text's own word (IMPLIED where it describes without one); `observable` says whether traffic
-    can show it (`wire`, `partially`, `no`) and `why`; `passes` and `fails` what a capture has to show."""
+    can show it (`wire`, `partially`, `no`) and `why`; `passes` and `fails` what a capture has to show. `excludes` is another that
+    contradicts this one: on the same bytes, at most one of the two is kept.
+    """
 
     id: str
     section: str
@@ -27,6 +29,7 @@ class Requirement:
     passes: str
     fails: str
     note: str | None = None
+    excludes: str | None = None
 
 
 @cache

@@ -5,11 +5,12 @@ inconclusive there, with the reason; a rule is only asked about what can be read
 
     spec     the letter: they fail
     windows  they pass, and say so (the default)
-    strict   they fail, and so does every warning
+    strict   they fail, and so does every warning and note
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -18,19 +19,21 @@ from typing import Literal
 from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
-from analyzer.audit.findings import Coverage, Finding
+from analyzer.audit.findings import JUDGED, Coverage, Finding, actor_of
 from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
-from analyzer.audit.verdicts import Judgement, Outcome, Severity, inconclusive
+from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.core.absence import Missing
+from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.pcq import identity as pcq
-from analyzer.pcq.layer import PerflibCall
 from analyzer.winperf import identity as winreg
 
 # Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
 _NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
 
 _INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
+# Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
+_IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
 # So many different reasons are kept a requirement; the counts go on.
 _MOST_REASONS = 5
 
@@ -45,7 +48,9 @@ class Audit:
     """One audit of one analysis. `findings` is to be exhausted before `coverage` is whole.
 
     `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
-    `baseline` are not told again, but counted in `accepted`.
+    `baseline` are not reported again, but counted in `accepted`. With an `actor`, only requirements that bind this side are
+    covered, and violations of the other side are not reported: what a client provoked on purpose is evidence then. `found`
+    counts what was reported and is not excused, by outcome.
     """
 
     def __init__(
@@ -55,10 +60,12 @@ class Audit:
         profile: Profile = Profile.WINDOWS,
         pages: Sequence[RulePage] | None = None,
         baseline: Collection[Accepted] = (),
+        actor: Actor = Actor.EITHER,
     ) -> None:
-        self.analysis, self.profile = analysis, profile
-        self.accepted = 0
-        self._baseline = baseline
+        self.analysis, self.profile, self.actor = analysis, profile, actor
+        self.found: Counter[Outcome] = Counter()
+        self.baseline = frozenset(baseline)
+        self._matched: Counter[Accepted] = Counter()
         self.evidence = Evidence(analysis)
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
         judged: dict[str, list[str]] = {}
@@ -69,12 +76,24 @@ class Audit:
         self.coverage = {
             id: Coverage(requirement, rules=tuple(judged.get(id, ())))
             for id, requirement in catalogue().items()
-            if is_whole or id in judged
+            if (is_whole or id in judged) and (actor is Actor.EITHER or requirement.actor in (actor.value, "both"))
         }
-        if any(isinstance(call, PerflibCall) for call in analysis.calls):
-            for id, coverage in self.coverage.items():
-                if coverage.requirement.observable == "no":
-                    self._note(inconclusive(id, "traffic never shows it"))
+
+    @property
+    def accepted(self) -> int:
+        """How many findings the baseline accepted."""
+        return self._matched.total()
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Entries of the baseline that no finding matched, in words."""
+        return tuple(sorted(entry.words for entry in self.baseline if not self._matched[entry]))
+
+    @property
+    def share_judged(self) -> float:
+        """The share of the testable requirements whose trigger occurred and was judged; 1 where there is none to test."""
+        verdicts = [coverage.verdict for coverage in self.coverage.values() if coverage.verdict != "untestable"]
+        return sum(verdict in JUDGED for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong, in the order of the calls; what only shows at the end of the capture comes last."""
@@ -110,35 +129,59 @@ class Audit:
     def _judged(self, rule: Rule, judgements: Iterable[Judgement]) -> Iterator[Finding]:
         for judgement in judgements:
             assert set(judgement.requirements) <= set(rule.requirements), (rule.code, judgement.requirements)
-            excused = judgement.deviation is not None and self.profile is Profile.WINDOWS
+            if judgement.outcome not in (Outcome.FAILED, Outcome.WARNED):
+                self._note(judgement)
+                continue
+            if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
+                continue
             if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
                 judgement = replace(judgement, outcome=Outcome.FAILED)
+            # A note of a rule that only informs is no warning; `strict` has neither.
+            is_note = rule.severity is Severity.INFO and judgement.outcome is Outcome.WARNED
+            excused = is_note or (judgement.deviation is not None and self.profile is Profile.WINDOWS)
             self._note(judgement, excused=excused)
-            if judgement.outcome not in (Outcome.FAILED, Outcome.WARNED):
-                continue
             finding = self._finding(rule, judgement, excused=excused)
-            if self._baseline and Accepted.of(finding) in self._baseline:
-                self.accepted += 1
-            else:
-                yield finding
+            if not excused and (entry := self._accepting(finding)) is not None:
+                self._matched[entry] += 1
+                for coverage in self._covered(judgement):
+                    coverage.accepted += 1
+                continue
+            if not excused:
+                self.found[judgement.outcome] += 1
+            yield finding
+
+    def _accepting(self, finding: Finding) -> Accepted | None:
+        """The entry of the baseline that accepts a finding."""
+        if not self.baseline:
+            return None
+        entry = Accepted.of(finding)
+        return next((key for key in (entry, entry.whatever_seen) if key in self.baseline), None)
 
     def _finding(self, rule: Rule, judgement: Judgement, *, excused: bool) -> Finding:
         severity = rule.severity
         if excused:
             severity = Severity.INFO
-        elif judgement.outcome is Outcome.WARNED and severity is Severity.ERROR:
+        elif (judgement.outcome, severity) in _IN_BETWEEN:
             severity = Severity.WARNING
         call, at = judgement.call, judgement.at
         place = call.place(at) if call is not None and at is not None else None
         return Finding(rule, judgement, severity, excused, place)
 
     def _note(self, judgement: Judgement, *, excused: bool = False) -> None:
+        for coverage in self._covered(judgement):
+            self._count(coverage, judgement, excused=excused)
+
+    def _covered(self, judgement: Judgement) -> Iterator[Coverage]:
+        """The requirements of a judgement, as far as this audit covers them."""
         for requirement in judgement.requirements:
-            self._count(self.coverage[requirement], judgement, excused=excused)
+            if requirement in self.coverage:
+                yield self.coverage[requirement]
 
     def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool) -> None:
         if excused:
-            coverage.counts[Outcome.PASSED] += 1
+            # Of two readings that exclude each other, the one that was not followed is not kept.
+            if not coverage.requirement.excludes:
+                coverage.counts[Outcome.PASSED] += 1
             coverage.excused += 1
             return
         coverage.counts[judgement.outcome] += judgement.count
@@ -163,7 +206,7 @@ class Audit:
 
 def select(pages: Sequence[RulePage], chosen: Collection[str], ignored: Collection[str]) -> tuple[RulePage, ...]:
     """The rules a user asks for: by code or its beginning (`PCQ1`), by name, by layer (`buffers`), by section (`2.2.4.2`), or by
-    requirement: its id, or its level (`MUST`)."""
+    requirement: its id, or its level (`MUST`). Raises `InputError` for a word that names none, and where none is left."""
 
     def matches(page: RulePage, word: str) -> bool:
         rule, folded = page.rule, word.casefold()
@@ -175,12 +218,18 @@ def select(pages: Sequence[RulePage], chosen: Collection[str], ignored: Collecti
             or any(folded in (item.id.casefold(), item.level.casefold()) for item in required)
         )
 
-    return tuple(
+    for word in (*chosen, *ignored):
+        if not any(matches(page, word) for page in pages):
+            raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
+    left = tuple(
         page
         for page in pages
         if (not chosen or any(matches(page, word) for word in chosen))
         and not any(matches(page, word) for word in ignored)
     )
+    if not left:
+        raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
+    return left
 
 
 def _is_read(reads: Reads, call: CallEvidence) -> bool:

@@ -238,6 +238,11 @@ class CallEvidence:
         return self.call.exchange.opnum
 
     @property
+    def method(self) -> str | None:
+        """The name of the method, None where the opnum is not known."""
+        return self.call.method
+
+    @property
     def server(self) -> str:
         return self.call.exchange.channel.server.ip
 

@@ -6,13 +6,27 @@ from collections import Counter
 from dataclasses import field
 from typing import Literal
 
-from analyzer.audit.catalogue import Requirement
+from analyzer.audit.catalogue import Requirement, catalogue
 from analyzer.audit.evidence import Place
 from analyzer.audit.rule import Rule
-from analyzer.audit.verdicts import Judgement, Outcome, Severity
+from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.core.values import dataclass
 
-CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
+CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive", "untestable"]
+# In the order of every table.
+VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
+# The verdicts of requirements whose trigger occurred and was judged.
+JUDGED: tuple[CoverageVerdict, ...] = ("pass", "warn", "fail")
+
+
+def actor_of(judgement: Judgement) -> Actor:
+    """The side that a requirement binds; where it binds both, the side that sent the bytes."""
+    bound = catalogue()[judgement.requirement].actor
+    if bound != "both":
+        return Actor(bound)
+    if judgement.at is None:
+        return Actor.EITHER
+    return Actor.CLIENT if judgement.at.side == "request" else Actor.SERVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,11 @@ class Finding:
         return self.judgement.call.number if self.judgement.call is not None else None
 
     @property
+    def actor(self) -> Actor:
+        """The side that committed it."""
+        return actor_of(self.judgement)
+
+    @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that show it: those of the bytes, else of the message, else of the call."""
         if self.judgement.frames is not None:
@@ -48,24 +67,32 @@ class Finding:
 
 @dataclass(slots=True)
 class Coverage:
-    """What the capture says of one requirement: how often it was judged, and how."""
+    """What the capture says of one requirement: how often its trigger occurred, and how it was judged then.
+
+    `excused` occurrences departed from the letter in a way that the profile accepts, `accepted` ones are in the baseline.
+    """
 
     requirement: Requirement
     counts: Counter[Outcome] = field(default_factory=Counter)
     excused: int = 0
+    accepted: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     rules: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> CoverageVerdict:
         """The worst that was seen; what could only be judged in part still passes, with its inconclusive cases counted."""
+        if self.requirement.observable == "no":
+            return "untestable"
         if self.counts[Outcome.FAILED]:
             return "fail"
-        if self.counts[Outcome.PASSED] or self.counts[Outcome.WARNED]:
+        if self.counts[Outcome.WARNED]:
+            return "warn"
+        if self.counts[Outcome.PASSED]:
             return "pass"
-        return "inconclusive" if self.counts[Outcome.INCONCLUSIVE] else "not-applicable"
+        return "inconclusive" if self.counts[Outcome.INCONCLUSIVE] else "not-exercised"
 
     @property
     def occurrences(self) -> int:
-        """How often it was judged; what was inconclusive is not among them."""
+        """How often its trigger occurred and was judged; what was inconclusive is not among them."""
         return self.counts[Outcome.PASSED] + self.counts[Outcome.WARNED] + self.counts[Outcome.FAILED]

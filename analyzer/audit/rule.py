@@ -96,7 +96,7 @@ class Rule:
     reads: Reads | None = None
     check: Check | None = None
     watch: Callable[[Evidence], Watch] | None = None
-    since: str = "0.2.0"
+    since: str = "0.1.0"
     by_method: Mapping[int, tuple[str, ...]] | None = None
 
     def concerning(self, opnum: int | None) -> tuple[str, ...]:

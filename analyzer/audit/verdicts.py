@@ -6,6 +6,7 @@
     inconclusive the capture does not hold what the judgement needs, and why
 
 A failure that Windows, or an SDK page, is known to commit carries that `deviation`: the profiles decide what it counts as.
+Every violation has an `actor`, the side that committed it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,14 @@ class Outcome(StrEnum):
     WARNED = "warn"
     FAILED = "fail"
     INCONCLUSIVE = "inconclusive"
+
+
+class Actor(StrEnum):
+    """The side that committed a violation; `either` where it is a property of both, or the capture does not show which."""
+
+    CLIENT = "client"
+    SERVER = "server"
+    EITHER = "either"
 
 
 class Severity(StrEnum):

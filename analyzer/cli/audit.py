@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.cli.options import CaptureReading, Format, Output, OutputFormat, reads_captures
-from analyzer.core.errors import InputError
+from analyzer.core.values import dataclass
 
 if TYPE_CHECKING:
+    from analyzer.audit.baseline import Accepted
+    from analyzer.audit.engine import Audit
+    from analyzer.audit.findings import CoverageVerdict
     from analyzer.audit.rule import RulePage
+    from analyzer.model.analysis import Analysis
     from analyzer.report.audit import AuditView
 
-EXIT_CLEAN, EXIT_NOTHING, EXIT_WARNINGS, EXIT_FAILURES = 0, 3, 10, 11
+EXIT_CLEAN, EXIT_NOTHING, EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 0, 3, 10, 11, 12
+_GRAVEST_FIRST = (EXIT_FAILURES, EXIT_WARNINGS, EXIT_UNPROVEN, EXIT_NOTHING, EXIT_CLEAN)
 
 
 class AuditFormat(StrEnum):
@@ -34,6 +40,37 @@ class ProfileName(StrEnum):
     strict = "strict"
 
 
+class ActorName(StrEnum):
+    client = "client"
+    server = "server"
+    either = "either"
+
+
+class FailOn(StrEnum):
+    """The mildest verdict that fails an audit; each includes those before it."""
+
+    fail = "fail"
+    warn = "warn"
+    inconclusive = "inconclusive"
+    not_exercised = "not-exercised"
+
+    @property
+    def failing(self) -> tuple[CoverageVerdict, ...]:
+        order: tuple[CoverageVerdict, ...] = ("fail", "warn", "inconclusive", "not-exercised")
+        return order[: order.index(self.value) + 1]
+
+
+def _percentage(text: str | float) -> float:
+    """`80` or `80%`, as a share."""
+    try:
+        share = float(str(text).removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise typer.BadParameter("a percentage from 0 to 100 is needed, such as 80%")
+    return share
+
+
 _SELECTION = (
     "a code or its beginning, a rule's name, a layer (buffers), a section (2.2.4.2), a requirement or its level (MUST)"
 )
@@ -50,10 +87,30 @@ def audit(
         ProfileName,
         typer.Option(help="spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."),
     ] = ProfileName.windows,
+    actor: Annotated[
+        ActorName,
+        typer.Option(help="Judge one side only; what the other one provoked is then no failure."),
+    ] = ActorName.either,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option("--fail-on", help="The mildest verdict that fails the audit; each includes those before it."),
+    ] = FailOn.warn,
+    min_coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--min-coverage",
+            metavar="N%",
+            parser=_percentage,
+            help="Exit with 12 where fewer of the testable requirements were judged.",
+        ),
+    ] = None,
+    allow_undecrypted: Annotated[
+        bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
+    ] = False,
     select: Annotated[list[str] | None, typer.Option("--select", help=f"Only these rules: {_SELECTION}.")] = None,
     ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Not these rules, named likewise.")] = None,
     baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="Findings that are accepted: told only as a number.")
+        Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")
     ] = None,
     new_baseline: Annotated[
         Path | None,
@@ -66,50 +123,78 @@ def audit(
     ] = AuditFormat.text,
     output: Output = None,
 ) -> None:
-    """Every requirement of MS-PCQ: kept or broken, in which call, at which byte. Exit 10 for warnings, 11 for failures."""
+    """Every requirement of MS-PCQ: kept or broken, in which call, at which byte, by which side.
+
+    Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
+    """
+    from analyzer.audit.baseline import read_baseline, write_baseline
     from analyzer.audit.engine import Audit, Profile
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
+    from analyzer.audit.verdicts import Actor
 
     pages = selected(rule_pages(), select or (), ignore or ())
-    if not pages:
-        raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
     if list_rules:
         _list(pages, output_format, output)
         return
     if not files:
         raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
-    if matrix:
-        _matrix(reading, files, Profile(profile.value), pages, output_format, output)
-        return
-    from analyzer.audit.baseline import read_baseline, write_baseline
-    from analyzer.report.audit import AuditView
-    from analyzer.report.verdict import nothing_found
+    accepted: tuple[Accepted, ...] = read_baseline(baseline) if baseline is not None else ()
 
-    analysis = reading.analysis(files)
-    accepted = read_baseline(baseline) if baseline is not None else frozenset()
-    judged = Audit(analysis, profile=Profile(profile.value), pages=pages, baseline=accepted)
+    def audited(analysis: Analysis) -> Audit:
+        return Audit(analysis, profile=Profile(profile.value), pages=pages, baseline=accepted, actor=Actor(actor.value))
+
+    contract = _Contract(fail_on, min_coverage, allow_undecrypted)
+    if matrix:
+        raise typer.Exit(_matrix(reading, files, audited, contract, output_format, output))
+    from analyzer.report.audit import AuditView
+
+    judged = audited(reading.analysis(files))
     if new_baseline is not None:
         count = write_baseline(new_baseline, judged.findings())
         typer.echo(f"{new_baseline}: {count} kinds of findings, to be looked through and given reasons", err=True)
         return
     view = AuditView(judged)
-    _write(view, pages, output_format, output)
-    if (sentence := nothing_found(analysis)) is not None:
-        typer.echo(sentence, err=True)
-        raise typer.Exit(EXIT_NOTHING)
-    raise typer.Exit(_exit_of(view))
+    if view.undecrypted is not None:
+        typer.echo(view.undecrypted, err=True)
+    _write(view, pages, fail_on, output_format, output)
+    raise typer.Exit(contract.exit_of(judged))
 
 
-def _exit_of(view: AuditView) -> int:
-    from analyzer.audit.verdicts import Outcome
+@dataclass(frozen=True, slots=True)
+class _Contract:
+    """What a user asks of an audit, and the exit code that answers."""
 
-    if view.outcomes[Outcome.FAILED]:
-        return EXIT_FAILURES
-    return EXIT_WARNINGS if view.outcomes[Outcome.WARNED] else EXIT_CLEAN
+    fail_on: FailOn
+    min_coverage: float | None
+    allow_undecrypted: bool
+
+    def exit_of(self, judged: Audit) -> int:
+        """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
+        from analyzer.audit.verdicts import Outcome
+        from analyzer.report.verdict import nothing_decrypted, nothing_found
+
+        nothing = nothing_found(judged.analysis)
+        if nothing is not None:
+            typer.echo(nothing, err=True)
+        if judged.found[Outcome.FAILED]:
+            return EXIT_FAILURES
+        if judged.found[Outcome.WARNED] and "warn" in self.fail_on.failing:
+            return EXIT_WARNINGS
+        if nothing is not None:
+            return EXIT_NOTHING
+        if not self.allow_undecrypted and nothing_decrypted(judged.analysis) is not None:
+            return EXIT_UNPROVEN
+        unproven = {"inconclusive", "not-exercised"} & set(self.fail_on.failing)
+        if any(coverage.verdict in unproven for coverage in judged.coverage.values()):
+            return EXIT_UNPROVEN
+        if self.min_coverage is not None and judged.share_judged < self.min_coverage:
+            typer.echo(f"{judged.share_judged:.1%} of the testable requirements were judged", err=True)
+            return EXIT_UNPROVEN
+        return EXIT_CLEAN
 
 
-def _write(view: AuditView, pages: tuple[RulePage, ...], form: AuditFormat, path: Path | None) -> None:
+def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, path: Path | None) -> None:
     from analyzer.report.output import dumps, write, write_document
 
     if form is AuditFormat.sarif:
@@ -119,7 +204,7 @@ def _write(view: AuditView, pages: tuple[RulePage, ...], form: AuditFormat, path
     elif form is AuditFormat.junit:
         from analyzer.report.junit import junit_xml
 
-        write_document(junit_xml(view), path, view.inputs())
+        write_document(junit_xml(view, fail_on.failing), path, view.inputs())
     else:
         write(view, form.value, path)
 
@@ -141,24 +226,25 @@ def _list(pages: tuple[RulePage, ...], form: AuditFormat, path: Path | None) -> 
 def _matrix(
     reading: CaptureReading,
     files: list[str],
-    profile: object,
-    pages: tuple[RulePage, ...],
+    audited: Callable[[Analysis], Audit],
+    contract: _Contract,
     form: AuditFormat,
     path: Path | None,
-) -> None:
-    from analyzer.audit.engine import Audit, Profile
+) -> int:
+    """Writes the matrix. Returns the gravest of the exit codes."""
     from analyzer.report.audit import MatrixView
     from analyzer.report.output import write
 
-    assert isinstance(profile, Profile)
     shown = _plain(form)
-    coverages = []
+    coverages, codes = [], {EXIT_CLEAN}
     for file in files:
-        judged = Audit(reading.analysis([file]), profile=profile, pages=pages)
+        judged = audited(reading.analysis([file]))
         for _ in judged.findings():
             pass  # the matrix shows verdicts only
         coverages.append(judged.coverage)
+        codes.add(contract.exit_of(judged))
     write(MatrixView(tuple(files), coverages), shown, path)
+    return next(code for code in _GRAVEST_FIRST if code in codes)
 
 
 def explain(
@@ -172,7 +258,4 @@ def explain(
     from analyzer.report.output import write
     from analyzer.report.rule_pages import RuleList
 
-    for word in rules:
-        if not selected(rule_pages(), [word], ()):
-            raise InputError(f"there is no rule {word}", hint="`pcq-analyzer audit --list` shows them all")
     write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value, output)

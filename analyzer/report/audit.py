@@ -8,13 +8,14 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
+from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, CoverageVerdict, Finding
 from analyzer.audit.records import coverage_record, finding_record, requirement_json
-from analyzer.audit.verdicts import Confidence, Outcome, Severity
+from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, frames_words, header_lines, safe, styled
+from analyzer.report.verdict import nothing_decrypted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +28,6 @@ _TITLES = {
     Severity.WARNING: ("bold yellow", "warnings"),
     Severity.INFO: ("bold cyan", "worth knowing"),
 }
-VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "inconclusive", "not-applicable")
 
 
 @dataclass(slots=True)
@@ -40,11 +40,10 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class AuditView(OfCapture):
-    """One audit. What was found is counted while it is shown: `severities`, and `outcomes` of what the profile does not excuse."""
+    """One audit. What was found is counted by severity while it is shown."""
 
     audit: Audit
     severities: Counter[Severity] = field(default_factory=Counter)
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
 
     @property
     def analysis(self) -> Analysis:  # type: ignore[override]
@@ -54,9 +53,12 @@ class AuditView(OfCapture):
         """The findings, counted as they pass."""
         for finding in self.audit.findings():
             self.severities[finding.severity] += 1
-            if finding.severity is not Severity.INFO:
-                self.outcomes[finding.judgement.outcome] += 1
             yield finding
+
+    @property
+    def undecrypted(self) -> str | None:
+        """That nothing of the capture was decrypted, in a sentence."""
+        return nothing_decrypted(self.analysis)
 
     def records(self) -> Iterator[Record]:
         """Findings in the order of the calls, then the coverage of every requirement, then counts."""
@@ -69,10 +71,14 @@ class AuditView(OfCapture):
         yield {
             "record": "summary",
             "profile": self.audit.profile.value,
+            "actor": self.audit.actor.value,
             "findings": sum(self.severities.values()),
             "findings_by_severity": {severity.value: count for severity, count in sorted(self.severities.items())},
             "accepted": self.audit.accepted,
+            "unmatched": list(self.audit.unmatched),
             "requirements": dict(sorted(verdicts.items())),
+            "judged": round(self.audit.share_judged, 4),
+            "undecrypted": self.undecrypted,
         }
 
     def table(self) -> pl.DataFrame:
@@ -82,6 +88,8 @@ class AuditView(OfCapture):
         return records_table(record for record in self.records() if record["record"] == "finding")
 
     def lines(self, width: int | None) -> Iterator[str]:
+        if (sentence := self.undecrypted) is not None:
+            yield from (styled("bold red", text) for text in folded(sentence, 4, width))
         yield from header_lines(self.analysis, width)
         groups: dict[tuple[Severity, str, tuple[str, ...], Outcome], _Group] = {}
         for finding in self.findings():
@@ -103,6 +111,10 @@ class AuditView(OfCapture):
         yield from self._hint(groups.values())
         yield ""
         yield from self._coverage_lines(width)
+        for entry in self.audit.unmatched:
+            yield from (
+                styled("yellow", text) for text in folded(f"the baseline accepts what is not found: {entry}", 4, width)
+            )
         yield ""
         yield self._totals()
 
@@ -125,7 +137,7 @@ class AuditView(OfCapture):
         requirement = self.audit.coverage[judgement.requirement].requirement
         times = f", {group.count} times" if group.count > 1 else ""
         also = f" (and of {', '.join(judgement.also)})" if judgement.also else ""
-        line = f"  {rule.code} {rule.name}, {judgement.outcome.value} of {requirement.id}{also}{times}"
+        line = f"  {rule.code} {rule.name}, {judgement.outcome.value} of {requirement.id}{also}, by {_ACTORS[finding.actor]}{times}"
         first, *rest = (safe(text) for text in folded(line, 4, width))
         yield first.replace(rule.code, f"[bold]{rule.code}[/]", 1)
         yield from rest
@@ -169,18 +181,18 @@ class AuditView(OfCapture):
         sections: dict[str, Counter[CoverageVerdict]] = {}
         for coverage in self.audit.coverage.values():
             sections.setdefault(section_words(coverage), Counter())[coverage.verdict] += 1
-        wide = max(map(len, sections))
-        yield f"[bold]{'coverage':<{wide}}  {'pass':>6}{'fail':>6}{'inconclusive':>14}{'not applicable':>16}[/]"
+        wide = max(map(len, sections), default=len("coverage"))
+        heads = "".join(f"{verdict.replace('-', ' '):>{len(verdict) + 2}}" for verdict in VERDICTS)
+        yield f"[bold]{'coverage':<{wide}}  {heads}[/]"
         absent = []
         for section, counts in sections.items():
-            if counts["not-applicable"] == counts.total():
+            if counts["not-exercised"] == counts.total():
                 absent.append(section)
                 continue
-            failed = f"{counts['fail']:>6}"
-            shown = f"[red]{failed}[/]" if counts["fail"] else failed
-            yield f"{section:<{wide}}  {counts['pass']:>6}{shown}{counts['inconclusive']:>14}{counts['not-applicable']:>16}"
+            cells = (_cell(verdict, counts[verdict]) for verdict in VERDICTS)
+            yield f"{section:<{wide}}  {''.join(cells)}"
         if absent:
-            yield from folded(f"nothing to judge in the capture: {', '.join(absent)}", 4, width)
+            yield from folded(f"not exercised by the capture: {', '.join(absent)}", 4, width)
         reasons: Counter[str] = Counter()
         for coverage in self.audit.coverage.values():
             reasons.update(dict.fromkeys(coverage.reasons, 1))
@@ -196,10 +208,17 @@ class AuditView(OfCapture):
             if (count := self.severities[severity])
         )
         accepted = f"; {self.audit.accepted} accepted by the baseline" if self.audit.accepted else ""
+        if unmatched := self.audit.unmatched:
+            accepted += f"; {len(unmatched)} of its entries matched nothing"
         of_requirements = ", ".join(f"{verdicts[verdict]} {verdict.replace('-', ' ')}" for verdict in VERDICTS)
         return (
             f"[bold]{found or 'nothing found'}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}[/]"
         )
+
+
+def _cell(verdict: CoverageVerdict, count: int) -> str:
+    text = f"{count:>{len(verdict) + 2}}"
+    return f"[{_STYLES[verdict]}]{text}[/]" if count and verdict in _STYLES else text
 
 
 def section_words(coverage: Coverage) -> str:
@@ -210,6 +229,8 @@ def section_words(coverage: Coverage) -> str:
     return f"{'winperf.h' if prefix == 'WP' else 'perflib.h'} {_STRUCTURES.get(section, section)}"
 
 
+_STYLES: dict[CoverageVerdict, str] = {"fail": "red", "warn": "yellow"}
+_ACTORS = {Actor.CLIENT: "the client", Actor.SERVER: "the server", Actor.EITHER: "either side"}
 _STRUCTURES = {
     "DB": "PERF_DATA_BLOCK",
     "OT": "PERF_OBJECT_TYPE",
@@ -236,7 +257,7 @@ class MatrixView:
                 "record": "matrix",
                 "requirement": requirement,
                 "verdicts": dict(zip(self.names, verdicts, strict=True)),
-                "exercised": any(verdict in ("pass", "fail") for verdict in verdicts),
+                "exercised": any(verdict in JUDGED for verdict in verdicts),
                 **requirement_json(self.coverages[0][requirement].requirement),
             }
 
@@ -258,7 +279,7 @@ class MatrixView:
         for number, name in enumerate(self.names, 1):
             yield safe(f"{number:>3}  {name}")
         yield ""
-        yield "[bold]+ pass   x fail   ? inconclusive   . not applicable[/]"
+        yield f"[bold]{'   '.join(f'{mark} {verdict}' for verdict, mark in _MARKS.items())}[/]"
         yield ""
         heads = "".join(str(number % 10) for number in range(1, len(self.names) + 1))
         wide = max(len(requirement) for requirement in self.coverages[0])
@@ -267,10 +288,12 @@ class MatrixView:
         for requirement, verdicts in self._rows():
             marks = "".join(_MARKS[verdict] for verdict in verdicts)
             statement = self.coverages[0][requirement].requirement.statement
-            is_exercised = any(verdict in ("pass", "fail") for verdict in verdicts)
+            is_exercised = any(verdict in JUDGED for verdict in verdicts)
             never += not is_exercised
             line = f"{requirement:<{wide}}  {marks}  {statement}"
-            style = "red" if "fail" in verdicts else "green" if is_exercised else "dim"
+            style = (
+                "red" if "fail" in verdicts else "yellow" if "warn" in verdicts else "green" if is_exercised else "dim"
+            )
             yield from (styled(style, text) for text in folded(line, wide + len(marks) + 4, width))
         yield ""
         total = len(self.coverages[0])
@@ -281,4 +304,11 @@ class MatrixView:
             yield requirement, [coverage[requirement].verdict for coverage in self.coverages]
 
 
-_MARKS: dict[CoverageVerdict, str] = {"pass": "+", "fail": "x", "inconclusive": "?", "not-applicable": "."}
+_MARKS: dict[CoverageVerdict, str] = {
+    "pass": "+",
+    "fail": "x",
+    "warn": "!",
+    "not-exercised": ".",
+    "inconclusive": "?",
+    "untestable": "-",
+}

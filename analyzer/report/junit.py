@@ -1,16 +1,18 @@
 """The coverage of requirements as JUnit XML, the form in which continuous-integration systems read results.
 
-A suite a section, a test case a requirement. What fails is a failure with its first findings; what could not be judged or did not
-occur is skipped, with the reason: nothing that was not seen counts as passed.
+A suite a section, a test case a requirement, with its verdict as a property. Which verdicts are failures is for `--fail-on` to say:
+failures and warnings with their first findings, what could not be judged with the reason. What is no failure and was not judged is
+skipped: nothing that was not seen counts as passed. Where nothing of the capture was decrypted, that is an error of its own.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import field
 from xml.etree import ElementTree
 
-from analyzer.audit.findings import Coverage, Finding
+from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
 from analyzer.core.values import dataclass
 from analyzer.report.audit import AuditView, section_words
 
@@ -19,29 +21,29 @@ _SHOWN = 10
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(view: AuditView) -> bytes:
-    """The document, UTF-8."""
+def junit_xml(view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn")) -> bytes:
+    """The document, UTF-8; requirements of the `failing` verdicts are failures."""
     found: dict[str, _Found] = {}
     for finding in view.findings():
         if not finding.is_excused:
             for requirement in finding.judgement.requirements:
                 found.setdefault(requirement, _Found()).take(finding)
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
+    if (sentence := view.undecrypted) is not None:
+        suite = ElementTree.SubElement(
+            root, "testsuite", name="capture", tests="1", failures="0", errors="1", skipped="0"
+        )
+        case = ElementTree.SubElement(suite, "testcase", classname="capture", name="something was decrypted")
+        ElementTree.SubElement(case, "error", message=sentence)
     suites: dict[str, list[Coverage]] = {}
     for coverage in view.audit.coverage.values():
         suites.setdefault(section_words(coverage), []).append(coverage)
     for section, covered in suites.items():
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=section,
-            tests=str(len(covered)),
-            failures=str(sum(coverage.verdict == "fail" and coverage.requirement.id in found for coverage in covered)),
-            errors="0",
-            skipped=str(sum(coverage.verdict in ("inconclusive", "not-applicable") for coverage in covered)),
-        )
+        suite = ElementTree.SubElement(root, "testsuite", name=section, tests=str(len(covered)), errors="0")
         for coverage in covered:
-            _case(suite, section, coverage, found.get(coverage.requirement.id, _Found()))
+            _case(suite, section, coverage, found.get(coverage.requirement.id, _Found()), failing)
+        for kind, tag in (("failures", "failure"), ("skipped", "skipped")):
+            suite.set(kind, str(len(suite.findall(f"testcase/{tag}"))))
     ElementTree.indent(root)
     document: str = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'.encode()
@@ -65,22 +67,38 @@ class _Found:
         return "\n".join(self.first + more)
 
 
-def _case(suite: ElementTree.Element, section: str, coverage: Coverage, found: _Found) -> None:
-    requirement = coverage.requirement
+def _case(
+    suite: ElementTree.Element,
+    section: str,
+    coverage: Coverage,
+    found: _Found,
+    failing: Collection[CoverageVerdict],
+) -> None:
+    requirement, verdict = coverage.requirement, coverage.verdict
     case = ElementTree.SubElement(
         suite, "testcase", classname=section, name=f"{requirement.id} {requirement.statement}"
     )
-    if coverage.verdict == "fail" and found.count:
+    properties = ElementTree.SubElement(case, "properties")
+    for name, value in (("verdict", verdict), ("triggers", str(coverage.occurrences)), ("actor", requirement.actor)):
+        ElementTree.SubElement(properties, "property", name=name, value=value)
+    if verdict in ("fail", "warn") and not found.count:
+        ElementTree.SubElement(case, "system-out").text = "broken, and the baseline accepts it"
+    elif verdict in ("fail", "warn"):
         message = f"{found.count} of {coverage.occurrences} occurrences"
-        ElementTree.SubElement(case, "failure", message=message).text = _clean(found.text)
-    elif coverage.verdict == "fail":
-        ElementTree.SubElement(case, "system-out").text = "fails, and the baseline accepts it"
-    elif coverage.verdict == "inconclusive":
-        ElementTree.SubElement(case, "skipped", message=_clean("; ".join(coverage.reasons)))
-    elif coverage.verdict == "not-applicable":
-        ElementTree.SubElement(case, "skipped", message="does not occur in the capture")
-    elif found.count:
-        ElementTree.SubElement(case, "system-out").text = _clean(found.text)
+        if verdict in failing:
+            ElementTree.SubElement(case, "failure", type=verdict, message=message).text = _clean(found.text)
+        else:
+            ElementTree.SubElement(case, "system-out").text = _clean(f"{message}\n{found.text}")
+    elif verdict != "pass":
+        message = {
+            "inconclusive": "; ".join(coverage.reasons),
+            "not-exercised": "the capture does not exercise it",
+            "untestable": f"no traffic shows it: {requirement.why}",
+        }[verdict]
+        if verdict in failing:
+            ElementTree.SubElement(case, "failure", type=verdict, message=_clean(message))
+        else:
+            ElementTree.SubElement(case, "skipped", message=_clean(message))
 
 
 def _words(finding: Finding) -> str:
@@ -92,7 +110,8 @@ def _words(finding: Finding) -> str:
         for name, value in (("expected", judgement.expected), ("seen", judgement.seen))
         if value is not None
     ]
-    return f"{finding.rule.code} {where}{field}{judgement.message}" + (f" ({', '.join(values)})" if values else "")
+    words = f"{finding.rule.code} by {finding.actor.value}, {where}{field}{judgement.message}"
+    return words + (f" ({', '.join(values)})" if values else "")
 
 
 def _clean(text: str) -> str:

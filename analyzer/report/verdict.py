@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from analyzer.core.absence import Missing
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import all_problems
+from analyzer.pcq.layer import PerflibCall
+from analyzer.winperf.layer import WinregCall
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
@@ -22,6 +25,22 @@ def nothing_found(analysis: Analysis) -> str | None:
         return f"{name} holds {count} SMB session{'s' if count != 1 else ''}, but no DCERPC call in them."
     count = analysis.capture.frames
     return f"{name} holds {count} frame{'s' if count != 1 else ''}, but neither SMB nor DCERPC among them."
+
+
+def nothing_decrypted(analysis: Analysis) -> str | None:
+    """That all calls of the capture are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
+    calls = [call for call in analysis.calls if isinstance(call, PerflibCall | WinregCall)] or analysis.calls
+    stubs = [side.stub for call in calls for side in (call.request, call.response) if side is not None]
+    # A fault carries no stub, and shows nothing.
+    if any(not isinstance(stub, Missing) and len(stub) for stub in stubs):
+        return None
+    sealed = sum(call.state == "sealed" for call in calls)
+    if sealed:
+        return f"nothing was decrypted: {sealed} call{'s are' if sealed != 1 else ' is'} encrypted, and no key was given that fits."
+    problems = sum(problem.kind == "sealed" for problem in all_problems(analysis))
+    if problems and not calls:
+        return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."
+    return None
 
 
 def unread(analysis: Analysis) -> bool:

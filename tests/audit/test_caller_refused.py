@@ -33,4 +33,4 @@ def test_any_other_answer_is_accepted():
 def test_below_privacy_the_code_has_another_meaning():
     verdict = judged("PCQ130", call(0, Calls(), status=5))
     assert not verdict.findings
-    assert verdict.verdict(RIGHTS) == "not-applicable"
+    assert verdict.verdict(RIGHTS) == "not-exercised"

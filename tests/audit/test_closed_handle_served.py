@@ -33,7 +33,7 @@ def test_a_fault_or_an_error_is_accepted():
 def test_a_handle_given_out_anew_is_another_one():
     calls = Calls()
     events = [calls.open_query(), calls.close_query(), calls.open_query(), calls.counter_data(perf_data([]))]
-    assert judged("PCQ714", *events).verdict(REQUIREMENT) == "not-applicable"
+    assert judged("PCQ714", *events).verdict(REQUIREMENT) == "not-exercised"
 
 
 def test_a_close_that_cannot_be_read_closed_nothing():

@@ -67,7 +67,7 @@ def test_a_sealed_answer_proves_nothing(code):
 @pytest.mark.parametrize("code", RULES)
 def test_an_answer_that_failed_is_not_judged(code):
     verdict = judged(code, Calls().counter_data(b"", status=8, needed=4096))
-    assert {coverage.verdict for coverage in verdict.coverage.values()} == {"not-applicable"}
+    assert {coverage.verdict for coverage in verdict.coverage.values()} == {"not-exercised"}
 
 
 BROKEN = {

@@ -42,4 +42,4 @@ def test_questions_for_other_interfaces_do_not_concern_it():
 
 
 def test_no_use_of_the_interface_shows_nothing():
-    assert judged("PCQ111").verdict(REQUIREMENT) == "not-applicable"
+    assert judged("PCQ111").verdict(REQUIREMENT) == "not-exercised"

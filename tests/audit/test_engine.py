@@ -22,7 +22,7 @@ def test_a_call_that_cannot_be_read_concerns_the_requirements_of_its_method():
         "by_method": {Opnum.OPEN_QUERY_HANDLE: (FIRST,), Opnum.QUERY_COUNTER_DATA: (SECOND,)},
     }
     audit, _ = audited(parts, sealed(Calls().open_query()))
-    assert (audit.coverage[FIRST].verdict, audit.coverage[SECOND].verdict) == ("inconclusive", "not-applicable")
+    assert (audit.coverage[FIRST].verdict, audit.coverage[SECOND].verdict) == ("inconclusive", "not-exercised")
 
 
 def test_a_rule_that_names_no_method_is_asked_about_all_of_them():

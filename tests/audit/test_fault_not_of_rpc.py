@@ -30,5 +30,5 @@ def test_a_code_of_rpc_from_the_kernel_is_warned_of():
 
 def test_calls_without_faults_have_nothing_to_judge():
     assert (
-        judged("PCQ121", Calls().open_query(), Calls().exchange(6, b"", None)).verdict(REQUIREMENT) == "not-applicable"
+        judged("PCQ121", Calls().open_query(), Calls().exchange(6, b"", None)).verdict(REQUIREMENT) == "not-exercised"
     )

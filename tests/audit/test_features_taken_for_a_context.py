@@ -37,4 +37,4 @@ def test_a_bind_without_answer_proves_nothing():
 
 
 def test_a_bind_without_features_has_nothing_to_judge():
-    assert judged("PCQ115", *told(Conversation().bound())).verdict(REQUIREMENT) == "not-applicable"
+    assert judged("PCQ115", *told(Conversation().bound())).verdict(REQUIREMENT) == "not-exercised"

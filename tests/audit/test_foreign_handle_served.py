@@ -35,7 +35,7 @@ def test_an_error_is_accepted(opnum, requirement):
 @EACH
 def test_handles_that_were_given_out_show_nothing(opnum, requirement):
     calls = Calls()
-    assert judged("PCQ713", bound(), calls.open_query(), call(opnum, calls)).verdict(requirement) == "not-applicable"
+    assert judged("PCQ713", bound(), calls.open_query(), call(opnum, calls)).verdict(requirement) == "not-exercised"
 
 
 @EACH

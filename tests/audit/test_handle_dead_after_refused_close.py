@@ -34,7 +34,7 @@ def test_a_handle_that_is_not_used_again_proves_nothing():
 
 
 def test_5_to_a_sealed_close_means_something_else():
-    assert judged("PCQ715", *refused(AuthLevel.PRIVACY), later().close_query()).verdict(REQUIREMENT) == "not-applicable"
+    assert judged("PCQ715", *refused(AuthLevel.PRIVACY), later().close_query()).verdict(REQUIREMENT) == "not-exercised"
 
 
 def test_a_sealed_close_proves_nothing():

@@ -40,4 +40,4 @@ def test_calls_of_other_interfaces_are_let_be():
 def test_sealed_calls_of_other_interfaces_prove_nothing():
     calls = sealed(Calls(STRANGER).counter_data(perf_data([])))
     assert calls.response.stub is Missing.SEALED
-    assert judged("PCQ112", calls).verdict(UUID) == "not-applicable"
+    assert judged("PCQ112", calls).verdict(UUID) == "not-exercised"

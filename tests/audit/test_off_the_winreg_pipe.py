@@ -39,5 +39,5 @@ def test_a_pipe_whose_opening_was_not_captured_has_no_name():
 def test_other_interfaces_may_go_where_they_like():
     assert (
         judged("PCQ110", *told(Conversation(replace(CHANNEL, pipe="svcctl")).bound(WINREG))).verdict(PIPE)
-        == "not-applicable"
+        == "not-exercised"
     )

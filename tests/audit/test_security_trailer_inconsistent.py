@@ -47,7 +47,7 @@ def test_a_trailer_off_its_alignment_is_flagged():
 def test_calls_without_trailers_have_nothing_to_judge():
     verdict = judged("PCQ105", Calls().open_query())
     assert not verdict.findings
-    assert verdict.verdict(REQUIREMENT) == "not-applicable"
+    assert verdict.verdict(REQUIREMENT) == "not-exercised"
 
 
 def test_a_pdu_that_was_cut_proves_nothing():

@@ -37,7 +37,7 @@ def test_0x106a_is_accepted():
 
 @pytest.mark.parametrize(("counter", "status"), [(2, 0), (2, 8), (9, 5), (9, 0xE)])
 def test_counters_that_are_there_and_other_refusals_are_not_judged(counter, status):
-    assert judged("PCQ703", *asked(counter, status)).verdict(REQUIREMENT) == "not-applicable"
+    assert judged("PCQ703", *asked(counter, status)).verdict(REQUIREMENT) == "not-exercised"
 
 
 def test_what_a_single_answer_tells_does_not_describe_the_counterset():

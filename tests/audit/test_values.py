@@ -70,7 +70,7 @@ def test_without_registration_or_handle_nothing_can_be_said(code):
         verdict = judged(code, *events)
         assert not verdict.findings
         # What is said of values in an order is not asked of a block with one.
-        assert {coverage.verdict for coverage in verdict.coverage.values()} <= {"inconclusive", "not-applicable"}
+        assert {coverage.verdict for coverage in verdict.coverage.values()} <= {"inconclusive", "not-exercised"}
         assert verdict.coverage[next(iter(verdict.coverage))].reasons
 
 
@@ -78,7 +78,7 @@ def test_a_sample_base_of_zero_is_flagged_and_another_base_is_not():
     (finding,) = judged("PCQ605", *one(SAMPLE_BASE, b"\1\0\0\0", b"\0\0\0\0")).findings
     assert finding.judgement.at.path.endswith("instances[1].data[0]")
     assert judged("PCQ605", *one(SAMPLE_BASE, b"\1\0\0\0")).verdict("PCQ-2.2.4.2-R38") == "pass"
-    assert judged("PCQ605", *one(0x40030403, b"\0\0\0\0")).verdict("PCQ-2.2.4.2-R38") == "not-applicable"
+    assert judged("PCQ605", *one(0x40030403, b"\0\0\0\0")).verdict("PCQ-2.2.4.2-R38") == "not-exercised"
 
 
 def several(ids):
@@ -133,7 +133,7 @@ def test_handles_that_are_polled_again_are_counted():
     again = calls.counter_data(perf_data([Block(1, values=((value_of(BULK),),))]))
     assert judged("PCQ615", *known, *first, again).verdict("PCQ-2.2.4.2-R41") == "pass"
     assert judged("PCQ615", *known, *first).verdict("PCQ-2.2.4.2-R41") == "inconclusive"
-    assert judged("PCQ615", *first, again).verdict("PCQ-2.2.4.2-R41") == "not-applicable"
+    assert judged("PCQ615", *first, again).verdict("PCQ-2.2.4.2-R41") == "not-exercised"
 
 
 def test_aggregate_functions_are_counted_only():

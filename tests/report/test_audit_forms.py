@@ -12,15 +12,16 @@ import pytest
 from analyzer.audit.baseline import Accepted, read_baseline, write_baseline
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.engine import Audit, Profile, select
+from analyzer.audit.findings import VERDICTS, CoverageVerdict
 from analyzer.audit.rule import RulePage, rule_pages
-from analyzer.audit.verdicts import Outcome
+from analyzer.audit.verdicts import Actor, Outcome
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.report.audit import AuditView, MatrixView
 from analyzer.report.junit import junit_xml
 from analyzer.report.rule_pages import RuleList, rules_document
 from analyzer.report.sarif import sarif_log
-from tests.build.calls import Calls, analysis_of
+from tests.build.calls import Calls, analysis_of, sealed
 from tests.rules_document import DOCUMENT
 from tests.sarif import complaints
 
@@ -70,7 +71,9 @@ def test_findings_come_before_coverage_and_name_their_bytes() -> None:
 def test_every_requirement_is_covered_where_no_rules_are_selected() -> None:
     found = [record for record in AuditView(Audit(broken())).records() if record["record"] == "coverage"]
     assert [record["requirement"] for record in found] == list(catalogue())
-    assert {record["verdict"] for record in found} <= {"pass", "fail", "not-applicable", "inconclusive"}
+    assert {record["verdict"] for record in found} <= set(VERDICTS)
+    untestable = {record["requirement"] for record in found if record["verdict"] == "untestable"}
+    assert untestable == {id for id, requirement in catalogue().items() if requirement.observable == "no"}
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed: SARIF is not validated")
@@ -138,7 +141,7 @@ def test_the_matrix_tells_what_was_never_exercised() -> None:
         coverages.append(audit.coverage)
     matrix = MatrixView(("a.pcap", "b.pcap"), coverages)
     (record,) = matrix.records()
-    assert record["verdicts"] == {"a.pcap": "fail", "b.pcap": "not-applicable"}
+    assert record["verdicts"] == {"a.pcap": "fail", "b.pcap": "not-exercised"}
     assert record["exercised"]
     text = "\n".join(matrix.lines(None))
     assert f"{REQUIREMENT}  x.  " in text
@@ -147,16 +150,33 @@ def test_the_matrix_tells_what_was_never_exercised() -> None:
 
 def test_a_baseline_silences_what_it_accepts_and_counts_it(tmp_path: Path) -> None:
     path = tmp_path / "accepted.json"
-    assert write_baseline(path, Audit(broken(), pages=pages(CODE)).findings()) == 1
+    assert write_baseline(path, Audit(broken(), pages=pages(CODE)).findings()) == 2
     accepted = read_baseline(path)
-    assert accepted == {Accepted(CODE, REQUIREMENT, "PerflibV2QueryCounterSetRegistrationInfo", "RequestCode")}
+    method = "PerflibV2QueryCounterSetRegistrationInfo"
+    of_11, of_12 = (Accepted(CODE, REQUIREMENT, method, "request.RequestCode", seen) for seen in ("11", "12"))
+    assert accepted == (of_11, of_12)
     shown = view(baseline=accepted)
-    assert [record for record in shown.records() if record["record"] == "finding"] == []
-    assert shown.audit.accepted == 2
-    assert not shown.outcomes[Outcome.FAILED]
+    *coverage, summary = shown.records()
+    assert [record["record"] for record in coverage] == ["coverage"]
+    assert (coverage[0]["failed"], coverage[0]["accepted"]) == (2, 2)
+    assert (summary["accepted"], summary["unmatched"]) == (2, [])
+    assert not shown.audit.found[Outcome.FAILED]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 1, "accepted": [{}]}', '{"schema": 9, "accepted": []}'])
+def test_a_baseline_accepts_only_what_was_seen_then() -> None:
+    method = "PerflibV2QueryCounterSetRegistrationInfo"
+    entries = [Accepted(CODE, REQUIREMENT, method, "request.RequestCode", seen) for seen in ("11", "13")]
+    shown = view(baseline=entries)
+    records = list(shown.records())
+    assert [record["seen"] for record in records if record["record"] == "finding"] == ["12"]
+    stale = f"{CODE} {REQUIREMENT}, {method}, request.RequestCode: 13"
+    assert (records[-1]["accepted"], records[-1]["unmatched"]) == (1, [stale])
+    assert any(stale in line for line in view(baseline=entries).lines(None))
+    anything = view(baseline=[Accepted(CODE, REQUIREMENT, method, "request.RequestCode", None)])
+    assert [record["record"] for record in anything.records()] == ["coverage", "summary"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2, "accepted": [{}]}', '{"schema": 9, "accepted": []}'])
 def test_what_is_no_baseline_is_said_in_a_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "accepted.json"
     path.write_text(text, encoding="utf-8")
@@ -168,7 +188,44 @@ def test_rules_are_chosen_by_code_name_layer_section_and_level() -> None:
     for word in ("PCQ210", "PCQ21", "request-code-out-of-range", "stubs", "3.1.4.1.2", "3.1.4", REQUIREMENT, "MUST"):
         assert CODE in {page.rule.code for page in pages(word)}, word
     assert CODE not in {page.rule.code for page in select(rule_pages(), (), (CODE,))}
-    assert pages("nothing-like-it") == ()
+    for chosen, ignored in ((["nothing-like-it"], []), ([], ["PCQ999"]), ([CODE, "PCQ999"], [])):
+        with pytest.raises(InputError, match="there is no rule"):
+            select(rule_pages(), chosen, ignored)
+    with pytest.raises(InputError, match="no rule is left"):
+        select(rule_pages(), [CODE], [CODE])
+
+
+def test_one_side_can_be_judged_alone() -> None:
+    whole, client, server = (view(actor=actor) for actor in (Actor.EITHER, Actor.CLIENT, Actor.SERVER))
+    found = [record for record in whole.records() if record["record"] == "finding"]
+    assert {record["actor"] for record in found} == {"client"}
+    assert [record for record in client.records() if record["record"] == "finding"] == found
+    assert [record["record"] for record in server.records()] == ["summary"]
+    everything = Audit(broken(), actor=Actor.SERVER)
+    assert [finding for finding in everything.findings() if finding.actor is Actor.CLIENT] == []
+    bound = {coverage.requirement.actor for coverage in everything.coverage.values()}
+    assert bound == {"server", "both"}
+
+
+def test_an_encrypted_capture_is_an_error_of_its_own_in_junit() -> None:
+    analysis = analysis_of(sealed(Calls().open_query()))
+    shown = AuditView(Audit(analysis))
+    root = ElementTree.fromstring(junit_xml(shown))
+    (error,) = root.iterfind("testsuite/testcase/error")
+    assert "1 call is encrypted" in (error.get("message") or "")
+    assert next(shown.lines(None)).startswith("[bold red]nothing was decrypted")
+
+
+@pytest.mark.parametrize(("failing", "expected"), [(("fail",), {"fail"}), (("fail", "warn"), {"fail", "warn"})])
+def test_which_verdicts_are_failures_of_a_suite_is_said_by_the_user(
+    failing: tuple[CoverageVerdict, ...], expected: set[str]
+) -> None:
+    calls = Calls()
+    analysis = analysis_of(calls.registration(11, b""), calls.validate(b"", add=2))
+    root = ElementTree.fromstring(junit_xml(AuditView(Audit(analysis)), failing))
+    assert {failure.get("type") for failure in root.iter("failure")} == expected
+    verdicts = {value.get("value") for value in root.iter("property") if value.get("name") == "verdict"}
+    assert {"warn", "fail", "not-exercised", "untestable"} <= verdicts
 
 
 # ------------------------------------------------------------------------------------------------ rules
@@ -185,6 +242,7 @@ def test_rules_have_codes_names_and_pages_of_their_own() -> None:
         assert page.rule.requirements, page.rule.code
         assert set(page.rule.requirements) <= set(catalogue()), page.rule.code
         assert (page.rule.check is None) != (page.rule.watch is None), page.rule.code
+        assert page.rule.since == "0.1.0", page.rule.code
 
 
 def test_every_requirement_that_traffic_can_show_is_judged() -> None:
