@@ -333,8 +333,9 @@ def _described(client: Client, counters: int) -> None:
 
 Compression = Literal["gzip", "zstd", "lz4"]
 COMPRESSIONS: tuple[Compression, ...] = get_args(Compression)
-Form = Literal["pcapng", "nanosecond", "vlan", "ipv6"] | Compression
-FORMS: tuple[Form, ...] = ("pcapng", "nanosecond", "vlan", "ipv6", *COMPRESSIONS)
+Tunnel = Literal["vlan", "ipv6", "vxlan", "erspan", "gre", "geneve", "gtp-u"]
+Form = Literal["pcapng", "nanosecond"] | Tunnel | Compression
+FORMS: tuple[Form, ...] = ("pcapng", "nanosecond", *get_args(Tunnel), *COMPRESSIONS)
 
 
 def variant(source: Path, path: Path, form: Form) -> int:
@@ -353,10 +354,8 @@ def variant(source: Path, path: Path, form: Form) -> int:
             out.write(struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 262144, 1))
         for seconds, fraction, data in _records(source):
             packets += 1
-            if form == "vlan":
-                data = data[:12] + b"\x81\0\0\x64" + data[12:]
-            elif form == "ipv6":
-                data = _as_ipv6(data)
+            if form in _WRAPPED:
+                data = _WRAPPED[form](data)
             if form == "pcapng":
                 micros = seconds * 1_000_000 + fraction
                 length = 32 + len(data) + -len(data) % 4
@@ -378,6 +377,19 @@ def _packed(path: Path, compression: Compression) -> IO[bytes]:
     return packed
 
 
+def _outer(protocol: int, payload: bytes) -> bytes:
+    """An Ethernet frame from one end of a tunnel to the other."""
+    return _ETHERNET + _IP.pack(0x45, 0, 20 + len(payload), 0, 0, 64, protocol, 0, 0x0A630001, 0x0A630002) + payload
+
+
+def _outer_udp(port: int, payload: bytes) -> bytes:
+    return _outer(17, struct.pack(">4H", 50_000, port, 8 + len(payload), 0) + payload)
+
+
+def _tagged(data: bytes) -> bytes:
+    return data[:12] + b"\x81\0\0\x64" + data[12:]
+
+
 # The words of this prefix add up to 0xFFFF, which changes no checksum.
 _PREFIX = bytes.fromhex("20010db8d246000000000000")
 
@@ -386,6 +398,18 @@ def _as_ipv6(data: bytes) -> bytes:
     ip = data[14:]
     header = struct.pack(">IHBB", 6 << 28, len(ip) - 20, ip[9], ip[8]) + _PREFIX + ip[12:16] + _PREFIX + ip[16:20]
     return data[:12] + b"\x86\xdd" + header + ip[20:]
+
+
+_WRAPPED: dict[str, Callable[[bytes], bytes]] = {
+    "vlan": _tagged,
+    "ipv6": _as_ipv6,
+    # What a mirror port sends that taps a trunk: a tag outside, VXLAN, and what was mirrored inside.
+    "vxlan": lambda data: _tagged(_outer_udp(4789, b"\x08\0\0\0\0\0\x2a\0" + data)),
+    "erspan": lambda data: _outer(47, b"\x10\0\x88\xbe\0\0\0\1\x10\x01\0\0\0\0\0\0" + data),
+    "gre": lambda data: _outer(47, b"\0\0\x08\0" + data[14:]),
+    "geneve": lambda data: _outer_udp(6081, b"\0\0\x65\x58\0\0\x2a\0" + data),
+    "gtp-u": lambda data: _outer_udp(2152, b"\x30\xff" + struct.pack(">HI", len(data) - 14, 7) + data[14:]),
+}
 
 
 def _records(path: Path) -> Iterator[tuple[int, int, bytes]]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.packet.fast import Bools, IntArray, Views
 from analyzer.packet.plain import TCP, checksum_fails
+from analyzer.packet.tunnels import Bools, IntArray, Views
 
 _USUAL_HEADER_LEN = 20
 # Where segments are thin in a buffer they are copied together first.

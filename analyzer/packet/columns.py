@@ -11,9 +11,10 @@ from analyzer.core.traced import FrameSource, TracedBytes
 from analyzer.core.values import dataclass
 from analyzer.packet.candidates import FlowKey
 from analyzer.packet.checksums import bad_ip_checksums, bad_tcp_checksums
-from analyzer.packet.fast import Bools, IntArray, TcpFrames, Views
+from analyzer.packet.fast import TcpFrames
 from analyzer.packet.plain import IPV6_LEN, TCP_LEN
 from analyzer.packet.segment import Endpoint, Segment
+from analyzer.packet.tunnels import Bools, IntArray, Views
 
 # Both ends of the segment whose IP and TCP headers begin at these offsets of the data.
 Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
@@ -106,7 +107,8 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
     good = (header >= TCP_LEN) & (begins <= stops)
     sizes = np.maximum(np.minimum(stops, ends) - begins, 0)
     missing = stops - begins - sizes
-    whole = good & (missing == 0)
+    # Options that the snapshot length cut off are missing too, though no payload is.
+    whole = good & (stops <= ends)
     return Columns(
         block.data,
         is_ipv4,

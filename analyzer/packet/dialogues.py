@@ -15,9 +15,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from analyzer.core.values import dataclass
-from analyzer.packet.fast import Bools, IntArray
 from analyzer.packet.runs import Runs
 from analyzer.packet.segment import FARTHEST_AHEAD
+from analyzer.packet.tunnels import Bools, IntArray
 
 _MASK = 0xFFFFFFFF
 # Longer dialogues are cut: what is passed on in one piece is held in one piece.

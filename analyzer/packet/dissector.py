@@ -24,12 +24,13 @@ from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.dialogues import find_dialogues
-from analyzer.packet.fast import NO_FRAMES, TcpFrames, Views, is_common, may_begin_like_ours, sort_out
+from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
 from analyzer.packet.gathered import FEW_FRAMES, Gathered
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Dialogue, Endpoint, Segment
+from analyzer.packet.tunnels import Views
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).

@@ -10,7 +10,7 @@ are columns of what was gathered of all frames; the others take a gather for eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +20,19 @@ from analyzer.capture.linktypes import LinkType
 from analyzer.core.values import dataclass
 from analyzer.packet import links
 from analyzer.packet.candidates import PORTS, SMB_SIGNATURE_LEN
-from analyzer.packet.plain import INTERESTING, IPV4_LEN, IPV6_LEN, TCP, TCP_LEN, TUNNEL_PORTS, UDP
-
-IntArray = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
-
-def _swapped(number: int) -> int:
-    """A 16-bit number of the network as a little-endian read gives it."""
-    return (number & 0xFF) << 8 | number >> 8
+from analyzer.packet.plain import (
+    GRE,
+    INTERESTING,
+    IPV4_IN_IP,
+    IPV4_LEN,
+    IPV6_IN_IP,
+    IPV6_LEN,
+    TCP,
+    TCP_LEN,
+    TUNNEL_PORTS,
+    UDP,
+)
+from analyzer.packet.tunnels import HEADER_LEN, Bools, Inner, IntArray, Views, remove_headers, swapped
 
 
 def _table(size: int, members: Iterable[int]) -> Bools:
@@ -43,17 +47,19 @@ _TYPED_LINKS = {
     LinkType.LINUX_SLL: (14, links.SLL_LEN),
     LinkType.LINUX_SLL2: (0, links.SLL2_LEN),
 }
-_IPV4, _IPV6 = _swapped(links.IPV4), _swapped(links.IPV6)
+_IPV4, _IPV6, _BRIDGED = map(swapped, (links.IPV4, links.IPV6, links.ETHERNET_BRIDGED))
 # EtherTypes of the plain road, besides lengths (LLC).
-_PLAIN_TYPES = _table(1 << 16, map(_swapped, (links.PPPOE_SESSION, links.ETHERNET_BRIDGED, links.PPP, *links.MPLS)))
+_PLAIN_TYPES = _table(1 << 16, map(swapped, (links.PPPOE_SESSION, links.ETHERNET_BRIDGED, links.PPP, *links.MPLS)))
 _PLAIN_TYPES[np.arange(links.LOWEST_ETHERTYPE).astype(">u2").view("<u2")] = True
-_TAGS = _table(1 << 16, map(_swapped, links.VLAN_TAGS))
+_TAGS = _table(1 << 16, map(swapped, links.VLAN_TAGS))
 _MOST_TAGS = 4
-_OUR_NUMBERS = tuple(sorted(map(_swapped, PORTS)))
+# Tunnels inside each other that are removed by the block; `plain` follows more.
+_MOST_TUNNELS = 3
+_OUR_NUMBERS = tuple(sorted(map(swapped, PORTS)))
 _OUR_PORTS = _table(1 << 16, _OUR_NUMBERS)
 _INTERESTING = _table(256, INTERESTING)
-_TUNNEL_NUMBERS = tuple(sorted(map(_swapped, TUNNEL_PORTS)))
-_TUNNELS = _table(1 << 16, _TUNNEL_NUMBERS)
+_MAY_BE_TUNNELS = _table(256, (UDP, GRE, IPV4_IN_IP, IPV6_IN_IP))
+_TUNNEL_NUMBERS = tuple(sorted(map(swapped, TUNNEL_PORTS)))
 _FAMILIES_IPV4 = np.array((links.AF_INET, links.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.AF_INET6)), np.uint32)
 # What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.
@@ -70,21 +76,6 @@ _USUAL_OFFSET_AT, _USUAL_PAYLOAD_AT = _USUAL_PORTS_AT + 12, _USUAL_PORTS_AT + TC
 _USUAL_BEGIN = int.from_bytes(b"\x08\x00\x45", "little")
 # Below this many frames arrays cost more than they save.
 FEWEST_FRAMES = 16
-
-
-class Views:
-    """For each offset of a buffer, the number that stands there: little-endian, and as the network writes it."""
-
-    __slots__ = ("be16", "be32", "u8", "u16", "u32", "u64")
-
-    def __init__(self, data: bytes) -> None:
-        size = len(data)
-        self.u8 = np.frombuffer(data, np.uint8)
-        self.u16 = np.ndarray((max(size - 1, 0),), "<u2", data, strides=(1,))
-        self.u32 = np.ndarray((max(size - 3, 0),), "<u4", data, strides=(1,))
-        self.u64: npt.NDArray[np.uint64] = np.ndarray((max(size - 7, 0),), "<u8", data, strides=(1,))
-        self.be16 = np.ndarray((max(size - 1, 0),), ">u2", data, strides=(1,))
-        self.be32 = np.ndarray((max(size - 3, 0),), ">u4", data, strides=(1,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,18 +125,22 @@ def is_common(block: FrameBlock) -> bool:
 def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     """The frames with TCP in a common shape, and the positions of those that the plain road has to see."""
     frames = np.arange(len(block))
-    parts = []
+    parts: list[TcpFrames] = []
     if block.link_type == LinkType.ETHERNET:
         usual, frames = _usual(block)
         parts.append(usual)
     left: list[IntArray] = []
     if len(frames):
         ends = block.starts + block.captured
-        ipv4, at_ipv4, ipv6, at_ipv6 = _networks(block, views, frames, ends, left)
-        if len(ipv4):
-            parts.append(_ipv4(views, ipv4, at_ipv4, ends[ipv4], left))
-        if len(ipv6):
-            parts.append(_ipv6(views, ipv6, at_ipv6, ends[ipv6], left))
+        inner = Inner(irregular=left)
+        parts += _by_network(views, *_networks(block, views, frames, ends, left), ends, inner, is_inner=False)
+        for _ in range(_MOST_TUNNELS):
+            if not inner.frames:
+                break
+            unbridged = _without_bridging(views, *inner.take(), ends, left)
+            networks = _by_ethertype(views, *unbridged, ends, left)
+            parts += _by_network(views, *networks, ends, inner, is_inner=True)
+        left += inner.frames
     parts = [part for part in parts if len(part)]
     if len(parts) == 1:
         found = parts[0]
@@ -160,6 +155,40 @@ def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
     else:
         found = NO_FRAMES
     return found, np.sort(np.concatenate(left)) if left else _EMPTY
+
+
+def _by_network(
+    views: Views,
+    ipv4: IntArray,
+    at_ipv4: IntArray,
+    ipv6: IntArray,
+    at_ipv6: IntArray,
+    ends: IntArray,
+    inner: Inner,
+    *,
+    is_inner: bool,
+) -> Iterator[TcpFrames]:
+    """Those of the IP packets that carry TCP; what tunnels carry is added to `inner`. `is_inner`: they came in a tunnel."""
+    if len(ipv4):
+        yield _ipv4(views, ipv4, at_ipv4, ends[ipv4], inner, is_inner=is_inner)
+    if len(ipv6):
+        yield _ipv6(views, ipv6, at_ipv6, ends[ipv6], inner, is_inner=is_inner)
+
+
+def _without_bridging(
+    views: Views, frames: IntArray, types: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Ethernet frames that a tunnel carries by their EtherType (RFC 1701: transparent Ethernet bridging), taken out."""
+    bridged = types == _BRIDGED
+    if not bridged.any():
+        return frames, types, at
+    cut = bridged & (at + links.ETHERNET_LEN > ends[frames])
+    if cut.any():
+        left.append(frames[cut])
+        frames, types, at, bridged = frames[~cut], types[~cut], at[~cut], bridged[~cut]
+    types = types.copy()
+    types[bridged] = views.u16[at[bridged] + 12]
+    return frames, types, np.where(bridged, at + links.ETHERNET_LEN, at)
 
 
 def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
@@ -204,7 +233,7 @@ def _networks(
     if block.link_type in _TYPED_LINKS:
         type_at, header_len = _TYPED_LINKS[LinkType(block.link_type)]
         frames, starts = _long_enough(every, starts, captured >= header_len, left)
-        return _by_ethertype(views, frames, views.u16[starts + type_at], starts + header_len, ends[frames], left)
+        return _by_ethertype(views, frames, views.u16[starts + type_at], starts + header_len, ends, left)
     if block.link_type in (LinkType.NULL, LinkType.LOOP):
         frames, starts = _long_enough(every, starts, captured >= 4, left)
         families = views.u32[starts]
@@ -233,8 +262,9 @@ def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntAr
 
 
 def _by_ethertype(
-    views: Views, frames: IntArray, types: npt.NDArray[np.uint16], at: IntArray, ends: IntArray, left: list[IntArray]
+    views: Views, frames: IntArray, types: npt.NDArray[np.integer], at: IntArray, ends: IntArray, left: list[IntArray]
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The frames with IPv4 and IPv6 among those whose EtherType is known, and where those headers begin."""
     is_ipv4 = types == _IPV4
     if is_ipv4.all():
         return frames, at, _EMPTY, _EMPTY
@@ -242,11 +272,11 @@ def _by_ethertype(
     for _ in range(_MOST_TAGS):
         if not tagged.any():
             break
-        cut = tagged & (at + 4 > ends)
+        cut = tagged & (at + 4 > ends[frames])
         if cut.any():
             left.append(frames[cut])
             keep = ~cut
-            frames, types, at, ends, tagged = frames[keep], types[keep], at[keep], ends[keep], tagged[keep]
+            frames, types, at, tagged = frames[keep], types[keep], at[keep], tagged[keep]
         types = types.copy()
         types[tagged] = views.u16[at[tagged] + 2]
         at = np.where(tagged, at + 4, at)
@@ -258,53 +288,68 @@ def _by_ethertype(
     return frames[is_ipv4], at[is_ipv4], frames[is_ipv6], at[is_ipv6]
 
 
-def _ipv4(views: Views, frames: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]) -> TcpFrames:
+def _ipv4(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inside: Inner, *, is_inner: bool) -> TcpFrames:
     enough = at + IPV4_LEN <= ends
     if not enough.all():
-        left.append(frames[~enough])
+        inside.leave(frames[~enough])
         frames, at, ends = frames[enough], at[enough], ends[enough]
     first = views.u8[at]
     # Flags and fragment offset, time to live, protocol.
     word = views.u32[at + 6]
     protocols = word >> 24
-    inner = at + ((first & 15).astype(np.int64) << 2)
-    regular = (first >= 0x45) & (first <= 0x4F) & ((word & 0xFF3F) == 0) & (inner <= ends)
-    is_tcp = regular & (protocols == TCP) & (inner + TCP_LEN <= ends)
+    payload = at + ((first & 15).astype(np.int64) << 2)
+    regular = (first >= 0x45) & (first <= 0x4F) & ((word & 0xFF3F) == 0) & (payload <= ends)
+    if is_inner:
+        # Segmentation offload leaves the length zero; then the tunnel's headers decide where the packet ends.
+        regular &= views.u16[at + 2] != 0
+    is_tcp = regular & (protocols == TCP) & (payload + TCP_LEN <= ends)
     # Of the rest, what the plain road may find something in.
     rest = ~is_tcp
     rest &= _INTERESTING[protocols] | (first < 0x45) | (first > 0x4F)
     if rest.any():
-        _leave(views, frames[rest], (regular & (protocols == UDP))[rest], inner[rest], ends[rest], left)
-    frames, at, inner = frames[is_tcp], at[is_tcp], inner[is_tcp]
-    return _tcp_frames(views, frames, at, inner)
+        stops = at + views.be16[at + 2]
+        _no_tcp(views, frames[rest], regular[rest], protocols[rest], payload[rest], stops[rest], ends[rest], inside)
+    frames, at, payload = frames[is_tcp], at[is_tcp], payload[is_tcp]
+    return _tcp_frames(views, frames, at, payload)
 
 
-def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, left: list[IntArray]) -> TcpFrames:
+def _ipv6(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inside: Inner, *, is_inner: bool) -> TcpFrames:
     enough = at + IPV6_LEN <= ends
     if not enough.all():
-        left.append(frames[~enough])
+        inside.leave(frames[~enough])
         frames, at, ends = frames[enough], at[enough], ends[enough]
-    right = views.u8[at] >> 4 == 6
+    regular = views.u8[at] >> 4 == 6
+    if is_inner:
+        regular &= views.u16[at + 4] != 0
     protocols = views.u8[at + 6]
-    inner = at + IPV6_LEN
-    is_tcp = right & (protocols == TCP) & (inner + TCP_LEN <= ends)
-    rest = ~is_tcp & (_INTERESTING[protocols] | ~right)
+    payload = at + IPV6_LEN
+    is_tcp = regular & (protocols == TCP) & (payload + TCP_LEN <= ends)
+    rest = ~is_tcp & (_INTERESTING[protocols] | ~regular)
     if rest.any():
-        _leave(views, frames[rest], (right & (protocols == UDP))[rest], inner[rest], ends[rest], left)
-    frames, at, inner = frames[is_tcp], at[is_tcp], inner[is_tcp]
-    return _tcp_frames(views, frames, at, inner)
+        stops = payload + views.be16[at + 4]
+        _no_tcp(views, frames[rest], regular[rest], protocols[rest], payload[rest], stops[rest], ends[rest], inside)
+    frames, at, payload = frames[is_tcp], at[is_tcp], payload[is_tcp]
+    return _tcp_frames(views, frames, at, payload)
 
 
-def _leave(
-    views: Views, frames: IntArray, is_udp: Bools, inner: IntArray, ends: IntArray, left: list[IntArray]
+def _no_tcp(
+    views: Views,
+    frames: IntArray,
+    regular: Bools,
+    protocols: npt.NDArray[np.integer],
+    payload: IntArray,
+    stops: IntArray,
+    ends: IntArray,
+    inside: Inner,
 ) -> None:
-    """Leaves frames to the plain road, but not the many whose UDP port is no tunnel's."""
-    with_port = is_udp & (inner + 4 <= ends)
-    tunnel = np.zeros(len(frames), np.bool_)
-    tunnel[with_port] = _TUNNELS[views.u16[inner[with_port] + 2]]
-    keep = ~is_udp | tunnel
-    if keep.any():
-        left.append(frames[keep])
+    """IP packets that may carry TCP in a tunnel. Those with an irregular header, a TCP header cut short, or a length (`stops`) too
+    small for a tunnel's header are left to the plain road."""
+    tunnel = regular & _MAY_BE_TUNNELS[protocols]
+    tunnel &= (protocols == UDP) | (stops > payload + HEADER_LEN)
+    if not tunnel.all():
+        inside.leave(frames[~tunnel])
+    if tunnel.any():
+        remove_headers(views, frames[tunnel], protocols[tunnel], payload[tunnel], ends[tunnel], inside)
 
 
 def _tcp_frames(views: Views, frames: IntArray, ip: IntArray, tcp: IntArray) -> TcpFrames:

@@ -1,8 +1,8 @@
 """One frame at a time: a captured frame in, the TCP segments it completes out, through every layer we read.
 
 Link layer, IPv4 (RFC 791) and IPv6 (RFC 8200) with options, extension headers and fragments, tunnels (GRE RFC 2784 and
-2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926, IP in IP RFC 2003 and 4213, MPLS RFC 3032), TCP (RFC 9293). This is the
-plain road: right before fast, and the test of `fast`, which does the common shapes with arrays.
+2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926, GTP-U 3GPP TS 29.281, IP in IP RFC 2003 and 4213, MPLS RFC 3032), TCP
+(RFC 9293). This is the plain road: right before fast, and the test of `fast`, which does the common shapes with arrays.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _FRAGMENT_HEADER = 44
 # RFC 8200 section 4: hop-by-hop, routing, destination options, mobility, HIP, Shim6; all begin with type and length.
 _EXTENSIONS = frozenset({0, 43, 60, 135, 139, 140})
 INTERESTING = frozenset({TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION, _FRAGMENT_HEADER}) | _EXTENSIONS
-VXLAN_PORT, GENEVE_PORT = 4789, 6081
-TUNNEL_PORTS = frozenset({VXLAN_PORT, GENEVE_PORT})
+# 8472 is what Linux used before there was a registered number, and still does where none is given.
+VXLAN_PORTS, GENEVE_PORT, GTP_U_PORT = frozenset({4789, 8472}), 6081, 2152
+TUNNEL_PORTS = VXLAN_PORTS | {GENEVE_PORT, GTP_U_PORT}
 IPV4_LEN, IPV6_LEN, TCP_LEN, UDP_LEN = 20, 40, 20, 8
 # Deeper nesting is made to be deep: no network stacks this many tunnels.
 MAX_DEPTH = 8
 MAX_EXTENSIONS = 16
-_ERSPAN_2, _ERSPAN_3 = 0x88BE, 0x22EB
+ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +301,12 @@ class PlainRoad:
         if port not in TUNNEL_PORTS:
             return
         try:
-            yield from self._vxlan(packet, at + UDP_LEN) if port == VXLAN_PORT else self._geneve(packet, at + UDP_LEN)
+            if port == GENEVE_PORT:
+                yield from self._geneve(packet, at + UDP_LEN)
+            elif port == GTP_U_PORT:
+                yield from self._gtp_u(packet, at + UDP_LEN)
+            else:
+                yield from self._vxlan(packet, at + UDP_LEN)
         except _MalformedHeaderError:
             # Any program may have been given this port: what does not read as a tunnel is none.
             return
@@ -324,6 +330,26 @@ class PlainRoad:
             return
         yield from self._network(deeper, protocol, at + 8 + (first & 0x3F) * 4)
 
+    def _gtp_u(self, packet: _Packet, at: int) -> Iterator[Item]:
+        # 3GPP TS 29.281 section 5.1: version 1, protocol type 1, message type 255 (G-PDU), length, tunnel endpoint identifier.
+        data = packet.data
+        first = u8(data, at)
+        if first & 0xF0 != 0x30 or u8(data, at + 1) != 0xFF:
+            return
+        at += 12 if first & 0x07 else 8
+        following = u8(data, at - 1) if first & 0x04 else 0
+        for _ in range(MAX_EXTENSIONS):
+            if not following:
+                break
+            # Section 5.2.1: the length in words of four bytes; the last byte is the type of the next one.
+            if not (size := u8(data, at) * 4):
+                raise _MalformedHeaderError
+            at += size
+            following = u8(data, at - 1)
+        version = u8(data, at) >> 4
+        if not following and version in (4, 6):
+            yield from self._nested(packet, "ipv4" if version == 4 else "ipv6", at)
+
     def _gre(self, packet: _Packet, at: int) -> Iterator[Item]:
         data = packet.data
         flags, protocol = u16(data, at), u16(data, at + 2)
@@ -339,11 +365,11 @@ class PlainRoad:
         deeper = self._deeper(packet)
         if deeper is None:
             yield Lost("limit", None, packet.frame)
-        elif protocol == _ERSPAN_2:
+        elif protocol == ERSPAN_2:
             # Type I has neither a sequence number nor a header of its own; type II has both (8 bytes).
             at += 8 * bool(flags & 0x1000)
             yield from self._network(deeper, *links.ethernet(data, at))
-        elif protocol == _ERSPAN_3:
+        elif protocol == ERSPAN_3:
             # draft-foschiano-erspan: 12 bytes, and 8 more by the last bit.
             at += 12 + 8 * (u16(data, at + 10) & 1)
             yield from self._network(deeper, *links.ethernet(data, at))

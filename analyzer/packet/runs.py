@@ -21,8 +21,8 @@ from analyzer.core.traced import FrameTable
 from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PDU_HEADER_LEN
 from analyzer.packet.columns import Columns
-from analyzer.packet.fast import Bools, IntArray, Views
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
+from analyzer.packet.tunnels import Bools, IntArray, Views
 
 _MASK = 0xFFFFFFFF
 _CONTROL = SYN | FIN | RST | ACK

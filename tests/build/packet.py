@@ -117,8 +117,29 @@ def gre(payload: bytes, kind: int, *, checksum: bool = False, key: bool = False,
     return pack(">HH", flags, kind) + bytes(4 * (checksum + key + sequence)) + payload
 
 
-def vxlan(payload: bytes) -> bytes:
-    return udp(pack(">II", 0x08000000, 77 << 8) + payload, dport=4789)
+def vxlan(payload: bytes, *, port: int = 4789, flags: int = 8, last: int = 0) -> bytes:
+    return udp(pack(">II", flags << 24, 77 << 8 | last) + payload, dport=port)
+
+
+def erspan(payload: bytes, version: int, *, subheader: bool = False) -> bytes:
+    """An Ethernet frame mirrored by ERSPAN type I, II (RFC draft-foschiano-erspan) or III, inside GRE."""
+    if version == 1:
+        return gre(payload, 0x88BE)
+    if version == 2:
+        return gre(bytes([0x10]) + bytes(7) + payload, 0x88BE, sequence=True)
+    return gre(bytes([0x20]) + bytes(10) + bytes([subheader]) + bytes(8 * subheader) + payload, 0x22EB, sequence=True)
+
+
+def gtp_u(payload: bytes, *, flags: int = 0x30, kind: int = 0xFF, extensions: Sequence[bytes] = ()) -> bytes:
+    """A GTP-U packet (3GPP TS 29.281): each extension is its content, a multiple of 4 bytes less 2 long."""
+    flags |= 0x04 if extensions else 0
+    optional = b""
+    if flags & 7:
+        optional = b"\0\1\0" + (b"\x85" if extensions else b"\0")
+        for number, content in enumerate(extensions, 1):
+            following = b"\x85" if number < len(extensions) else b"\0"
+            optional += bytes([(len(content) + 2) // 4]) + content + following
+    return udp(pack(">BBHI", flags, kind, len(optional) + len(payload), 7) + optional + payload, dport=2152)
 
 
 def geneve(payload: bytes, kind: int = 0x6558, *, options: bytes = b"") -> bytes:

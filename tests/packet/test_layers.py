@@ -10,6 +10,7 @@ from scapy.layers.l2 import GRE_PPTP, LLC, SNAP, CookedLinux, Dot1AD, Dot1Q, Eth
 from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
+from analyzer.packet.plain import PlainRoad
 from analyzer.packet.segment import ACK, PSH, Endpoint
 from tests.build.packet import (
     CLIENT,
@@ -19,10 +20,12 @@ from tests.build.packet import (
     T0,
     block,
     both,
+    dissect,
     ethernet,
     extension,
     geneve,
     gre,
+    gtp_u,
     ipv4,
     ipv6,
     sll,
@@ -30,6 +33,7 @@ from tests.build.packet import (
     tcp,
     udp,
     vxlan,
+    with_checksum,
 )
 
 PAYLOAD = b"\0\0\0\x40\xfeSMB" + b"payload of a message" * 3
@@ -108,6 +112,11 @@ TUNNELS = {
     "vxlan-6": ipv6(vxlan(INNER6), protocol=17),
     "geneve": ipv4(geneve(INNER4, options=bytes(8)), protocol=17, **OUTER),
     "geneve-ip": ipv4(geneve(FOUR, 0x0800), protocol=17, **OUTER),
+    "vxlan-linux": ipv4(vxlan(INNER4, port=8472), protocol=17, **OUTER),
+    "gtp-u": ipv4(gtp_u(FOUR), protocol=17, **OUTER),
+    "gtp-u-6": ipv6(gtp_u(SIX, flags=0x32), protocol=17),
+    "gtp-u-extended": ipv4(gtp_u(FOUR, extensions=[b"\0\1", bytes(6)]), protocol=17, **OUTER),
+    "gtp-u-much-extended": ipv4(gtp_u(FOUR, extensions=[b"\0\1"] * 5), protocol=17, **OUTER),
     "authentication": ipv4(pack(">BBHII12x", 6, 4, 0, 1, 1) + tcp(PAYLOAD), protocol=51),
     "options": ipv4(tcp(PAYLOAD, options=b"\1" * 12), options=b"\1" * 8),
     "pptp": bytes(IP(**OUTER, proto=47) / GRE_PPTP(seqnum_present=1, acknum_present=1) / PPP() / IP(FOUR)),
@@ -243,6 +252,29 @@ def test_an_unknown_link_type_is_one_problem_that_names_it():
         ("unsupported", "20 frames have link type 105 (IEEE802_11)"),
         ("unsupported", "3 frames have link type 999 (0x3e7?)"),
     ]
+
+
+# Tunnels whose headers are removed by the block; those that are not are dissected frame by frame.
+FRAME_BY_FRAME = {"gre-mpls", "authentication", "pptp", "gtp-u-much-extended"}
+
+
+@pytest.mark.parametrize("name", TUNNELS)
+def test_usual_tunnels_are_removed_by_the_block(name, monkeypatch):
+    dissected = []
+    whole = PlainRoad.dissect
+    monkeypatch.setattr(PlainRoad, "dissect", lambda road, frame: dissected.append(frame) or whole(road, frame))
+    packet = TUNNELS[name]
+    segments, _ = dissect(block([ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)] * 20))
+    assert len(segments) == 20
+    assert len(dissected) == (20 if name in FRAME_BY_FRAME else 0)
+
+
+def test_options_that_were_cut_off_are_no_wrong_checksum():
+    """Found by random frames: the checksum was computed over bytes behind the end of the capture's data."""
+    whole = ethernet(ipv6(with_checksum(tcp(options=b"\1" * 40), CLIENT6, "2001:db8::99"), length=0), 0x86DD)
+    segments, problems = both(block([(whole[: 14 + 40 + 22], len(whole))] * 20))
+    assert {segment.missing for segment in segments} == {0}
+    assert not problems
 
 
 def test_tunnels_have_a_depth_limit():

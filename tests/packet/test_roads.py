@@ -19,9 +19,12 @@ from tests.build.packet import (
     T0,
     block,
     both,
+    erspan,
     ethernet,
     extension,
+    geneve,
     gre,
+    gtp_u,
     ipv4,
     ipv6,
     ipv6_fragment,
@@ -69,9 +72,37 @@ def packet(chance, depth=0):
     elif kind < 0.3 and depth < 3:
         inner, protocol = gre(packet(chance, depth + 1), 0x0800), 47
     elif kind < 0.35 and depth < 3:
-        inner, protocol = vxlan(ethernet(packet(chance, depth + 1))), 17
+        port, flags, last = (
+            chance.choice([4789, 4789, 8472]),
+            chance.choice([8, 8, 8, 0x88, 0]),
+            chance.choice([0, 0, 0, 1]),
+        )
+        tags = chance.choice([[], [], [0x8100], [0x88A8, 0x8100], [0x9100] * 6])
+        mirrored = ethernet(packet(chance, depth + 1), chance.choice([0x0800] * 9 + [0x8847]), tags=tags)
+        inner, protocol = vxlan(mirrored, port=port, flags=flags, last=last), 17
     elif kind < 0.4 and depth < 3:
         inner, protocol = packet(chance, depth + 1), 4
+    elif kind < 0.45 and depth < 3:
+        inner, protocol = (
+            erspan(ethernet(packet(chance, depth + 1)), chance.randrange(1, 4), subheader=chance.random() < 0.3),
+            47,
+        )
+    elif kind < 0.5 and depth < 3:
+        content = [bytes(chance.choice([2, 6])) for _ in range(chance.choice([0, 0, 1, 2, 3]))]
+        flags, told = chance.choice([0x30] * 6 + [0x32, 0x20, 0x50]), chance.choice([0xFF] * 9 + [1])
+        inner, protocol = gtp_u(packet(chance, depth + 1), flags=flags, kind=told, extensions=content), 17
+    elif kind < 0.55 and depth < 3:
+        options = bytes(4 * chance.choice([0, 0, 1, 5]))
+        if chance.random() < 0.5:
+            inner = geneve(ethernet(packet(chance, depth + 1)), options=options)
+        else:
+            inner = geneve(packet(chance, depth + 1), 0x0800, options=options)
+        protocol = 17
+    elif kind < 0.6 and depth < 3:
+        carried = ipv6(packet(chance, depth + 1), protocol=4, length=chance.choice([None, None, 0]))
+        inner, protocol = chance.choice(
+            [(carried, 41), (gre(carried, 0x86DD, key=True), 47), (gre(ethernet(carried, 0x86DD), 0x6558), 47)]
+        )
     if depth == 0 and chance.random() < 0.3:
         if protocol == 6 and chance.random() < 0.3:
             return ipv6(extension(6, inner), protocol=chance.choice([0, 43, 60])), 0x86DD
