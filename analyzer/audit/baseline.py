@@ -79,8 +79,8 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         raise InputError(f"{path} is not a baseline", hint="`audit --write-baseline` writes one") from None
 
 
-def write_baseline(path: Path, findings: Iterable[Finding]) -> int:
-    """Writes all findings as accepted, to be looked through and given reasons. Returns how many entries that are."""
+def baseline_json(findings: Iterable[Finding]) -> tuple[bytes, int]:
+    """All findings as accepted, to be looked through and given reasons: the file, and how many entries it has."""
     counts: dict[Accepted, int] = {}
     for finding in findings:
         if not finding.is_excused:
@@ -98,8 +98,5 @@ def write_baseline(path: Path, findings: Iterable[Finding]) -> int:
         }
         for entry in sorted(counts, key=lambda entry: tuple(getattr(entry, key) or "" for key in _KEYS))
     ]
-    try:
-        path.write_text(json.dumps({"schema": _SCHEMA, "accepted": entries}, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-    return len(entries)
+    document = json.dumps({"schema": _SCHEMA, "accepted": entries}, indent=2) + "\n"
+    return document.encode(), len(entries)

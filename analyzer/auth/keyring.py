@@ -57,19 +57,21 @@ class SmbKeys:
 
 
 class Keyring:
-    """Everything the user knows. Immutable; `merged` makes a larger one."""
+    """Everything the user knows. Immutable; `merged` makes a larger one. `files` are those it was read from."""
 
-    __slots__ = ("_kerberos", "_smb", "_users")
+    __slots__ = ("_kerberos", "_smb", "_users", "files")
 
     def __init__(
         self,
         users: Iterable[UserKey] = (),
         kerberos_keys: Iterable[KerberosKey] = (),
         smb_keys: Iterable[SmbKeys] = (),
+        files: Iterable[Path] = (),
     ) -> None:
         self._users = tuple(dict.fromkeys(users))
         self._kerberos = tuple(dict.fromkeys(kerberos_keys))
         self._smb = tuple(dict.fromkeys(smb_keys))
+        self.files = tuple(files)
 
     @classmethod
     def load(cls, path: str | Path) -> Keyring:
@@ -102,6 +104,7 @@ class Keyring:
             (user for ring in rings for user in ring._users),
             (key for ring in rings for key in ring._kerberos),
             (keys for ring in rings for keys in ring._smb),
+            (path for ring in rings for path in ring.files),
         )
 
     def users_for(self, username: str, domain: str | None = None) -> tuple[UserKey, ...]:

@@ -25,7 +25,7 @@ def read_secrets(path: Path) -> Keyring:
     """See `Keyring.load`."""
     data = _read_file(path, "secrets file")
     if is_keytab(data):
-        return Keyring(kerberos_keys=_parse_keytab(path, data))
+        return Keyring(kerberos_keys=_parse_keytab(path, data), files=[path])
     return _FileReader(path).read(_parse_document(path, data))
 
 
@@ -47,7 +47,7 @@ def keyring_of(
         users.append(UserKey(username, domain, _nt_hash_of(value, f"NT hash number {number}")))
     keys = [key for path in keytabs for key in _parse_keytab(Path(path), _read_file(Path(path), "keytab"))]
     smb = [parse_seskey_line(line, f"SMB session key line {number}") for number, line in enumerate(smb_session_keys, 1)]
-    return Keyring(users, keys, smb)
+    return Keyring(users, keys, smb, map(Path, keytabs))
 
 
 def parse_seskey_line(line: str, place: str = "SMB session key line") -> SmbKeys:
@@ -151,13 +151,15 @@ class _FileReader:
         users = [user for entry, place in self._tables(document, "users") for user in self._users(entry, place)]
         smb = [self._smb(entry, place) for entry, place in self._tables(document, "smb_session_keys")]
         keys: list[KerberosKey] = []
+        files = [self._path]
         for number, name in enumerate(self._list(document, "keytabs"), 1):
             if not isinstance(name, str):
                 raise self._error(f"keytabs[{number}]", "is not a path")
             path = self._path.parent / name
+            files.append(path)
             keys += _parse_keytab(path, _read_file(path, "keytab"))
         keys += [self._kerberos(entry, place) for entry, place in self._tables(document, "kerberos_keys")]
-        return Keyring(users, keys, smb)
+        return Keyring(users, keys, smb, files)
 
     def _error(self, place: str, what: str) -> InputError:
         return InputError(f"the secrets file {self._path}: {place} {what}")

@@ -58,21 +58,46 @@ class CaptureInfo:
     names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def expand(sources: Sequence[Source]) -> tuple[Path | BinaryIO, ...]:
-    """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob."""
+def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
+    """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
+
+    What stands for no file, where others do, goes to `failures`; without these it is raised.
+    """
     found: list[Path | BinaryIO] = []
     seen: set[object] = set()
     for source in sources:
-        for one in _expanded(source):
+        try:
+            files = _expanded(source)
+        except InputError as error:
+            if failures is None:
+                raise
+            failures.append(error)
+            continue
+        for one in files:
             key = one.resolve() if isinstance(one, Path) else id(one)
             if key not in seen:
                 seen.add(key)
                 found.append(one)
     if not found:
+        if failures:
+            raise none_readable(failures)
         raise InputError(
             "No capture was named.", hint="Name a file, a glob such as 'ring/*.pcapng', or - for standard input."
         )
     return tuple(found)
+
+
+def none_readable(failures: Sequence[InputError]) -> InputError:
+    """The error for a set of files of which none can be read."""
+    first = failures[0]
+    if len(failures) == 1:
+        return first
+    return InputError(f"None of {len(failures)} files can be read. {first}", hint=first.hint)
+
+
+def unreadable(error: InputError) -> Problem:
+    """What becomes of the error for one file of several: the others are read."""
+    return Problem("unreadable", "capture", (), str(error))
 
 
 def _expanded(source: Source) -> list[Path | BinaryIO]:
@@ -159,7 +184,11 @@ class _File:
     def items(self, block_bytes: int, names: dict[str, str], *, fast: bool) -> Iterator[FrameBlock | Problem]:
         """What the file holds; its source is closed at the end."""
         if self.reader is None:
-            self.open(block_bytes, names, fast=fast)
+            try:
+                self.open(block_bytes, names, fast=fast)
+            except InputError as error:  # it was removed since its first frame was looked at
+                yield unreadable(error)
+                return
         assert self.reader is not None
         self.reader.file, self.reader.names = self.number, names
         for address, name in self._seen_names.items():
@@ -212,8 +241,8 @@ def _not_a_capture(name: str, head: bytes, wrappings: tuple[str, ...], damage: s
 class CaptureReader:
     """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
 
-    Unusable sources raise `InputError` on construction, so that nothing is analysed in vain. `info` grows while iterating
-    and is complete afterwards.
+    Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
+    grows while iterating and is complete afterwards.
     """
 
     def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True) -> None:
@@ -221,17 +250,18 @@ class CaptureReader:
         np.empty(_KEPT_BYTES, np.uint8)
         self._fast = fast
         self._block_bytes = block_bytes
-        files = [_File(source) for source in expand(sources)]
-        if len(files) == 1:
+        failures: list[InputError] = []
+        files = [_File(source) for source in expand(sources, failures)]
+        if len(files) == 1 and not failures:
             files[0].open(block_bytes, {}, fast=fast)
         else:
-            for file in files:
-                file.find_first_time(fast=fast)
+            files = _readable(files, failures, fast=fast)
             # Sorted is stable: files that begin together, or hold no frames, keep the order they were named in.
             files.sort(key=lambda file: (file.first_time_ns is None, file.first_time_ns or 0))
         for number, file in enumerate(files):
             file.number = number
         self._files = files
+        self._unreadable = [unreadable(error) for error in failures]
         self.info = CaptureInfo(files=tuple(file.name for file in files))
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
@@ -239,6 +269,7 @@ class CaptureReader:
         info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
         self.info = info
         try:
+            yield from self._unreadable
             for item in self._merged(names):
                 if isinstance(item, FrameBlock):
                     first, last = int(item.times_ns.min()), int(item.times_ns.max())
@@ -279,6 +310,20 @@ class CaptureReader:
                 yield active[0].take(active[0].keys[-1], inclusive=True)
             else:
                 yield from _interleaved(active)
+
+
+def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool) -> list[_File]:
+    """The files whose first frame can be looked for; why the others cannot is added to `failures`."""
+    found = []
+    for file in files:
+        try:
+            file.find_first_time(fast=fast)
+            found.append(file)
+        except InputError as error:
+            failures.append(error)
+    if not found:
+        raise none_readable(failures)
+    return found
 
 
 def _begins_by(file: _File, time_ns: int) -> bool:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analyzer.cli.options import CaptureReading, Format, Output, OutputFormat, reads_captures
+from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.cli.options import CaptureReading, Format, OutputFormat, Writing, command
+from analyzer.core.errors import InputError
 from analyzer.core.values import dataclass
+from analyzer.output.gate import say, write_document
 
 if TYPE_CHECKING:
     from analyzer.audit.baseline import Accepted
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
     from analyzer.report.audit import AuditView
 
-EXIT_CLEAN, EXIT_NOTHING, EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 0, 3, 10, 11, 12
-_GRAVEST_FIRST = (EXIT_FAILURES, EXIT_WARNINGS, EXIT_UNPROVEN, EXIT_NOTHING, EXIT_CLEAN)
+EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
+_GRAVEST_FIRST = (EXIT_FAILURES, EXIT_WARNINGS, EXIT_FILES, EXIT_UNPROVEN, EXIT_NOTHING, EXIT_DONE)
 
 
 class AuditFormat(StrEnum):
@@ -76,9 +79,10 @@ _SELECTION = (
 )
 
 
-@reads_captures
+@command
 def audit(
     reading: CaptureReading,
+    writing: Writing,
     files: Annotated[
         list[str] | None,
         typer.Argument(metavar="FILE...", help="Captures, as for timeline; with --matrix each is audited by itself."),
@@ -121,13 +125,12 @@ def audit(
     output_format: Annotated[
         AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")
     ] = AuditFormat.text,
-    output: Output = None,
 ) -> None:
     """Every requirement of MS-PCQ: kept or broken, in which call, at which byte, by which side.
 
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
-    from analyzer.audit.baseline import read_baseline, write_baseline
+    from analyzer.audit.baseline import baseline_json, read_baseline
     from analyzer.audit.engine import Audit, Profile
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
@@ -135,7 +138,7 @@ def audit(
 
     pages = selected(rule_pages(), select or (), ignore or ())
     if list_rules:
-        _list(pages, output_format, output)
+        _list(pages, output_format, writing)
         return
     if not files:
         raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
@@ -144,20 +147,23 @@ def audit(
     def audited(analysis: Analysis) -> Audit:
         return Audit(analysis, profile=Profile(profile.value), pages=pages, baseline=accepted, actor=Actor(actor.value))
 
+    writing = writing.sparing([baseline] if baseline is not None else [])
+    accepting = writing.beside(new_baseline)
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
-        raise typer.Exit(_matrix(reading, files, audited, contract, output_format, output))
+        raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
     from analyzer.report.audit import AuditView
 
     judged = audited(reading.analysis(files))
     if new_baseline is not None:
-        count = write_baseline(new_baseline, judged.findings())
-        typer.echo(f"{new_baseline}: {count} kinds of findings, to be looked through and given reasons", err=True)
-        return
+        document, count = baseline_json(judged.findings())
+        write_document(document, accepting)
+        say(f"{new_baseline}: {count} kinds of findings, to be looked through and given reasons")
+        raise typer.Exit(exit_of(judged.analysis))
     view = AuditView(judged)
     if view.undecrypted is not None:
-        typer.echo(view.undecrypted, err=True)
-    _write(view, pages, fail_on, output_format, output)
+        say(view.undecrypted)
+    _write(view, pages, fail_on, output_format, writing)
     raise typer.Exit(contract.exit_of(judged))
 
 
@@ -172,41 +178,39 @@ class _Contract:
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
         from analyzer.audit.verdicts import Outcome
-        from analyzer.report.verdict import nothing_decrypted, nothing_found
+        from analyzer.report.verdict import nothing_decrypted
 
-        nothing = nothing_found(judged.analysis)
-        if nothing is not None:
-            typer.echo(nothing, err=True)
+        code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:
             return EXIT_FAILURES
         if judged.found[Outcome.WARNED] and "warn" in self.fail_on.failing:
             return EXIT_WARNINGS
-        if nothing is not None:
-            return EXIT_NOTHING
+        if code != EXIT_DONE:
+            return code
         if not self.allow_undecrypted and nothing_decrypted(judged.analysis) is not None:
             return EXIT_UNPROVEN
         unproven = {"inconclusive", "not-exercised"} & set(self.fail_on.failing)
         if any(coverage.verdict in unproven for coverage in judged.coverage.values()):
             return EXIT_UNPROVEN
         if self.min_coverage is not None and judged.share_judged < self.min_coverage:
-            typer.echo(f"{judged.share_judged:.1%} of the testable requirements were judged", err=True)
+            say(f"{judged.share_judged:.1%} of the testable requirements were judged")
             return EXIT_UNPROVEN
-        return EXIT_CLEAN
+        return EXIT_DONE
 
 
-def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, path: Path | None) -> None:
-    from analyzer.report.output import dumps, write, write_document
+def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
+    from analyzer.report.output import dumps_line
 
     if form is AuditFormat.sarif:
         from analyzer.report.sarif import sarif_log
 
-        write_document(dumps(sarif_log(view, pages)) + b"\n", path, view.inputs())
+        write_document(dumps_line(sarif_log(view, pages)), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.report.junit import junit_xml
 
-        write_document(junit_xml(view, fail_on.failing), path, view.inputs())
+        write_document(junit_xml(view, fail_on.failing), writing.destination)
     else:
-        write(view, form.value, path)
+        writing.write(view, form.value)
 
 
 def _plain(form: AuditFormat) -> str:
@@ -216,11 +220,10 @@ def _plain(form: AuditFormat) -> str:
     return form.value
 
 
-def _list(pages: tuple[RulePage, ...], form: AuditFormat, path: Path | None) -> None:
-    from analyzer.report.output import write
+def _list(pages: tuple[RulePage, ...], form: AuditFormat, writing: Writing) -> None:
     from analyzer.report.rule_pages import RuleList
 
-    write(RuleList(pages), _plain(form), path)
+    writing.write(RuleList(pages), _plain(form))
 
 
 def _matrix(
@@ -229,33 +232,42 @@ def _matrix(
     audited: Callable[[Analysis], Audit],
     contract: _Contract,
     form: AuditFormat,
-    path: Path | None,
+    writing: Writing,
 ) -> int:
     """Writes the matrix. Returns the gravest of the exit codes."""
     from analyzer.report.audit import MatrixView
-    from analyzer.report.output import write
 
     shown = _plain(form)
-    coverages, codes = [], {EXIT_CLEAN}
+    coverages, names, codes = [], [], {EXIT_DONE}
+    failures: list[InputError] = []
     for file in files:
-        judged = audited(reading.analysis([file]))
+        try:
+            judged = audited(reading.analysis([file]))
+        except InputError as error:
+            say(str(error))
+            failures.append(error)
+            codes.add(EXIT_FILES)
+            continue
+        names.append(file)
         for _ in judged.findings():
             pass  # the matrix shows verdicts only
         coverages.append(judged.coverage)
         codes.add(contract.exit_of(judged))
-    write(MatrixView(tuple(files), coverages), shown, path)
+    if not names:
+        raise failures[0]
+    writing.write(MatrixView(tuple(names), coverages), shown)
     return next(code for code in _GRAVEST_FIRST if code in codes)
 
 
+@command
 def explain(
+    writing: Writing,
     rules: Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes or names of rules, or requirements.")],
     output_format: OutputFormat = Format.text,
-    output: Output = None,
 ) -> None:
     """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
-    from analyzer.report.output import write
     from analyzer.report.rule_pages import RuleList
 
-    write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value, output)
+    writing.write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Annotated
 
 import typer
+
+from analyzer.cli.exits import EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE
+from analyzer.output.gate import put, say
 
 # Name on the command line: module, and what it is called there. In this order `--help` lists them.
 _COMMANDS = {
@@ -33,7 +36,8 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
         name="pcq-analyzer",
         help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
         epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
-        "something could not be read, 5 crosscheck found a difference, 10 audit found warnings only, 11 audit found failures.",
+        "something could not be read, 5 crosscheck found a difference, 6 some of several files could not be read, 10 audit found "
+        "warnings only, 11 audit found failures, 70 the command itself failed.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
@@ -49,11 +53,30 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
     return app
 
 
+def run(arguments: Sequence[str]) -> int:
+    """Runs the command that the arguments name; the exit code. Wrong usage is a sentence on standard error."""
+    app = command_line(arguments[:1])
+    try:
+        return app(list(arguments), standalone_mode=False) or EXIT_DONE
+    except typer.Abort:
+        say("Aborted.")
+        return EXIT_UNUSABLE
+    except Exception as error:
+        # What is wrong with the usage: typer has had several classes for it, all of which can say so.
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ != "NoArgsIsHelpError":  # the help has been shown
+            context = getattr(error, "ctx", None)
+            say(f"pcq-analyzer: {error.format_message()}")
+            say(f"  {context.command_path if context is not None else 'pcq-analyzer'} --help shows how it is used.")
+        return int(getattr(error, "exit_code", EXIT_USAGE))
+
+
 def _version(value: bool) -> None:
     if value:
         from importlib.metadata import version
 
-        typer.echo(f"pcq-analyzer {version('pcq-analyzer')}")
+        put(f"pcq-analyzer {version('pcq-analyzer')}")
         raise typer.Exit
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
+from analyzer.output.gate import say
 
 CounterPaths = Annotated[
     list[str] | None,
@@ -22,28 +23,27 @@ Interval = Annotated[
 ]
 
 
-@reads_captures
+@command
 def counters(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     counter: CounterPaths = None,
     interval: Interval = None,
     output_format: OutputFormat = Format.text,
-    output: Output = None,
     strict: Strict = False,
 ) -> None:
     """What a performance monitor would have shown: rates, percentages, times, series by series."""
     from analyzer.report.counters import Counters
-    from analyzer.report.output import write
     from analyzer.timeline.counters import interval_of
 
     interval_ns = interval_of(interval) if interval is not None else None
     analysis = reading.analysis(files)
     view = Counters(analysis, tuple(counter or ()), interval_ns)
-    write(view, output_format.value, output)
+    writing.write(view, output_format.value)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:
-        typer.echo(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}", err=True)
+        say(f"{path} is no counter of this capture{'; near it: ' if near else ''}{', '.join(near)}")
     code = exit_of(analysis, strict=strict)
     if code == EXIT_DONE and unmatched and len(unmatched) == len(view.patterns):
         code = EXIT_NOTHING

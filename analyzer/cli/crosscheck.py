@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_DIFFERS, EXIT_DONE
-from analyzer.cli.options import CaptureReading, reads_captures
+from analyzer.cli.options import CaptureReading, Writing, command
+from analyzer.output.escapes import printable
+from analyzer.output.gate import write_document
 
 
 class CrosscheckFormat(StrEnum):
@@ -17,9 +19,10 @@ class CrosscheckFormat(StrEnum):
     json = "json"
 
 
-@reads_captures
+@command
 def crosscheck(
     reading: CaptureReading,
+    writing: Writing,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.")],
     out_of_order: Annotated[
         bool, typer.Option("--out-of-order", help="Let tshark put swapped segments in order (it does not by default).")
@@ -30,13 +33,14 @@ def crosscheck(
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 0 where both agree, 5 where they do not."""
     from analyzer.pipeline.crosscheck import crosscheck as compare
-    from analyzer.report.output import dumps
+    from analyzer.report.output import dumps_line
 
     analysis = reading.analysis([file], pdus=True)
     exchanges = [call.exchange for call in analysis.calls]
     result = compare(Path(file), analysis.pdus, exchanges, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:
-        typer.echo(result.to_text())
+        document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()
     else:
-        typer.echo(dumps(result.to_json()).decode())
+        document = dumps_line(result.to_json())
+    write_document(document, writing.destination)
     raise typer.Exit(EXIT_DONE if result.agrees else EXIT_DIFFERS)

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_UNUSABLE
-from analyzer.cli.options import Format, Output
+from analyzer.cli.options import Format, Writing, command
 from analyzer.core.errors import InputError
+from analyzer.output.gate import is_terminal, say
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
 MAX_BUFFER_BYTES = 3 << 30
@@ -32,7 +33,9 @@ class KindName(StrEnum):
     name_table = "name-table"
 
 
+@command
 def decode(
+    writing: Writing,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="The buffer, binary or as a hex dump; - for standard input.")
     ],
@@ -45,11 +48,9 @@ def decode(
     output_format: Annotated[
         Format | None, typer.Option("--format", help="How to print it (jsonl; text with --tree).")
     ] = None,
-    output: Output = None,
 ) -> None:
     """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
     from analyzer.report.decode import Decode, bytes_of
-    from analyzer.report.output import write
 
     try:
         offset = int(at, 0)
@@ -57,17 +58,17 @@ def decode(
         raise typer.BadParameter(f"{at} is no offset", param_hint="--at") from None
     data, is_dump = bytes_of(_buffer_bytes(file))
     if is_dump:
-        typer.echo(f"read as a hex dump of {len(data)} bytes", err=True)
+        say(f"read as a hex dump of {len(data)} bytes")
     if not 0 <= offset < len(data):
         raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
     view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
-    form = output_format or (Format.text if tree or sys.stdout.isatty() else Format.jsonl)
-    write(view, form.value, output)
+    form = output_format or (Format.text if tree or is_terminal() else Format.jsonl)
+    writing.write(view, form.value)
     problem = view.decoded().problem
     if view.guess is not None and form is not Format.text:
-        typer.echo(f"taken for {view.kind}: {view.guess}", err=True)
+        say(f"taken for {view.kind}: {view.guess}")
     if problem is not None:
-        typer.echo(f"damaged: {problem}", err=True)
+        say(f"damaged: {problem}")
         raise typer.Exit(EXIT_UNUSABLE)
 
 

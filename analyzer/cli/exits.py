@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from analyzer.output.gate import say
+
 if TYPE_CHECKING:
+    from analyzer.core.errors import InputError
     from analyzer.model.analysis import Analysis
 
-EXIT_DONE, EXIT_UNUSABLE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS = 0, 1, 3, 4, 5
+EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, EXIT_FILES = 0, 1, 2, 3, 4, 5, 6
+# EX_SOFTWARE of sysexits.h: the command itself failed, whatever it was given.
+EXIT_FAILED = 70
 
 
-def exit_of(analysis: Analysis, *, strict: bool) -> int:
-    """What the exit code says of an analysis that went through; the sentence for it goes to standard error."""
-    import typer
+def say_why(error: InputError) -> None:
+    """The sentence of an error and its hint, which may be a drawing of several lines, on standard error."""
+    say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))
 
-    from analyzer.report.verdict import nothing_found, unread
 
-    if (sentence := nothing_found(analysis)) is not None:
-        typer.echo(sentence, err=True)
+def exit_of(analysis: Analysis, *, strict: bool = False, is_enough: bool = False) -> int:
+    """What the exit code says of an analysis that went through; the sentence for it goes to standard error.
+
+    `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
+    comes first, since nothing is known of what they hold.
+    """
+    from analyzer.report.verdict import nothing_found, unread, unreadable
+
+    sentence = None if is_enough else nothing_found(analysis)
+    if sentence is not None:
+        say(sentence)
+    if unreadable(analysis):
+        return EXIT_FILES
+    if sentence is not None:
         return EXIT_NOTHING
     if strict and unread(analysis):
         return EXIT_UNREAD

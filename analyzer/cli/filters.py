@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from shutil import get_terminal_size
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from analyzer.cli.exits import EXIT_USAGE, say_why
 from analyzer.core.errors import InputError
+from analyzer.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
     from analyzer.timeline.filters.fields import Field
-
-EXIT_USAGE = 2
 
 
 class TimeColumn(StrEnum):
@@ -33,9 +32,7 @@ def _checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
         try:
             return make(text)
         except InputError as error:
-            typer.echo(f"pcq-analyzer: {error}", err=True)
-            if error.hint is not None:
-                typer.echo(f"  {error.hint}", err=True)
+            say_why(error)
             raise typer.Exit(EXIT_USAGE) from None
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
@@ -104,18 +101,18 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
         # Fields of one side repeat those of either side.
         shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
         names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
-        terminal = get_terminal_size().columns if sys.stdout.isatty() else None
+        terminal = get_terminal_size().columns if is_terminal() else None
 
         def told(name: str, kind: str, meaning: str) -> None:
             line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
             indent = names + kinds + 4
             lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
-            typer.echo("\n".join(lines))
+            put(*lines)
 
         for field in shown:
             told(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if field.choices else ""))
         told("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
-        typer.echo("What has (either side) is of one side with request. or response. before it.")
+        put("What has (either side) is of one side with request. or response. before it.")
         raise typer.Exit
 
     return print_fields

@@ -5,21 +5,20 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
-from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 
 
-@reads_captures
+@command
 def handles(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     output_format: OutputFormat = Format.text,
-    output: Output = None,
     strict: Strict = False,
 ) -> None:
     """Every query handle: opened, filled, polled, closed, and what it held each time."""
     from analyzer.report.handles import Handles
-    from analyzer.report.output import write
 
     analysis = reading.analysis(files)
-    write(Handles(analysis), output_format.value, output)
+    writing.write(Handles(analysis), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from analyzer.cli.options import CaptureReading, Files, asked_password, reads_captures
-from analyzer.core.errors import InputError
+from analyzer.cli.exits import EXIT_DONE, EXIT_FILES
+from analyzer.cli.options import CaptureReading, Files, Writing, asked_password, command
+from analyzer.output.gate import put, say, write_document
 
 WARNING = "warning: what follows is as good as the password; keep it off screens and out of logs that others read"
 
@@ -30,14 +31,15 @@ def nt_hash_of(
     from analyzer.auth.keys import nt_hash
 
     given = asked_password(None) if password == "-" else password
-    typer.echo(WARNING, err=True)
-    typer.echo(nt_hash(given).hex())
+    say(WARNING)
+    put(nt_hash(given).hex())
 
 
 @app.command("wireshark")
-@reads_captures
+@command
 def wireshark(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     keytab_output: KeytabOutput = None,
 ) -> None:
@@ -48,20 +50,29 @@ def wireshark(
     from analyzer.auth.keys import ntlm_keytab, seskey_line
     from analyzer.pipeline.run import smb_session_keys, sources_of
 
-    found = smb_session_keys(sources_of(files), reading.keyring, engine=reading.engine.value)
-    typer.echo(WARNING, err=True)
-    for session_id, key in found.items():
-        typer.echo(seskey_line(session_id, key))
+    lines, keytab = writing.beside(writing.path, private=True), writing.beside(keytab_output, private=True)
+    lost: list[str] = []
+    found = smb_session_keys(
+        sources_of(files),
+        reading.keyring,
+        engine=reading.engine.value,
+        unreadable=lambda problem: lost.append(problem.text),
+    )
+    say(*lost)
+    say(WARNING)
+    write_document("".join(f"{seskey_line(session_id, key)}\n" for session_id, key in found.items()).encode(), lines)
     if not found:
-        typer.echo("no SMB2 session of this capture could be opened with the keys given", err=True)
+        say("no SMB2 session of this capture could be opened with the keys given")
     if keytab_output is not None:
-        _write(keytab_output, ntlm_keytab(reading.keyring))
+        write_document(ntlm_keytab(reading.keyring), keytab)
+    raise typer.Exit(EXIT_FILES if lost else EXIT_DONE)
 
 
 @app.command("keytab")
+@command
 def keytab_of(
+    writing: Writing,
     principal: Annotated[str, typer.Argument(help="service/host@REALM or user@REALM.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The keytab to write.")],
     password: Annotated[str, typer.Option("--password", help="Its password; - asks for it.")] = "-",
     etype: Annotated[
         list[int] | None, typer.Option("--etype", help="Encryption types (all: 20, 19, 18, 17, 23).")
@@ -72,19 +83,14 @@ def keytab_of(
     """A keytab from a password, salted by the principal (RFC 4120 section 4)."""
     from analyzer.auth.keys import DEFAULT_ETYPES, keys_from_password, split_principal, write_keytab
 
+    if writing.path is None:
+        raise typer.BadParameter("a keytab needs a file to write, or - for a pipe", param_hint="-o")
+    destination = writing.beside(writing.path, private=True)
     name, realm = split_principal(principal)
     unknown = [number for number in etype or () if number not in DEFAULT_ETYPES]
     if unknown:
         raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(map(str, DEFAULT_ETYPES))}", param_hint="--etype")
     given = asked_password(principal) if password == "-" else password
     keys = keys_from_password(name, realm, given, etypes=etype or DEFAULT_ETYPES, kvno=kvno, salt=salt)
-    typer.echo(WARNING.replace("what follows", str(output)), err=True)
-    _write(output, write_keytab(keys))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.touch(mode=0o600)
-        path.write_bytes(data)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    say(WARNING.replace("what follows", str(writing.path)))
+    write_document(write_keytab(keys), destination)

@@ -6,8 +6,9 @@ import gc
 import os
 import sys
 
-from analyzer.cli.exits import EXIT_DONE, EXIT_UNUSABLE
+from analyzer.cli.exits import EXIT_DONE, EXIT_FAILED, EXIT_UNUSABLE, say_why
 from analyzer.core.errors import InputError
+from analyzer.output.gate import StreamClosedError, say
 
 
 def main() -> None:
@@ -17,16 +18,15 @@ def main() -> None:
     # numpy's linear algebra, of which we use nothing, would start a thread a core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        from analyzer.cli.commands import command_line
+        from analyzer.cli.commands import run
 
-        command_line(sys.argv[1:2])()
+        sys.exit(run(sys.argv[1:]))
     except InputError as error:
-        import typer
-
-        typer.echo(f"pcq-analyzer: {error}", err=True)
-        if error.hint is not None:
-            typer.echo(f"  {error.hint}", err=True)
+        say_why(error)
         sys.exit(EXIT_UNUSABLE)
+    except StreamClosedError as error:
+        say(f"pcq-analyzer: {error}")
+        sys.exit(EXIT_FAILED)
     except BrokenPipeError:
         # Python flushes standard output once more at exit; there is nobody left to read it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING
-from analyzer.cli.options import CaptureReading, Files, Output, reads_captures
+from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING, exit_of
+from analyzer.cli.options import CaptureReading, Files, Writing, command
+from analyzer.output.gate import say
 
 
-@reads_captures
-def export_metadata(reading: CaptureReading, files: Files, output: Output = None) -> None:
+@command
+def export_metadata(reading: CaptureReading, files: Files, writing: Writing) -> None:
     """Save what servers told about their countersets, counters and names, for --metadata."""
     from analyzer.report.metadata import SavedMetadata
-    from analyzer.report.output import write
 
     view = SavedMetadata(reading.analysis(files))
-    write(view, "jsonl", output)
-    typer.echo(view.summary(), err=True)
-    has_some = next(view.records())["servers"]
-    raise typer.Exit(EXIT_DONE if has_some else EXIT_NOTHING)
+    writing.write(view, "jsonl")
+    say(view.summary())
+    has_some = bool(next(view.records())["servers"])
+    code = exit_of(view.analysis, is_enough=has_some)
+    raise typer.Exit(EXIT_NOTHING if code == EXIT_DONE and not has_some else code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import wraps
@@ -17,13 +17,17 @@ import typer
 
 from analyzer.core.errors import InputError
 from analyzer.core.values import dataclass
+from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
     from analyzer.model.analysis import Analysis
     from analyzer.model.metadata import Metadata
     from analyzer.pipeline.run import Limits
+    from analyzer.report.output import View
 
+# So many files that could not be read are named on standard error.
+_NAMED = 10
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
 
 
@@ -67,16 +71,25 @@ Engine = Annotated[
 
 
 def _output(context: typer.Context, path: Path | None) -> Path | None:
-    """Tables of bytes are not for terminals or pipes. `--format` is known here: options given come before those that are not."""
-    if path is None and context.params.get("output_format") == Format.parquet:
-        raise typer.BadParameter("--format parquet needs a file to write: -o FILE")
+    """Tables of bytes are not for terminals. `--format` is known here: options given come before those that are not."""
+    if context.params.get("output_format") == Format.parquet:
+        to_terminal = str(path) == STANDARD_OUTPUT and is_terminal()
+        if path is None or to_terminal:
+            raise typer.BadParameter("--format parquet needs a file to write: -o FILE, or -o - into a pipe")
     return path
 
 
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it; parquet needs -o.")]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", callback=_output, help="Write to this file instead of standard output."),
+    typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Let -o replace a file that exists.")]
+CsvRaw = Annotated[
+    bool,
+    typer.Option(
+        "--csv-raw", help="CSV: cells as they are, also where a terminal obeys them or a spreadsheet runs them."
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
 Interface = Annotated[
@@ -126,17 +139,23 @@ class CaptureReading:
     metadata: tuple[Path, ...] = ()
     metadata_from: str | None = None
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that are read besides the captures: secrets, keytabs, metadata."""
+        return (*self.keyring.files, *self.metadata)
+
     def analysis(self, files: list[str], *, pdus: bool = False) -> Analysis:
         """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
         from analyzer.cli.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
+        from analyzer.report.verdict import unreadable
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self._given_metadata()
         with watching() as progress:
-            return analyze(
+            analysis = analyze(
                 sources_of(files),
                 self.keyring,
                 engine=self.engine.value,
@@ -146,6 +165,9 @@ class CaptureReading:
                 metadata=given,
                 metadata_from=self.metadata_from,
             )
+        lost = unreadable(analysis)
+        say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
+        return analysis
 
     def _given_metadata(self) -> list[Metadata]:
         """The metadata files, read with the same keys."""
@@ -209,23 +231,81 @@ def _reading(
     return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from)
 
 
-def reads_captures(command: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of `_reading`, and as its first argument what they amount to.
+class Writing:
+    """Where the result of a command goes, as the user said, and how much of it is escaped on the way."""
 
-    Typer makes options of a function's parameters; commands that read captures would have to repeat all of these.
+    def __init__(
+        self, path: Path | None, destination: Destination, *, raw_cells: bool = False, force: bool = False
+    ) -> None:
+        self.path = path
+        self.destination = destination
+        self._raw_cells = raw_cells
+        self._force = force
+
+    def sparing(self, paths: Iterable[Path]) -> Writing:
+        """The same, which does not write over these files, checked at once: before anything is read in vain."""
+        destination = self.destination.sparing(paths)
+        destination.check()
+        return Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force)
+
+    def beside(self, path: Path | None, *, private: bool = False) -> Destination:
+        """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
+        destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
+        destination.check()
+        return destination
+
+    def write(self, view: View, form: str) -> None:
+        from analyzer.report.output import write
+
+        write(view, form, self.destination, raw_cells=self._raw_cells)
+
+
+def _writing(output: Output = None, force: Force = False, csv_raw: CsvRaw = False) -> Writing:
+    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`.
+
+    Typer makes options of a function's parameters; commands that share options would have to repeat all of them.
     """
-    own = list(signature(command, eval_str=True).parameters.values())[1:]
-    shared = list(signature(_reading, eval_str=True).parameters.values())
+    makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading}
+    own = list(signature(function, eval_str=True).parameters.values())
+    taken = {item.annotation: item.name for item in own if item.annotation in makers}
+    shared = {
+        kind: list(signature(makers[kind], eval_str=True).parameters.values()) for kind in makers if kind in taken
+    }
 
-    @wraps(command)
+    @wraps(function)
     def with_options(**values: Any) -> None:
-        given = {item.name: values.pop(item.name) for item in shared}
-        command(_reading(**given), **values)
+        made = {
+            kind: makers[kind](**{item.name: values.pop(item.name) for item in items}) for kind, items in shared.items()
+        }
+        if (writing := made.get(Writing)) is not None:
+            reading = made.get(CaptureReading)
+            made[Writing] = writing.sparing([*_named(values), *(reading.files if reading is not None else ())])
+        function(**{taken[kind]: one for kind, one in made.items()}, **values)
 
-    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in (*own, *shared)]
+    parameters = [item for item in own if item.annotation not in makers]
+    parameters += [item for items in shared.values() for item in items]
+    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in parameters]
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {item.name: item.annotation for item in parameters}
     return with_options
+
+
+def _named(values: dict[str, Any]) -> list[Path]:
+    """The files that a command was given to read."""
+    names = [values["file"]] if isinstance(values.get("file"), str) else values.get("files") or []
+    found: list[Path] = []
+    for name in names:
+        if name != STANDARD_OUTPUT and not Path(name).exists():
+            import glob
+
+            found += map(Path, glob.iglob(name, recursive=True))  # noqa: PTH207
+        elif name != STANDARD_OUTPUT:
+            found.append(Path(name))
+    return found
 
 
 def asked_password(user: str | None) -> str:

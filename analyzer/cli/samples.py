@@ -6,22 +6,22 @@ import typer
 
 from analyzer.cli.exits import exit_of
 from analyzer.cli.filters import ListSampleFields, SampleFilterOption
-from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 
 
-@reads_captures
+@command
 def samples(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     sample_filter: SampleFilterOption = None,
     list_fields: ListSampleFields = False,
     output_format: OutputFormat = Format.text,
-    output: Output = None,
     strict: Strict = False,
 ) -> None:
     """Every raw counter value that was answered, one a line."""
-    from analyzer.report.output import Samples, write
+    from analyzer.report.output import Samples
 
     analysis = reading.analysis(files)
-    write(Samples(analysis, sample_filter), output_format.value, output)
+    writing.write(Samples(analysis, sample_filter), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

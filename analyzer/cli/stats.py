@@ -5,21 +5,20 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
-from analyzer.cli.options import CaptureReading, Files, Format, Output, OutputFormat, Strict, reads_captures
+from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 
 
-@reads_captures
+@command
 def stats(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     output_format: OutputFormat = Format.text,
-    output: Output = None,
     strict: Strict = False,
 ) -> None:
     """Response times, polls, identities, errors; who looked at processes, the network, sessions, and what they saw."""
-    from analyzer.report.output import write
     from analyzer.report.stats import Stats
 
     analysis = reading.analysis(files)
-    write(Stats(analysis), output_format.value, output)
+    writing.write(Stats(analysis), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

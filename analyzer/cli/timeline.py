@@ -8,12 +8,13 @@ import typer
 
 from analyzer.cli.exits import exit_of
 from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail, Time, TimeColumn
-from analyzer.cli.options import CaptureReading, Files, Format, Interface, Output, OutputFormat, Strict, reads_captures
+from analyzer.cli.options import CaptureReading, Files, Format, Interface, OutputFormat, Strict, Writing, command
 
 
-@reads_captures
+@command
 def timeline(
     reading: CaptureReading,
+    writing: Writing,
     files: Files,
     call_filter: CallFilterOption = None,
     list_fields: ListCallFields = False,
@@ -26,14 +27,13 @@ def timeline(
         bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
     ] = False,
     output_format: OutputFormat = Format.text,
-    output: Output = None,
     strict: Strict = False,
 ) -> None:
     """Every call: who asked what, when, and what came back."""
-    from analyzer.report.output import Timeline, write
+    from analyzer.report.output import Timeline
     from analyzer.timeline.selection import Selection
 
     selection = Selection(interface, follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
-    write(Timeline(analysis, selection, all_attempts, time.value), output_format.value, output)
+    writing.write(Timeline(analysis, selection, all_attempts, time.value), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

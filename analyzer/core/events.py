@@ -9,7 +9,9 @@ from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes
 from analyzer.core.values import dataclass
 
-ProblemKind = Literal["gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note"]
+ProblemKind = Literal[
+    "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable"
+]
 
 
 class Event:
@@ -30,7 +32,8 @@ class Problem(Event):
     `layer` is the room that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,
     `text` one sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key;
     `truncated` cut short; `malformed` against its specification; `unsupported` not read by this program; `conflict` two
-    versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say).
+    versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say); `unreadable` a whole
+    file of several.
     """
 
     kind: ProblemKind

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from analyzer.capture.reader import CaptureInfo, expand
+from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadable
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
@@ -161,12 +161,20 @@ class TsharkEngine:
     """Iterates over `Segment` and `Problem`, files in time order; afterwards `info` says what was read."""
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
-        found = expand([sources] if isinstance(sources, str | Path) else sources)
+        failures: list[InputError] = []
+        found = expand([sources] if isinstance(sources, str | Path) else sources, failures)
         self._paths: list[Path] = []
         for source in found:
             if not isinstance(source, Path) or str(source) == "-":
                 raise InputError("The tshark engine reads files by name, not standard input.", hint="Save it first.")
-            self._paths.append(source)
+            if source.is_file():
+                self._paths.append(source)
+            else:
+                failures.append(InputError(f"There is no file {source}."))
+        if not self._paths:
+            raise none_readable(failures)
+        self._is_one_of_several = len(self._paths) + len(failures) > 1
+        self._unreadable = [unreadable(error) for error in failures]
         self._tshark = find_tshark(tshark_path)
         self._ends: dict[tuple[str, str], Endpoint] = {}
         self._frames = 0
@@ -181,6 +189,7 @@ class TsharkEngine:
         return CaptureInfo(files, self._frames, self._bytes, self._first, self._last)
 
     def __iter__(self) -> Iterator[Event]:
+        yield from self._unreadable
         if len(self._paths) == 1:
             for _, events in in_thread(lambda: self._read(0)):
                 yield from events
@@ -237,7 +246,10 @@ class TsharkEngine:
             if isinstance(packet, Complaint):
                 text = f"tshark: {packet.text}"
                 if not frame:
-                    raise InputError(text)
+                    if not self._is_one_of_several:
+                        raise InputError(text)
+                    yield time_ns, [unreadable(InputError(f"{self._paths[at]}: {text}"))]
+                    return
                 yield time_ns, [Problem("truncated", "capture", (frame,), text)]
                 return
             frame = frame_id(at, int(packet.number))

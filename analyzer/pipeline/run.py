@@ -141,12 +141,23 @@ def sources_of(names: Sequence[str]) -> list[Source]:
     return [sys.stdin.buffer if name == "-" else name for name in names]
 
 
-def smb_session_keys(sources: Sequence[Source], keyring: Keyring, *, engine: Engine = "own") -> dict[int, bytes]:
-    """The session key of every SMB2 session whose handshake the keyring opens, by session id."""
+def smb_session_keys(
+    sources: Sequence[Source],
+    keyring: Keyring,
+    *,
+    engine: Engine = "own",
+    unreadable: Callable[[Problem], None] | None = None,
+) -> dict[int, bytes]:
+    """The session key of every SMB2 session whose handshake the keyring opens, by session id.
+
+    `unreadable` is called with the problem of each file, of several, that cannot be read.
+    """
     segments, _ = _own_segments(sources, None) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     reassembler, transport = Reassembler(), Transport(keyring, key_log=found.setdefault)
     for event in _streams(segments, reassembler):
+        if unreadable is not None and isinstance(event, Problem) and event.kind == "unreadable":
+            unreadable(event)
         for higher in transport.feed(event):
             if isinstance(higher, NotOurs):
                 reassembler.ignore(higher.connection)

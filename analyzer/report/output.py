@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import io
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import orjson
 
 from analyzer.buffers import ReadyTrees
-from analyzer.core.errors import InputError
 from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import ReadyJson, Record, session_record, timeline_records
+from analyzer.output.escapes import safe_cells, safe_json
+from analyzer.output.gate import Destination
+from analyzer.output.terminal import write_markup
 from analyzer.timeline.selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
@@ -178,7 +175,7 @@ class Hosts(OfCapture):
 
 
 def dumps(record: Record) -> bytes:
-    """One record as JSON. A string with a lone surrogate (an ill-formed UTF-16 name) is escaped, never lost."""
+    """One record as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped, never lost."""
     return _dumped(record, 0)
 
 
@@ -189,7 +186,7 @@ def dumps_line(record: Record) -> bytes:
 
 def _dumped(record: Record, option: int) -> bytes:
     try:
-        return orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS | option)
+        return safe_json(orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS | option))
     except TypeError:
         import json
 
@@ -211,37 +208,16 @@ def _parsed(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} in a record")
 
 
-def write(view: View, form: str, path: Path | None) -> None:
-    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`, to standard output where `path` is None.
+def write(view: View, form: str, destination: Destination, *, raw_cells: bool = False) -> None:
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`.
 
-    A reader that went away (`| head`) ends the writing and is no error.
+    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them.
     """
-    with _written():
-        _write(view, form, path)
-
-
-@contextmanager
-def _written() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        # Python flushes standard output once more at exit; there is nobody left to read it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
-
-
-def write_document(document: bytes, path: Path | None, inputs: Sequence[str]) -> None:
-    """Writes a document that is made as a whole, as `write` does."""
-    with _written(), _opened(path, inputs) as out:
-        out.write(document)
-
-
-def _write(view: View, form: str, path: Path | None) -> None:
+    destination = destination.sparing(view.inputs())
     if form == "text":
-        _write_text(view, path)
+        write_markup(view.lines, destination)
         return
-    with _opened(path, view.inputs()) as out:
+    with destination.opened() as out:
         if form == "jsonl":
             lines = view.json_lines() if isinstance(view, LinesView) else map(dumps_line, view.records())
             for line in lines:
@@ -255,7 +231,8 @@ def _write(view: View, form: str, path: Path | None) -> None:
         elif form == "csv":
             tables = view.tables() if isinstance(view, TablesView) else iter([view.table()])
             for number, table in enumerate(tables):
-                out.write(_flat(table).write_csv(include_header=number == 0).encode())
+                flat = _flat(table) if raw_cells else safe_cells(_flat(table))
+                out.write(flat.write_csv(include_header=number == 0).encode())
         elif isinstance(view, TablesView):
             from analyzer.report.sample_tables import write_sample_parquet
 
@@ -272,37 +249,6 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(
         pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String) for name in nested
     )
-
-
-@contextmanager
-def _opened(path: Path | None, inputs: Sequence[str]) -> Iterator[BinaryIO]:
-    if path is None:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in inputs):
-        raise InputError(f"{path} is what was read; it is not written over")
-    try:
-        with path.open("wb") as out:
-            yield out
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
-
-
-def _write_text(view: View, path: Path | None) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False, soft_wrap=True)
-    if path is None and console.is_terminal:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # for terminals that know only their own alphabet
-        for line in view.lines(console.width):
-            console.print(Text.from_markup(line, emoji=False))
-        return
-    with _opened(path, view.inputs()) as out:
-        for line in view.lines(None):
-            out.write((Text.from_markup(line, emoji=False).plain + "\n").encode("utf-8", "backslashreplace"))
 
 
 def json_ready(value: Any) -> str | None:

@@ -16,6 +16,7 @@ import orjson
 from analyzer.core.values import dataclass
 from analyzer.model.chunks import ChunkPart, SampleChunk
 from analyzer.model.records import Record
+from analyzer.output.escapes import safe_json
 from analyzer.report.output import dumps
 
 # JSON escapes every control character, so that this stands for nothing else.
@@ -46,7 +47,7 @@ def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
     pieces: list[_Piece] | None = part.made.get("json")
     if pieces is None:
         pieces = part.made["json"] = _pieces(part, chunk.of_call)
-    said = {key: orjson.dumps(value) for key, value in chunk.of_call.items()}
+    said = {key: safe_json(orjson.dumps(value)) for key, value in chunk.of_call.items()}
     of_call = [b"".join(_filled(piece.texts, said)) if piece.of == "call" else b"" for piece in pieces]
     width = len(part.columns)
     no_value = [number for number, record in enumerate(part.columns) if record["raw"] is None]
@@ -93,7 +94,7 @@ def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
     of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
     marked = [key for key in (*of_call, *of_value, *(rows[0] if rows else ())) if key in part.columns[0]]
     marks = {key: orjson.Fragment(f"\x01{key}\x01".encode()) for key in marked}
-    split = [_MARK.split(orjson.dumps(record | marks) + b"\n") for record in part.columns]
+    split = [_MARK.split(safe_json(orjson.dumps(record | marks)) + b"\n") for record in part.columns]
     pieces: list[_Piece] = []
     for number, tokens in enumerate(zip(*split, strict=True)):
         token, last = tokens[0], pieces[-1] if pieces else None
@@ -109,7 +110,7 @@ def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
         elif token in (b"raw", b"base_raw"):
             pieces.append(_Piece("value" if token == b"raw" else "base", []))
         elif rows and token.decode() in rows[0]:
-            texts = [orjson.dumps(row[token.decode()]) for row in rows]
+            texts = [safe_json(orjson.dumps(row[token.decode()])) for row in rows]
             if last is not None and last.of == "row":
                 last.texts[:] = [text + more for text, more in zip(last.texts, texts, strict=True)]
             else:

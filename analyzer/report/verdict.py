@@ -10,14 +10,17 @@ from analyzer.winperf.layer import WinregCall
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
-_LOSSES = frozenset({"gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
+# More files than these are counted in a sentence, not named.
+_NAMED = 5
+_LOSSES = frozenset({"unreadable", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
 
 
 def nothing_found(analysis: Analysis) -> str | None:
     """Why there is nothing to show; None where there is a call, or something that may hide calls."""
     if analysis.calls or any(problem.layer in _OURS and problem.kind in _LOSSES for problem in analysis.problems):
         return None
-    name = ", ".join(analysis.capture.files)
+    first, *others = analysis.capture.files
+    name = ", ".join(analysis.capture.files) if len(others) < _NAMED else f"{first} and {len(others)} more files"
     if analysis.capture.frames == 0:
         return f"{name} holds no frames."
     if analysis.sessions:
@@ -41,6 +44,11 @@ def nothing_decrypted(analysis: Analysis) -> str | None:
     if problems and not calls:
         return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."
     return None
+
+
+def unreadable(analysis: Analysis) -> list[str]:
+    """The sentences for files of several that could not be read at all."""
+    return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 
 def unread(analysis: Analysis) -> bool:

@@ -9,14 +9,19 @@ cannot be taken apart safely; whole paths are compared instead.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from heapq import nlargest
 from itertools import product
 
 from analyzer.timeline.series import Series
 
-# Of so many paths at most, near misses are looked for.
+# Of so many paths at most, near misses are looked for, and of each no more than so many characters are compared: in the worst
+# case that takes the product of two lengths (`difflib`). A first look at the letters they share leaves the nearest few.
 _MOST_PATHS = 5_000
+_COMPARED = 120
+_NEAREST = 20
 
 
 class PathPattern:
@@ -29,10 +34,7 @@ class PathPattern:
         self._has_machine = wanted.startswith("\\\\")
         if not wanted.startswith("\\"):
             wanted = f"\\{wanted}"
-        parts = (
-            ".*" if mark == "*" else "." if mark == "?" else re.escape(mark) for mark in re.split(r"([*?])", wanted)
-        )
-        self._pattern = re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+        self._pattern = wildcard(wanted)
 
     def fits(self, series: Series, machines: Iterable[str]) -> bool:
         """Whether a series goes by this path on one of the names of its machine."""
@@ -66,14 +68,41 @@ class PathSelection:
 
     def unmatched(self) -> Iterator[tuple[str, list[str]]]:
         """Patterns that fitted nothing, each with the paths that come nearest."""
-        folded = {path.casefold(): path for path in self._seen}
+        folded = {path[:_COMPARED].casefold(): path for path in self._seen}
         for pattern in self.patterns:
             if not pattern.matched:
                 wanted = "\\" + pattern.text.strip().lstrip("\\").casefold()
                 if pattern.text.strip().startswith("\\\\"):
                     wanted = "\\" + wanted.removeprefix("\\").partition("\\")[2]
-                near = get_close_matches(wanted, folded, n=3, cutoff=0.5)
+                near = get_close_matches(
+                    wanted[:_COMPARED], _sharing_letters(wanted[:_COMPARED], folded), n=3, cutoff=0.5
+                )
                 yield pattern.text, [folded[path] for path in near]
+
+
+def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
+    """The paths that have most letters in common with the one wanted, wherever these stand in it."""
+    letters = Counter(wanted)
+    return nlargest(
+        _NEAREST, paths, key=lambda path: 2 * (letters & Counter(path)).total() / (len(wanted) + len(path) + 1)
+    )
+
+
+def wildcard(text: str) -> re.Pattern[str]:
+    """A text with `*` and `?` as a regular expression for whole names, letters without case.
+
+    Each part between stars is looked for behind the one before it, and never again elsewhere when a later one is not found: a
+    group that gives nothing back (`(?>...)`) keeps the time linear in the name, which is the capture's.
+    """
+    first, *others = [_without_stars(part) for part in re.split(r"\*+", text)]
+    if others:
+        *middle, last = others
+        first += "".join(f"(?>.*?{part})" for part in middle) + f".*{last}"
+    return re.compile(first, re.IGNORECASE | re.DOTALL)
+
+
+def _without_stars(part: str) -> str:
+    return "".join("." if mark == "?" else re.escape(mark) for mark in part)
 
 
 def paths_of(series: Series) -> Iterator[str]:

@@ -139,7 +139,7 @@ def mistakes(place: Path) -> dict[str, list[object]]:
         "pdf": ["timeline", place / "paper.pdf"],
         "random bytes": ["samples", place / "noise.pcap"],
         "glob without file": ["timeline", place / "*.nothing"],
-        "one of two": ["timeline", CLEAR, place / "paper.pdf"],
+        "none of two": ["timeline", place / "empty.pcap", place / "paper.pdf"],
         "secrets missing": ["timeline", PCQ, "--secrets", place / "nowhere.json"],
         "secrets a directory": ["timeline", PCQ, "--secrets", place],
         "secrets bad JSON": ["timeline", PCQ, "--secrets", place / "bad.json"],
@@ -285,7 +285,7 @@ def test_a_table_of_nothing_is_a_table(tmp_path: Path) -> None:
     empty.write_bytes(pcap([]))
     for command in ("timeline", "samples", "sessions", "hosts"):
         for form in ("csv", "parquet"):
-            result = run(command, empty, "--format", form, "-o", tmp_path / "out")
+            result = run(command, empty, "--format", form, "-o", tmp_path / "out", "--force")
             assert result.exit_code == 3, (command, form, result.exception)
 
 

@@ -15,6 +15,8 @@ from polars.testing import assert_frame_equal
 from analyzer.model.analysis import Analysis
 from analyzer.model.chunks import SampleChunk, sample_chunks
 from analyzer.model.samples import sample_records
+from analyzer.output.escapes import safe_cells
+from analyzer.output.gate import Destination
 from analyzer.packet.segment import Endpoint
 from analyzer.report import sample_lines, sample_tables
 from analyzer.report.output import Samples, Timeline, dumps, write
@@ -116,9 +118,11 @@ def test_pieces_of_any_size_make_the_same_whole(pieces: int, monkeypatch: pytest
     analysis = analysis_of(*described(make), *polls(make, REGULAR, 3), *polls(make, text, 2), *polls(make, REGULAR, 1))
     assert_same(analysis)
     for form in ("csv", "jsonl", "parquet"):
-        write(Samples(analysis), form, tmp_path / form)
+        write(Samples(analysis), form, Destination(tmp_path / form))
     table = samples_frame(sample_records(analysis))
-    assert (tmp_path / "csv").read_text() == table.write_csv()
+    assert (tmp_path / "csv").read_text() == safe_cells(table).write_csv()
+    write(Samples(analysis), "csv", Destination(tmp_path / "raw"), raw_cells=True)
+    assert (tmp_path / "raw").read_text() == table.write_csv()
     assert_frame_equal(pl.read_parquet(tmp_path / "parquet"), table)
     lines = [dumps(record) for record in sample_records(analysis)]
     assert (tmp_path / "jsonl").read_bytes().splitlines() == lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.timeline.counters import buckets, counter_records, interval_of, selection_of
+from analyzer.timeline.paths import wildcard
 from analyzer.timeline.series import points
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET
@@ -165,3 +168,21 @@ def test_buckets_lose_nothing_and_invent_nothing(steps: list[tuple[int, int]], w
             continue
         assert (bucket.last, bucket.minimum, bucket.maximum) == (values[-1], min(values), max(values))
         assert bucket.mean == pytest.approx(float(sum(values) / len(values)))
+
+
+def test_names_of_a_capture_cannot_make_a_wildcard_go_back() -> None:
+    # Every part of a pattern is looked for once: to try all places of each would take more steps than there is time.
+    watch = Watch((Info(5, BULK),))
+    watch.events += [watch.make.registration(9, wide("Set"))]
+    watch.open(identifier(COUNTERSET, counter=5, instance=NONE, index=0, name="*"))
+    watch.poll(Block(4, instances=(("a" * 16_000, 1),), values=(large(1),)))
+    assert matching(watch.analysis, "\\" + "*a" * 12 + "*b*") == []
+    assert len(matching(watch.analysis, "\\Set(" + "*a" * 12 + ")\\*")) == 1
+    selection = selection_of(watch.analysis, ["\\Set(" + "a" * 9_000 + "b)\\counter 5"])
+    assert list(counter_records(watch.analysis, selection)) == []
+    assert [len(near) for _, near in selection.unmatched()] == [1]
+
+
+@given(st.text("abA", max_size=12), st.text("ab*?", max_size=8))
+def test_wildcards_mean_what_they_mean_to_the_shell(name: str, pattern: str) -> None:
+    assert (wildcard(pattern).fullmatch(name) is not None) == fnmatchcase(name.lower(), pattern)

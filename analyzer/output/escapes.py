@@ -1,0 +1,67 @@
+"""Text from captures and file names, made harmless where it is shown: for terminals, for JSON and for spreadsheets.
+
+A name in a capture may hold whatever its sender liked: escape sequences that a terminal obeys (ECMA-48), marks that turn the order
+of letters round (Unicode Standard Annex 9), line ends that forge a line, and formulas that a spreadsheet runs.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# DEL, C1, the controls of bidirectional text, line and paragraph separators, the byte order mark, and tags: in UTF-8.
+_JSON_CONTROLS = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xef\xbb\xbf|\xf3\xa0[\x80\x81][\x80-\xbf]"
+)
+# The same for text, and all of C0 but tab and line feed, which a quoted cell may hold (RFC 4180 section 2).
+_CELL_CONTROLS = "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+# What spreadsheets take for the start of a formula (OWASP, "CSV Injection"), wide forms included.
+_FORMULA = r"^[=+\-@\t\r＝＋－＠]"
+_TO_ESCAPE = f"{_FORMULA}|{_CELL_CONTROLS}"
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def printable(text: str) -> str:
+    """Text for a terminal, on one line: whatever does not print is shown as an escape (`\\x1b`, `\\u202e`)."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() else _shown(mark) for mark in text)
+
+
+def _shown(control: str) -> str:
+    return control.encode("unicode_escape").decode()
+
+
+def safe_json(document: bytes) -> bytes:
+    """JSON in UTF-8, in which control characters beyond C0 are escaped as JSON has it (RFC 8259 section 7). It means the same."""
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    return _JSON_CONTROLS.sub(_json_escape, document)
+
+
+def _json_escape(match: re.Match[bytes]) -> bytes:
+    units = match[0].decode().encode("utf-16-be")
+    return b"".join(b"\\u%04x" % int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+
+
+def safe_cells(table: pl.DataFrame) -> pl.DataFrame:
+    """A table for CSV: no cell of text begins a formula (such a cell has `'` before it), and control characters are escapes.
+
+    Numbers stay as they are, those written as text included. The names of columns are cells too.
+    """
+    import polars as pl
+
+    changed = [
+        column.map_elements(_safe_cell, return_dtype=pl.String)
+        for column in table.get_columns()
+        if column.dtype == pl.String and column.str.contains(_TO_ESCAPE).any()
+    ]
+    return table.with_columns(changed).rename(_safe_cell)
+
+
+def _safe_cell(text: str) -> str:
+    shown = re.sub(_CELL_CONTROLS, lambda match: _shown(match[0]), text)
+    return f"'{shown}" if re.match(_FORMULA, shown) and not _NUMBER.fullmatch(shown) else shown
