@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.pcq.follow import with_queries

@@ -8,24 +8,24 @@ content): the first reading that uses the block up tells which number it was, an
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from enum import StrEnum
 from itertools import product
-from struct import Struct, unpack_from
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 from analyzer.buffers.fast import RegularBlock, read_regular
 from analyzer.buffers.text import utf16_length
-from analyzer.core.values import dataclass
 
 # dwType: an error, one value, values of several counters, of several instances, of both.
 ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
 KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
 DATA_HEADER, BLOCK_HEADER = 48, 16
-_HEADER = Struct("<II3Q8H")
-_BLOCK = Struct("<4I")
-_PAIR = Struct("<II")
+_HEADER = struct.Struct("<II3Q8H")
+_BLOCK = struct.Struct("<4I")
+_PAIR = struct.Struct("<II")
 # So many bytes of an answer are read again at most; a forged one must not cost more than it tells.
 _MOST_REREAD = 4 << 20
 
@@ -95,8 +95,7 @@ class Row(NamedTuple):
         return data[at : at + self.shape.data_sizes[column]]
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """One counter header block. `ids` is None where its type has none; `is_whole`: everything in it is where it should be."""
 
     number: int
@@ -145,8 +144,7 @@ class Block:
                 yield raw[: utf16_length(raw)].decode("utf-16-le", "backslashreplace")
 
 
-@dataclass(slots=True)
-class DataAnswer:
+class DataAnswer(Struct):
     """A data answer. `header` is None where it is too short to have one; the blocks are those that could be found."""
 
     data: bytes
@@ -337,7 +335,7 @@ def _blocks_from(data: bytes, at: int) -> int | None:
     while at < len(data):
         if not _is_block(data, at):
             return None
-        at += unpack_from("<I", data, at + 8)[0]
+        at += struct.unpack_from("<I", data, at + 8)[0]
         count += 1
     return count
 
@@ -353,8 +351,7 @@ def _is_block(data: bytes, at: int) -> bool:
     return kind in KINDS and BLOCK_HEADER <= size <= len(data) - at and (kind != ERROR or size == BLOCK_HEADER)
 
 
-@dataclass(slots=True)
-class _Content:
+class _Content(Struct):
     """One reading of what a block holds, and where it ends."""
 
     end: int
@@ -485,7 +482,7 @@ def _content(data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool)
         end = ends[way.ids_end]
         if end < natural or (way.ids_end == 1 and (content.ids_size % 8 == 0 or by_count)):
             return None
-        content.ids = unpack_from(f"<{count}I", data, at + 8)
+        content.ids = struct.unpack_from(f"<{count}I", data, at + 8)
         at += end
     if kind in (SINGLE, COUNTERS):
         wanted = count if by_count or kind == SINGLE else None
@@ -547,7 +544,7 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
     at = block.at + BLOCK_HEADER
     block.rows = content.rows
     if content.ids is not None:
-        said = unpack_from("<I", answer.data, at + 4)[0]
+        said = struct.unpack_from("<I", answer.data, at + 4)[0]
         block.ids, block.ids_at, block.ids_size = content.ids, at, content.ids_size
         natural = 8 + 4 * len(content.ids)
         if content.ids_size not in (natural, rounded(natural)) and said == len(content.ids):
@@ -587,7 +584,7 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
         following = block.rows[number + 1].name_at - 8 if number + 1 < len(block.rows) else block.stop
         if row.header_size:
             at = row.name_at - 8
-            said = unpack_from("<I", answer.data, at)[0]
+            said = struct.unpack_from("<I", answer.data, at)[0]
             if said != row.header_size:
                 path = f"{_row_path(block, number)}.header.size"
                 answer.flaws.append(Flaw(FlawKind.INSTANCE_SIZE, path, (at, at + 4), f"{row.header_size}", f"{said}"))

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec import Struct
+
 from analyzer.audit.findings import Finding
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 
 _SCHEMA = 2
 _POSITION = re.compile(r"\[[^\]]*\]")
@@ -24,8 +25,7 @@ _KEYS = ("rule", "requirement", "method", "field", "seen")
 _OPTIONAL = frozenset(("method", "field", "seen"))
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """What is accepted: as a finding states it, array positions left out."""
 
     rule: str

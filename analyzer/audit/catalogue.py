@@ -9,11 +9,10 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One requirement. `level` is the text's own word (IMPLIED where it describes without one); `observable` says whether traffic
     can show it (`wire`, `partially`, `no`) and `why`; `passes` and `fails` what a capture has to show. `excludes` is another that
     contradicts this one: on the same bytes, at most one of the two is kept.

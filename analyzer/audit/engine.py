@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from enum import StrEnum
 from typing import Literal
+
+from msgspec.structs import replace
 
 from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue

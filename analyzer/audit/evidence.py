@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, cast
 
+from msgspec import Struct
+
 from analyzer.audit.answers import DataAnswer, read_answer
 from analyzer.audit.identifiers import IdentifierList, read_identifiers
 from analyzer.audit.knowledge import Knowledge
@@ -24,7 +26,6 @@ from analyzer.buffers import (
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import Extent, TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import buffer_order
 from analyzer.pcq import identity as pcq
@@ -36,8 +37,7 @@ from analyzer.winperf import identity as winreg
 from analyzer.winperf.layer import WinregCall
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
 
     `source` are the bytes of the part, `field` what stands there where that is described.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from analyzer.audit.catalogue import Requirement, catalogue
 from analyzer.audit.evidence import Place
 from analyzer.audit.rule import Rule
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
-from analyzer.core.values import dataclass
 
 CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive", "untestable"]
 # In the order of every table.
@@ -29,8 +29,7 @@ def actor_of(judgement: Judgement) -> Actor:
     return Actor.CLIENT if judgement.at.side == "request" else Actor.SERVER
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
 
     `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
@@ -65,8 +64,7 @@ class Finding:
         return side.side.message.frames if side is not None else call.call.frames
 
 
-@dataclass(slots=True)
-class Coverage:
+class Coverage(Struct):
     """What the capture says of one requirement: how often its trigger occurred, and how it was judged then.
 
     `excused` occurrences departed from the letter in a way that the profile accepts, `accepted` ones are in the baseline.

@@ -3,17 +3,17 @@ with what keeps them from filling it ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3
 
 from __future__ import annotations
 
-from dataclasses import field
-from struct import Struct
+import struct
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzer.buffers.text import utf16_length
 from analyzer.core.guid import guid_text
-from analyzer.core.values import dataclass
 from analyzer.pcq.identity import NONE_ID
 
 HEADER = 40
-_HEADER = Struct("<16s6I")
+_HEADER = struct.Struct("<16s6I")
 # Offsets of the fields in a block.
 STATUS, SIZE, COUNTER_ID, INSTANCE_ID, INDEX, RESERVED = 16, 20, 24, 28, 32, 36
 
@@ -85,8 +85,7 @@ class SizeFlaw(NamedTuple):
     seen: str
 
 
-@dataclass(slots=True)
-class IdentifierList:
+class IdentifierList(Struct):
     """The blocks of a list, up to the one that does not lead on."""
 
     blocks: list[IdentifierBlock] = field(default_factory=list)

@@ -6,16 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
+from msgspec import Struct
+
 from analyzer.buffers import BufferKind, decode_buffer
-from analyzer.core.values import dataclass
 from analyzer.model.records import buffer_order
 from analyzer.pcq.identity import Opnum
 from analyzer.pcq.layer import PerflibCall, identifiers_of
 from analyzer.rpc.call import Call
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceList:
+class InstanceList(Struct, frozen=True):
     """The instances of a counterset at one moment: `call` is the number of the call that listed them."""
 
     call: int

@@ -10,8 +10,9 @@ from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from msgspec import Struct
+
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.core.values import dataclass
 
 if TYPE_CHECKING:
     from analyzer.audit.evidence import CallEvidence, Evidence
@@ -32,8 +33,7 @@ class Level(StrEnum):
 Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
@@ -80,8 +80,7 @@ def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evi
     return partial(_Afterwards, look)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
 
     Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. `by_method` tells which
@@ -106,8 +105,7 @@ class Rule:
         return self.by_method.get(opnum, ())
 
 
-@dataclass(frozen=True, slots=True)
-class RulePage:
+class RulePage(Struct, frozen=True):
     """A rule with its page: the docstring of its file."""
 
     rule: Rule

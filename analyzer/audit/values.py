@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.audit.answers import ERROR, Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.looks import NO_REGISTRATION
-from analyzer.core.values import dataclass
 from analyzer.pcq.layer import PerflibCall
 from analyzer.pcq.queries import Identifier, QueryView
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """The values of one counter in one block, one of each instance. `info` is the counter's registration (`ksy/` ids)."""
 
     block: Block
@@ -39,8 +39,7 @@ class Column:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """A block, or a column of one, of which the capture does not tell what it holds, and why."""
 
     block: Block

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from analyzer.audit.evidence import CallEvidence
@@ -53,16 +53,14 @@ class Confidence(IntEnum):
     HIGH = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(Struct, frozen=True):
     """A known departure from the letter: who is known for it (`authority`, document and place), in our words."""
 
     authority: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class At:
+class At(Struct, frozen=True):
     """Where in a call something stands.
 
     `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the
@@ -81,8 +79,7 @@ class At:
         return f"{self.side}.{inside}" if inside else self.side
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
     `also` are further requirements that demand the same thing: it is told once and counted for each.
@@ -118,8 +115,7 @@ def inconclusive(requirement: str, reason: str, call: CallEvidence | None = None
     return Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason)
 
 
-@dataclass(frozen=True, slots=True)
-class _Say:
+class _Say(Struct, frozen=True):
     """Makes verdicts of what is not as it should be."""
 
     outcome: Outcome

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import cannot_say
 from analyzer.audit.rule import Reads
 from analyzer.audit.verdicts import Judgement
-from analyzer.core.values import dataclass
 from analyzer.winperf.identity import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
@@ -18,8 +19,7 @@ READS = Reads(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Structure:
+class Structure(Struct, frozen=True):
     """A structure of a block: its `path` for findings, its fields by the ids of `ksy/`, and its offset in the block."""
 
     path: str
@@ -27,8 +27,7 @@ class Structure:
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """The block an answer carried, and how many bytes did."""
 
     fields: dict[str, Any]

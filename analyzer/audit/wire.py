@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.verdicts import At
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.pcq.identity import Opnum
 from analyzer.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header
@@ -26,16 +27,14 @@ HANDLING = (
 NULL_HANDLE = "00000000-0000-0000-0000-000000000000"
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """An integer of a stub; `path` leads to its bytes."""
 
     value: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayCounts:
+class ArrayCounts(Struct, frozen=True):
     """What precedes the elements of a conformant varying array; `start` is where the elements begin."""
 
     max_count: Number
@@ -107,8 +106,7 @@ def trouble_at(side: SideEvidence) -> At:
     return At(side.name, f"stub[{trouble.start}:{trouble.stop}]")
 
 
-@dataclass(frozen=True, slots=True)
-class SealedPdu:
+class SealedPdu(Struct, frozen=True):
     """A PDU of a call: its number in the message from 1, its header, and its security trailer where it has one.
 
     `is_cut` where not all of it was captured: whether there is a trailer is known from the header, what it says is not.

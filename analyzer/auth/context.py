@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Literal, Protocol, runtime_checkable
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 Sender = Literal["initiator", "acceptor"]
 
@@ -48,8 +48,7 @@ class Door(Enum):
     UNSUPPORTED = "algorithm unsupported"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """What a handshake says in clear about the two ends. Every field is None where it was not said.
 
     `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
@@ -87,8 +86,7 @@ class Identity:
         return f"{self.domain}\\{self.user}" if self.domain else self.user
 
 
-@dataclass(frozen=True, slots=True)
-class Unprotected:
+class Unprotected(Struct, frozen=True):
     """One message after its security was undone.
 
     `body` has the length of the sealed body (padding still on); None where it could not be opened, with `door` and `reason`.

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.values import dataclass
 
 BOOLEAN, INTEGER, BIT_STRING, OCTET_STRING, OID, ENUMERATED = 0x01, 0x02, 0x03, 0x04, 0x06, 0x0A
 GENERAL_STRING, SEQUENCE = 0x1B, 0x30
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """One value: its tag octet, its contents, and all of it."""
 
     tag: int

@@ -7,9 +7,10 @@ token holds makes `feed` raise: a token that cannot be read shuts the door and s
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import (
     NTLM_SIGNATURE,

@@ -7,14 +7,15 @@ carries a checksum.
 
 from __future__ import annotations
 
-from dataclasses import field
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.auth.der import SEQUENCE, Piece, read, unwrap_gss
 from analyzer.auth.ntlm import nt_hash
+from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
-from analyzer.core.values import dataclass
 
 SUPPORTED_ETYPES = frozenset({17, 18, 19, 20, 23})
 RC4_HMAC = 23
@@ -44,10 +45,10 @@ ERROR_NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Key:
+class Key(Discreet, frozen=True):
     """A key of one encryption type."""
 
+    hidden = ("data",)
     etype: int
     data: bytes
 
@@ -102,36 +103,35 @@ def string_to_key(etype: int, password: str, salt: str | bytes, iterations: int 
     return bytes(made.key)
 
 
-@dataclass(frozen=True, slots=True)
-class Encrypted:
+class Encrypted(Discreet, frozen=True):
     """EncryptedData, RFC 4120 section 5.2.9."""
 
+    hidden = ("cipher",)
     etype: int
     kvno: int | None
-    cipher: bytes = field(repr=False)
+    cipher: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ApReq:
+class ApReq(Discreet, frozen=True):
     """AP-REQ, RFC 4120 section 5.5.1, with the clear part of its ticket. `service` is `host/name` without the realm."""
 
-    raw: bytes = field(repr=False)
+    hidden = ("raw",)
+    raw: bytes
     realm: str
     service: str
     ticket: Encrypted
     authenticator: Encrypted
 
 
-@dataclass(frozen=True, slots=True)
-class ApRep:
+class ApRep(Discreet, frozen=True):
     """AP-REP, RFC 4120 section 5.5.2."""
 
-    raw: bytes = field(repr=False)
+    hidden = ("raw",)
+    raw: bytes
     part: Encrypted
 
 
-@dataclass(frozen=True, slots=True)
-class KrbError:
+class KrbError(Struct, frozen=True):
     """KRB-ERROR, RFC 4120 section 5.9.1."""
 
     code: int
@@ -141,8 +141,7 @@ class KrbError:
         return ERROR_NAMES.get(self.code, f"error {self.code}")
 
 
-@dataclass(frozen=True, slots=True)
-class TicketPart:
+class TicketPart(Struct, frozen=True):
     """The opened EncTicketPart: session key and client."""
 
     session_key: Key
@@ -150,8 +149,7 @@ class TicketPart:
     realm: str
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticatorPart:
+class AuthenticatorPart(Struct, frozen=True):
     """The opened Authenticator. `subkey` None where the initiator chose none."""
 
     subkey: Key | None

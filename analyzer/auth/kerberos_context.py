@@ -19,6 +19,7 @@ from hashlib import md5
 from typing import Any
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from msgspec import Struct
 
 from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
 from analyzer.auth.der import unwrap_gss
@@ -26,7 +27,6 @@ from analyzer.auth.kerberos import RC4_HMAC, Key
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 
 _CFX_HEADER_LEN = 16
 _SEC_TRAILER_LEN = 8
@@ -40,8 +40,7 @@ _USAGE_SEAL, _USAGE_SIGN = 22, 23
 _HASHES = {17: "sha1", 18: "sha1", 19: "sha256", 20: "sha384"}
 
 
-@dataclass(slots=True)
-class _Parts:
+class _Parts(Struct):
     """One PDU, taken apart."""
 
     header: bytes

@@ -8,7 +8,8 @@ changes nothing in the keys and may come twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import Door, Identity, SecurityContext, Sender
 from analyzer.auth.kerberos import (

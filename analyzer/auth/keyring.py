@@ -10,16 +10,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analyzer.core.values import dataclass
+from analyzer.core.discreet import Discreet
 
 if TYPE_CHECKING:
     from analyzer.auth.keytab import KerberosKey
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class UserKey:
+class UserKey(Discreet, frozen=True):
     """What is known about a user. `username` None: applies to everybody. `nt_hash` is there in any case."""
 
+    hidden = ("nt_hash", "password")
     username: str | None
     domain: str | None
     nt_hash: bytes
@@ -40,13 +40,13 @@ class UserKey:
         return f"UserKey({self.name}, {self.kind})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SmbKeys:
+class SmbKeys(Discreet, frozen=True):
     """Keys of one SMB session, as given: `session_key` or the per-direction decryption keys, or both.
 
     `session_id` is as it was given; see `Keyring.smb_keys_for` about its byte order.
     """
 
+    hidden = ("session_key", "client_to_server_key", "server_to_client_key")
     session_id: int
     session_key: bytes | None = None
     client_to_server_key: bytes | None = None

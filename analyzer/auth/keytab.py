@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Literal
 
+from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.values import dataclass
 
 _NT_PRINCIPAL = 1
 
@@ -35,10 +35,10 @@ def etype_name(etype: int) -> str:
     return ETYPE_NAMES.get(etype, f"etype {etype}")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class KerberosKey:
+class KerberosKey(Discreet, frozen=True):
     """One long-term key. `principal` is `service/host` without the realm; empty where the key was given without one."""
 
+    hidden = ("key",)
     principal: str
     realm: str
     etype: int

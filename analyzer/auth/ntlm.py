@@ -8,14 +8,15 @@ The ciphers' library is loaded with the first key that needs one.
 from __future__ import annotations
 
 import hmac
-from dataclasses import field
 from enum import IntFlag
 from functools import lru_cache
 from hashlib import md5
 
+from msgspec import Struct
+
 from analyzer.auth.context import NTLM_SIGNATURE
+from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.values import dataclass
 
 NEGOTIATE, CHALLENGE, AUTHENTICATE = 1, 2, 3
 
@@ -43,8 +44,7 @@ class Flag(IntFlag):
     KEY_56 = 0x80000000
 
 
-@dataclass(frozen=True, slots=True)
-class TargetInfo:
+class TargetInfo(Struct, frozen=True):
     """What AV pairs say ([MS-NLMP] section 2.2.2.1). None where a pair is absent."""
 
     computer: str | None = None
@@ -56,22 +56,22 @@ class TargetInfo:
     target: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Negotiate:
+class Negotiate(Discreet, frozen=True):
     """NEGOTIATE_MESSAGE, [MS-NLMP] section 2.2.1.1."""
 
-    raw: bytes = field(repr=False)
+    hidden = ("raw",)
+    raw: bytes
     flags: int
     domain: str
     workstation: str
     os_version: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(Discreet, frozen=True):
     """CHALLENGE_MESSAGE, [MS-NLMP] section 2.2.1.2."""
 
-    raw: bytes = field(repr=False)
+    hidden = ("raw",)
+    raw: bytes
     flags: int
     challenge: bytes
     target: str
@@ -79,18 +79,18 @@ class Challenge:
     os_version: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Authenticate:
+class Authenticate(Discreet, frozen=True):
     """AUTHENTICATE_MESSAGE, [MS-NLMP] section 2.2.1.3. `ofs_mic` is None where the message has no MIC field."""
 
-    raw: bytes = field(repr=False)
+    hidden = ("raw", "lm_response", "nt_response", "encrypted_session_key")
+    raw: bytes
     flags: int
-    lm_response: bytes = field(repr=False)
-    nt_response: bytes = field(repr=False)
+    lm_response: bytes
+    nt_response: bytes
     domain: str
     user: str
     workstation: str
-    encrypted_session_key: bytes = field(repr=False)
+    encrypted_session_key: bytes
     info: TargetInfo
     os_version: str | None
     ofs_mic: int | None
@@ -282,15 +282,12 @@ def _desl(key16: bytes, block: bytes) -> bytes:
     return _des(key[:7], block) + _des(key[7:14], block) + _des(key[14:], block)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Proof:
+class Proof(Discreet, frozen=True):
     """A key that reproduces the captured response. `session_key` is the ExportedSessionKey."""
 
+    hidden = ("session_key", "domain")
     session_key: bytes
     domain: str
-
-    def __repr__(self) -> str:
-        return "Proof()"
 
 
 def prove(
@@ -366,15 +363,12 @@ def mic_is_right(session_key: bytes, negotiate: Negotiate, challenge: Challenge,
     return hmac.compare_digest(expected, answer.raw[at : at + 16])
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class DirectionKeys:
+class DirectionKeys(Discreet, frozen=True):
     """Signing and sealing key of one sender ([MS-NLMP] sections 3.4.5.2 and 3.4.5.3)."""
 
+    hidden = ("sign", "seal")
     sign: bytes
     seal: bytes
-
-    def __repr__(self) -> str:
-        return "DirectionKeys()"
 
 
 @lru_cache(maxsize=64)

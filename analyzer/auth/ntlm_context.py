@@ -21,11 +21,11 @@ from collections.abc import Iterator
 
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
+from msgspec import Struct
 
 from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
-from analyzer.core.values import dataclass
 
 SIGNATURE_LEN = 16
 
@@ -115,8 +115,7 @@ class _Keystream:
             surplus -= size
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """One message, taken apart."""
 
     header: bytes

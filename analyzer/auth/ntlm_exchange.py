@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import Door, Identity, SecurityContext
 from analyzer.auth.keyring import Keyring, UserKey

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from analyzer.auth.der import OCTET_STRING, OID, SEQUENCE, Piece, oid_text, read, unwrap_gss
+from analyzer.core.discreet import Discreet
 from analyzer.core.errors import MalformedError
-from analyzer.core.values import dataclass
 
 SPNEGO_OID = "1.3.6.1.5.5.2"
 
@@ -20,15 +18,15 @@ MECHANISMS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SpnegoToken:
+class SpnegoToken(Discreet, frozen=True):
     """One SPNEGO message. `mechanisms` are names from `MECHANISMS` or dotted identifiers: the initiator's list in order of
     preference, or the one the acceptor chose. `state` is negState (0 completed, 1 incomplete, 2 reject, 3 request-mic)."""
 
+    hidden = ("token", "mic")
     is_init: bool
     mechanisms: tuple[str, ...]
-    token: bytes | None = field(repr=False)
-    mic: bytes | None = field(repr=False)
+    token: bytes | None
+    mic: bytes | None
     state: int | None = None
 
 

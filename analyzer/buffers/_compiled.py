@@ -17,8 +17,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 import orjson
-
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]
@@ -69,8 +68,7 @@ def parser(name: str, flavour: Flavour) -> Any:
     return getattr(_module(flavour, name), _camel(name))
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(Struct, frozen=True):
     """One field as its description has it.
 
     `names` (of a value) and `flags` (of its bits) map numbers to (spelling, explanation), `special` numbers to what they stand
@@ -92,8 +90,7 @@ class FieldSpec:
     is_filler: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TypeSpec:
+class TypeSpec(Struct, frozen=True):
     """One type: its path (`ms_pcq_perf_data.block`), the specification's spelling, and its fields in order."""
 
     path: str

@@ -21,11 +21,11 @@ from kaitaistruct import (
     ValidationNotEqualError,
     ValidationNotInEnumError,
 )
+from msgspec import Struct
 
 from analyzer.buffers._compiled import FieldSpec, type_of
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
-from analyzer.core.values import dataclass
 
 JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 
@@ -38,8 +38,7 @@ TROUBLE = (KaitaiStructError, EOFError, ValueError, OverflowError)
 TYPE_CLASS_MASK, TYPE_CLASS_TEXT, TEXT_IS_ASCII = 0x00000C00, 0x00000800, 0x00010000
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What the bytes of a structure mean beyond its description: byte order and the code page of its single-byte names."""
 
     big_endian: bool = False

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from analyzer.buffers._compiled import type_of
 from analyzer.buffers.adapt import (
@@ -26,11 +27,9 @@ from analyzer.buffers.fast import RawRow, read_regular, rows_of
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.buffers.vector import PerfColumns, regular_columns
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class SystemTime:
+class SystemTime(Struct, frozen=True):
     """SYSTEMTIME ([MS-DTYP] 2.3.13), as it is written."""
 
     year: int
@@ -43,8 +42,7 @@ class SystemTime:
     milliseconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class PerfRow:
+class PerfRow(Struct, frozen=True):
     """A value of performance data, or the error block in its place.
 
     `block` is the position of its block in the answer. `counter_id` is None where the block does not tell (types 1 and 4;
@@ -66,8 +64,7 @@ class PerfRow:
         return None if self.data is None else counter_value(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class PerfData:
+class PerfData(Struct, frozen=True):
     """What PerflibV2QueryCounterData answered (MS-PCQ 2.2.4.7). The header's numbers are None where it was cut off."""
 
     total_size: int | None
@@ -210,8 +207,7 @@ def _value_rows(
             yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
 
 
-@dataclass(frozen=True, slots=True)
-class CounterDefinition:
+class CounterDefinition(Struct, frozen=True):
     """PERF_COUNTER_DEFINITION: a counter of an object, and where its value is in each counter block."""
 
     name_index: int
@@ -223,8 +219,7 @@ class CounterDefinition:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class WinPerfInstance:
+class WinPerfInstance(Struct, frozen=True):
     """An instance and its values, one for each definition of the object (None: the counter has no value).
 
     In an object without instances the only one has neither name nor references. A `unique_id` of None (UniqueID -1)
@@ -238,8 +233,7 @@ class WinPerfInstance:
     values: tuple[int | str | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WinPerfObject:
+class WinPerfObject(Struct, frozen=True):
     """PERF_OBJECT_TYPE with its definitions and instances. `num_instances` is -1 for an object that never has any."""
 
     name_index: int
@@ -254,8 +248,7 @@ class WinPerfObject:
     instances: tuple[WinPerfInstance, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WinPerf:
+class WinPerf(Struct, frozen=True):
     """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off."""
 
     big_endian: bool

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from kaitaistruct import BytesIO, KaitaiStream
+from msgspec import Struct
 
 from analyzer.buffers._compiled import Flavour, parser
 from analyzer.buffers.adapt import (
@@ -23,7 +24,6 @@ from analyzer.buffers.readings import check_strings, id_paddings, string_table_b
 from analyzer.buffers.remarks import remarks
 from analyzer.buffers.vector import regular_parts
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 
 BufferKind = Literal[
     "guids",
@@ -56,8 +56,7 @@ SPECS: dict[BufferKind, str] = {
 _STRICT_TEXT: dict[BufferKind, int] = {"string": 0, "string-table": 8, "name-table": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class BufferDecode:
+class BufferDecode(Struct, frozen=True):
     """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen."""
 
     kind: BufferKind
@@ -67,8 +66,7 @@ class BufferDecode:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """How a buffer is to be parsed: the parameters its description takes, decided from the data."""
 
     kind: BufferKind

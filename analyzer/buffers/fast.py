@@ -7,19 +7,20 @@ block, instances nearly always have values of the same sizes: the first one's ar
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
-from struct import Struct
 from typing import Any
+
+from msgspec import Struct
 
 from analyzer.buffers.adapt import counter_value
 from analyzer.buffers.text import utf16_text
-from analyzer.core.values import dataclass
 
-HEADER = Struct("<II3Q8H")
-_BLOCK = Struct("<4I")
-_PAIR = Struct("<II")
+HEADER = struct.Struct("<II3Q8H")
+_BLOCK = struct.Struct("<4I")
+_PAIR = struct.Struct("<II")
 CLOCK = ("year", "month", "day_of_week", "day", "hour", "minute", "second", "milliseconds")
 ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
 _KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
@@ -46,10 +47,10 @@ class Shape:
         self.texts = [at for at, size in enumerate(self.data_sizes) if size not in (4, 8)]
         pads = [size - 8 - held for held, size in pairs]
         kinds = {4: "I", 8: "Q"}
-        self.ints = Struct(
+        self.ints = struct.Struct(
             "<" + "".join(f"II{kinds.get(n, f'{n}s')}{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True))
         )
-        self.raw = Struct("<" + "".join(f"II{n}s{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True)))
+        self.raw = struct.Struct("<" + "".join(f"II{n}s{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True)))
 
         self._json: bytes | None = None
 
@@ -101,8 +102,7 @@ def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
 Row = tuple[int, int, int, int, Shape]
 
 
-@dataclass(frozen=True, slots=True)
-class RegularBlock:
+class RegularBlock(Struct, frozen=True):
     """A block, its counter ids (size, ids) and the size of its instances where its type has them, and its rows."""
 
     status: int
@@ -150,7 +150,7 @@ def _block(data: bytes, start: int) -> RegularBlock:
         # Ids that leave what follows unaligned can be read in two ways.
         if ids_size < 8 or ids_size % 8 or at % 8 or count > (ids_size - 8) // 4 or at + ids_size > stop:
             raise IrregularError
-        ids = ids_size, Struct(f"<{count}I").unpack_from(data, at + 8)
+        ids = ids_size, struct.Struct(f"<{count}I").unpack_from(data, at + 8)
         at += ids_size
     total_size: int | None = None
     rows: list[Row] = []

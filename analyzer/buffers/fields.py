@@ -7,10 +7,11 @@ damaged bytes up to the damage.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
 from typing import Any
 
 from kaitaistruct import KaitaiStruct
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers._compiled import FieldSpec, type_of
 from analyzer.buffers.adapt import (
@@ -31,15 +32,14 @@ from analyzer.buffers.adapt import (
 from analyzer.buffers.decode import BufferKind, notes_on, parse_positions, plan_for
 from analyzer.buffers.stubs import Interface, Side, try_stub
 from analyzer.buffers.text import utf16_length
+from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError
 from analyzer.core.times import filetime_ns, iso_time
-from analyzer.core.values import dataclass
 
 StatusName = Callable[[int], str]
 
 
-@dataclass(frozen=True, slots=True)
-class StubKind:
+class StubKind(Struct, frozen=True):
     """Which stub: everything that is not in its bytes."""
 
     interface: Interface
@@ -49,14 +49,14 @@ class StubKind:
     big_endian: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Discreet, frozen=True):
     """A field or structure: `start` and `length` in the bytes it was read from, `children` for a structure.
 
     `name` is the id in `ksy/` (with its place in an array), `spelling` the specification's, `meaning` what the value
     stands for where it has a name of its own; `doc_ref` (of structures) names document and section.
     """
 
+    hidden = ("data",)
     name: str
     spelling: str
     type: str
@@ -66,7 +66,7 @@ class Field:
     meaning: str | None
     children: tuple[Field, ...]
     doc_ref: str
-    data: bytes = field(repr=False, compare=False)
+    data: bytes
     base: int = 0
 
     @property
@@ -95,8 +95,7 @@ class Field:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMap:
+class FieldMap(Struct, frozen=True):
     """The fields of a buffer or stub, the damage that ended them, and the readings that were chosen."""
 
     root: Field

@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import orjson
+from msgspec import Struct
 
 from analyzer.buffers.decode import BufferKind, decode_buffer
 from analyzer.buffers.fast import (
@@ -37,7 +38,6 @@ from analyzer.buffers.fast import (
 from analyzer.buffers.text import utf16_text
 from analyzer.buffers.vector import Layout, PartReader, Words
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'
@@ -51,8 +51,7 @@ _VALUES_AT_ONCE = 2_000
 _FEW_VALUES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     """Text with places for `count` values."""
 
     text: bytes
@@ -67,8 +66,7 @@ class _Text:
         return self.text % tuple(given)
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """Rows with numbers of the same sizes: the texts around their columns, every other one for what fills a place.
 
     `columns` are neighbours of one size: first and last one, and what stands between two values.
@@ -91,8 +89,7 @@ class _Grid:
 _Piece = _Text | _Grid
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyTree:
+class ReadyTree(Struct, frozen=True):
     """The tree of a decoded buffer as JSON text; `problem` and `notes` as `BufferDecode` has them."""
 
     text: bytes

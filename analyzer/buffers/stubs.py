@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from struct import Struct
+import struct
 from typing import Any, Literal
 
 from kaitaistruct import BytesIO, KaitaiStream
+from msgspec import Struct
 
 from analyzer.buffers._compiled import parser, type_of
 from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid, located
@@ -13,15 +14,13 @@ from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 
 Interface = Literal["perflib-v2", "winreg"]
 Side = Literal["request", "response"]
 _SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs"}
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayLayout:
+class ArrayLayout(Struct, frozen=True):
     """The counts of the array that carries lpData; `offset` and `actual_count` are None for an array without them."""
 
     max_count: int
@@ -29,8 +28,7 @@ class ArrayLayout:
     actual_count: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StubDecode:
+class StubDecode(Struct, frozen=True):
     """A decoded stub. `data` is what lpData holds (None: there is no lpData, or it is a null pointer), `data_start` its offset."""
 
     params: dict[str, Any]
@@ -53,8 +51,7 @@ def decode_stub(
     return compiled_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
 
 
-@dataclass(frozen=True, slots=True)
-class StubPlaces:
+class StubPlaces(Struct, frozen=True):
     """A decoded stub without its array: `data` says from where to where lpData is, None for none."""
 
     params: dict[str, Any]
@@ -93,12 +90,12 @@ def compiled_stub(
 
 # Methods that collectors call all day, and the beginnings of their stubs.
 _COMMON = (1, 2, 5, 6)
-_HANDLE_QUERY = Struct("<I16sI")
-_ANSWER = Struct("<5I")
+_HANDLE_QUERY = struct.Struct("<I16sI")
+_ANSWER = struct.Struct("<5I")
 _SHORTEST_ANSWER = _ANSWER.size + 4
-_NAME = Struct("<3I")
-_COUNTERSET = Struct("<16sI")
-_REGISTRATION = Struct("<16s3I")
+_NAME = struct.Struct("<3I")
+_COUNTERSET = struct.Struct("<16sI")
+_REGISTRATION = struct.Struct("<16s3I")
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.buffers.fast import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE, IrregularError, Shape, shape_at
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -52,8 +52,7 @@ _MOST_PACKED = 1024
 _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for kind in range(COUNTERSET + 2)])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class Grid(Struct, frozen=True, eq=False):
     """A block with instances: a row of values for each, one a counter (`counter_ids` None: type 4 tells none)."""
 
     block: int
@@ -68,8 +67,7 @@ class Grid:
         return len(self.names) * len(self.data_sizes)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Singles:
+class Singles(Struct, frozen=True, eq=False):
     """Successive blocks without instances, value by value.
 
     `counter_id` is -1 where the block tells none, `data_size` -1 for an error block.
@@ -88,8 +86,7 @@ class Singles:
 Part = Grid | Singles
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
+class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """All that a buffer says but its clocks and values, in the order of the buffer.
 
     `statuses` is that of each block. `places` tells in which word of the buffer each value stands, None where values are not
@@ -110,8 +107,7 @@ class Layout:
         return np.concatenate([np.empty(0, np.int64), *sizes])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PerfParts:
+class PerfParts(Struct, frozen=True, eq=False):
     """A buffer's clocks, its layout, and its values in the order of the layout's parts (0 for an error block)."""
 
     perf_time_stamp: int
@@ -424,8 +420,7 @@ def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
     return [utf16_text(data[start:stop]) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
+class _Known(Struct, frozen=True, eq=False):
     """An answer that was read, without its clocks and values: its words, which of their bits have to be the same, its layout."""
 
     words: Words
@@ -485,8 +480,7 @@ class PartReader:
             self._bytes -= oldest
 
 
-@dataclass(frozen=True, eq=False)
-class PerfColumns:
+class PerfColumns(Struct, frozen=True, eq=False, dict=True):
     """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
 
     Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or

@@ -10,16 +10,16 @@ that differs from one already read in clocks and values only, every other bit be
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
 from analyzer.buffers.columns import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.buffers.fast import IrregularError
 from analyzer.buffers.text import code_page_text, utf16_text
-from analyzer.core.values import dataclass
 
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 _HEADER = struct.Struct("<20xIIIi16x4x3q2I")
@@ -34,8 +34,7 @@ _INSTANCE_LENGTH = 24
 _LENGTH = struct.Struct("<I")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class V1Layout:
+class V1Layout(Struct, frozen=True, eq=False):
     """All that a block says but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` tells in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
@@ -51,8 +50,7 @@ class V1Layout:
     wide: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class V1Block:
+class V1Block(Struct, frozen=True, eq=False):
     """A block: its clocks, those of its objects, and its values in the order of the layout's places."""
 
     perf_time: int
@@ -192,8 +190,7 @@ def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str 
     return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
+class _Known(Struct, frozen=True, eq=False):
     """A block that was read: its words, which of their bits have to be the same, and its layout."""
 
     words: npt.NDArray[np.uint32]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 
 Heads = npt.NDArray[np.void]
 
@@ -18,8 +18,7 @@ Heads = npt.NDArray[np.void]
 HEAD_BEFORE, HEAD_LEN = 16, 72
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One captured frame. `data` is what was captured; `original_length` what was on the wire, in bytes."""
 
     frame: int
@@ -32,8 +31,7 @@ class Frame:
         return TracedBytes.of_frame(self.data, self.frame, 0, self.time_ns)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameBlock(Event):
+class FrameBlock(Event, frozen=True, eq=False):
     """Neighbouring frames of one link type. Arrays have one entry per frame.
 
     `frames` int64 frame ids, `times_ns` int64, `starts` int64 offsets in `data`, `captured` int64 and `original` integer lengths

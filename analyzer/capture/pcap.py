@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, gathered, heads_of
 from analyzer.capture.lanes import Lanes, first_right
@@ -21,7 +22,6 @@ from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
-from analyzer.core.values import dataclass
 
 _MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34, 0x1C0001AC, 0x1C0001AB
 _MAGICS = (_MICRO, _NANO, _KUZNETZOV, _IXIA_HW, _IXIA_SW)
@@ -36,8 +36,7 @@ _GUESS_TRIES = 8
 _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
 
-@dataclass(frozen=True, slots=True)
-class PcapHeader:
+class PcapHeader(Struct, frozen=True):
     """What the file header says. `fraction_ns` is the unit of the second time word; `swapped` old files mix up lengths."""
 
     order: Literal["<", ">"]

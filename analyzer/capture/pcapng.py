@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock, gathered, heads_of
 from analyzer.capture.lanes import Lanes, first_right
@@ -24,7 +25,6 @@ from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.times import NS_PER_S
-from analyzer.core.values import dataclass
 
 SECTION_HEADER = 0x0A0D0D0A
 INTERFACE_DESCRIPTION = 1
@@ -68,8 +68,7 @@ MOST_CLOCKS_AT_ONCE = 16
 MAX_NAME_LEN = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(Struct, frozen=True):
     """What a section says of one of its interfaces. `units_per_s` is the resolution of its time stamps."""
 
     link_type: int

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +17,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.looks import foreign_capture, looks_like
@@ -26,7 +27,6 @@ from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.core.values import dataclass
 
 if TYPE_CHECKING:
     from analyzer.capture.pcapng import PcapngFile
@@ -46,8 +46,7 @@ _HEAD_BYTES = 512
 _GLOB_CHARACTERS = "*?["
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureInfo:
+class CaptureInfo(Struct, frozen=True):
     """What was read. `bytes` counts captured bytes of frames, `names` is what the files say of addresses."""
 
     files: tuple[str, ...] = ()

@@ -6,19 +6,17 @@ record by record; `lanes` gives the same answer faster.
 
 from __future__ import annotations
 
-from struct import Struct
+import struct
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 IntArray = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """How records hang together: a record is its length field, rounded up to `align`, plus `extra` bytes.
 
     The length field is the u32 at `length_at` of the record; `smallest` and `largest` bound what it may say.
@@ -34,8 +32,7 @@ class Chain:
     align: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
+class Walk(Struct, frozen=True):
     """Offsets of the whole records, where the first one that is not whole begins, and whether its length is impossible."""
 
     at: IntArray
@@ -50,7 +47,7 @@ def words_of(data: bytes, order: Literal["<", ">"]) -> npt.NDArray[np.uint32]:
 
 def walk_plain(chain: Chain, data: bytes, start: int = 0, until: int | None = None) -> Walk:
     """Follows the chain from `start` record by record; with `until`, no further than the first record at or after it."""
-    read = Struct(chain.order + "I").unpack_from
+    read = struct.Struct(chain.order + "I").unpack_from
     at: list[int] = []
     end = len(data)
     limit = end if until is None else min(until, end)

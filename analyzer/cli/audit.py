@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
 from analyzer.cli.options import CaptureReading, Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 from analyzer.output.gate import say, write_document
 
 if TYPE_CHECKING:
@@ -167,8 +167,7 @@ def audit(
     raise typer.Exit(contract.exit_of(judged))
 
 
-@dataclass(frozen=True, slots=True)
-class _Contract:
+class _Contract(Struct, frozen=True):
     """What a user asks of an audit, and the exit code that answers."""
 
     fail_on: FailOn

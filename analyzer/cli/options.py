@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 
 if TYPE_CHECKING:
@@ -129,8 +129,7 @@ MetadataFrom = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureReading:
+class CaptureReading(Struct, frozen=True):
     """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
 
     keyring: Keyring

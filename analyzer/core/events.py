@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 
 ProblemKind = Literal[
     "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable"
 ]
 
 
-class Event:
-    """Something a layer has to say."""
-
-    __slots__ = ()
+class Event(Struct, frozen=True):
+    """Something a layer emits."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureEnds(Event):
+class CaptureEnds(Event, frozen=True):
     """Nothing more was captured; whatever ends from here on ends because of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem(Event):
+class Problem(Event, frozen=True):
     """Something that could not be read, or was read with a reservation.
 
     `layer` is the room that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,

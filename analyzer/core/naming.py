@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic, Literal, TypeVar
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 # Where a name was taken from: the capture itself, a metadata file the user gave, or a table of ours.
 NameSource = Literal["capture", "metadata", "well-known"]
@@ -16,16 +16,14 @@ MAX_REMEMBERED = 65_536
 _Language = TypeVar("_Language", int, str)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     """A name and where it was taken from."""
 
     text: str
     source: NameSource
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """What one thing is called: in English, and in the first other language that was told, which `language` is (an LCID or
     the language id of a name table)."""
 
@@ -80,8 +78,7 @@ class Texts(Generic[_Language]):
         return iter(self._by_language.items())
 
 
-@dataclass(frozen=True, slots=True)
-class SampleNames:
+class SampleNames(Struct, frozen=True):
     """All names of one counter and the group it belongs to (a counterset, or an object of winperf)."""
 
     group: Named

@@ -9,25 +9,39 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 from itertools import accumulate, pairwise
 from operator import add, le, sub
 from typing import Literal, Union
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
+
+from analyzer.core.discreet import Discreet
 
 # Whole numbers by position: small ones may come as lists, columns of a large capture as `array("q")`.
 _Numbers = Union[list[int], "array[int]"]
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """A run of captured bytes: frame id (see `core.frames`), first byte and length inside that frame's captured bytes."""
+class Extent(Discreet, frozen=True):
+    """A run of captured bytes: frame id (see `core.frames`), first byte and length inside that frame's captured bytes.
 
+    `time_ns` is the frame's time, which the frame id implies: it takes no part in equality.
+    """
+
+    hidden = ("time_ns",)
     frame: int
     start: int
     length: int
-    time_ns: int = field(default=0, compare=False, repr=False)
+    time_ns: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Extent) and self._place == other._place
+
+    def __hash__(self) -> int:
+        return hash(self._place)
+
+    @property
+    def _place(self) -> tuple[int, int, int]:
+        return self.frame, self.start, self.length
 
 
 class Source:
@@ -68,8 +82,7 @@ class Source:
         return (min(frames), max(frames)) if frames else None
 
 
-@dataclass(frozen=True, slots=True)
-class FrameSource(Source):
+class FrameSource(Struct, Source, frozen=True):
     """All bytes lie in one frame, the first of them at `offset` of its captured bytes."""
 
     frame: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from analyzer.core.events import Problem
-from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalogs
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, FeaturesOffered, Pdu
@@ -16,8 +16,7 @@ from analyzer.winperf.names import NameTables
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureFacts:
+class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
 
     `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks).
@@ -31,8 +30,7 @@ class CaptureFacts:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Analysis:
+class Analysis(Struct, frozen=True, eq=False):
     """One capture, read.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and

@@ -9,16 +9,16 @@ their values, or anything irregular, come as the records of `samples`, which is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.buffers import PerfData, PerfRow, WinPerf
 from analyzer.buffers.vector import Grid, Layout, Part, PartReader
 from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.model.samples import call_samples, common_json, perflib_json, winperf_json
@@ -34,8 +34,7 @@ from analyzer.winperf.samples import parent_name
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChunkPart:
+class ChunkPart(Struct, frozen=True, eq=False):
     """Values in rows (instances) of columns (counters).
 
     `columns` holds a record for each column, those of the first row; `rows` what a row's records say otherwise (None: the only
@@ -52,8 +51,7 @@ class ChunkPart:
         return len(self.columns) * (len(self.rows) if self.rows is not None else 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SampleChunk:
+class SampleChunk(Struct, frozen=True, eq=False):
     """The values of a part in one answer, row by row, and what its records say of the call. Where a column's record has no
     `raw` (an error block), neither has the value."""
 
@@ -167,8 +165,7 @@ class _Chunks:
         return known.parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     """The parts of a layout as the answers to a query have them; None: they have text."""
 
     layout: Layout | V1Layout

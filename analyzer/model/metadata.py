@@ -8,14 +8,14 @@ tells so. Names of one server say nothing of another's: they are used for one on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, TypeVar
 from uuid import UUID
+
+from msgspec import Struct, field
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
-from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.winperf.names import NameTable, NameTables
 
@@ -39,16 +39,14 @@ _INFO_FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ServerMetadata:
+class ServerMetadata(Struct, frozen=True):
     """What one server told; all of it is of source `metadata`."""
 
     catalog: Catalog
     tables: Mapping[str, Mapping[int, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Metadata:
+class Metadata(Struct, frozen=True):
     """The content of a metadata file, `origin` being what the user called it. Servers are named by their address."""
 
     origin: str
@@ -210,8 +208,7 @@ def _read_described(entry: Described, value: Json) -> None:
 # --------------------------------------------------------------------------------------------------------- filling
 
 
-@dataclass(slots=True)
-class _Differences:
+class _Differences(Struct):
     """What a file says otherwise than the capture: how often, and the first of them in words."""
 
     count: int = 0

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any, cast
 
+from msgspec import Struct
+
 from analyzer.auth.context import AuthLevel, Door, Identity
 from analyzer.buffers import BufferDecode, BufferKind, ReadyTrees, decode_buffer, find_damage
 from analyzer.core.absence import Missing
@@ -15,7 +17,6 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import SCHEMA, Analysis, CaptureFacts
 from analyzer.packet.segment import Endpoint
@@ -127,8 +128,7 @@ def buffer_order(side: CallSide) -> bool | None:
     return side.message.big_endian if side.buffer_kind == "guids" else None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyJson:
+class ReadyJson(Struct, frozen=True):
     """A value of a record that is JSON text already."""
 
     text: bytes

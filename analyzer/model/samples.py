@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
@@ -51,7 +50,7 @@ def common_json(number: int, call: Call) -> Record:
 
 
 def perflib_json(sample: PerflibSample) -> Record:
-    out = {item.name: getattr(sample, item.name) for item in fields(sample)}
+    out = {name: getattr(sample, name) for name in sample.__struct_fields__}
     out["block_status_name"] = win32_name(sample.block_status)
     out["name_source"] = sample.names.source if sample.names is not None else None
     out["names"] = sample.names.to_json() if sample.names is not None else None
@@ -59,6 +58,6 @@ def perflib_json(sample: PerflibSample) -> Record:
 
 
 def winperf_json(sample: WinperfSample) -> Record:
-    out = {item.name: getattr(sample, item.name) for item in fields(sample)}
+    out = {name: getattr(sample, name) for name in sample.__struct_fields__}
     out["names"] = sample.names.to_json() if sample.names is not None else None
     return out

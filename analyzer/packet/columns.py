@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.traced import FrameSource, TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.candidates import FlowKey
 from analyzer.packet.checksums import bad_ip_checksums, bad_tcp_checksums
 from analyzer.packet.fast import TcpFrames
@@ -20,8 +20,7 @@ from analyzer.packet.tunnels import Bools, IntArray, Views
 Ends = Callable[[bytes, int, int], tuple[Endpoint, Endpoint, FlowKey, bool]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class Columns(Struct, frozen=True, eq=False):
     """Segments of a block, in the order of frames: one entry in each array.
 
     `index` is the position in the block, `ip` and `tcp` where the headers begin in `data`, `offsets` where the payload begins in

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec import Struct
 
-from analyzer.core.values import dataclass
 from analyzer.packet.runs import Runs
 from analyzer.packet.segment import FARTHEST_AHEAD
 from analyzer.packet.tunnels import Bools, IntArray
@@ -24,8 +24,7 @@ _MASK = 0xFFFFFFFF
 DIALOGUE_BYTES_BITS = 18
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dialogues:
+class Dialogues(Struct, frozen=True, eq=False):
     """Dialogue i: the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`; the runs
     `run_first[i]` to `run_stop[i]`, of which the other end than the first speaker sent those where `replies`; the data segments
     `data_first[i]` to `data_stop[i]`.

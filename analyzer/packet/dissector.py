@@ -14,13 +14,13 @@ from functools import partial
 from ipaddress import ip_address
 
 import numpy as np
+from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.dialogues import find_dialogues
@@ -47,8 +47,7 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
 }
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
+class _Held(Struct, eq=False):
     """A block that was looked at: TCP in common shapes, and what the plain road found, with positions in the block."""
 
     block: FrameBlock
@@ -58,8 +57,7 @@ class _Held:
     size: int
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     """How often something happened, and in which frames first."""
 
     count: int = 0

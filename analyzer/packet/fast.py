@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
-from analyzer.core.values import dataclass
 from analyzer.packet import links
 from analyzer.packet.candidates import PORTS, SMB_SIGNATURE_LEN
 from analyzer.packet.plain import (
@@ -78,8 +78,7 @@ _USUAL_BEGIN = int.from_bytes(b"\x08\x00\x45", "little")
 FEWEST_FRAMES = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TcpFrames:
+class TcpFrames(Struct, frozen=True, eq=False):
     """Frames with a whole TCP header: position in the block, offsets of the IP and TCP headers.
 
     `by_port`: whether a port is ours; `unclear`: whether, as none is, the payload has to be looked at.

@@ -10,13 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from analyzer.core.events import Problem
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 
 MAX_DATAGRAMS = 4096
 MAX_HELD_BYTES = 16 * 1024 * 1024
@@ -40,8 +40,7 @@ class FragmentKey(NamedTuple):
     identification: int
 
 
-@dataclass(slots=True, eq=False)
-class Datagram:
+class Datagram(Struct, eq=False):
     """What is known of one datagram. `pieces` do not overlap and are sorted by `starts`."""
 
     key: FragmentKey

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from struct import unpack_from
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.capture.frame import Frame
 from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet import links
 from analyzer.packet.candidates import End
 from analyzer.packet.fragments import Datagram, FragmentKey, Fragments
@@ -36,8 +37,7 @@ MAX_EXTENSIONS = 16
 ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A TCP segment of any flow, ours or not. `bad_checksum` is about its IPv4 header, `bad_tcp_checksum` about itself."""
 
     src: End
@@ -54,8 +54,7 @@ class Found:
     bad_tcp_checksum: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A TCP segment that could not be read; the ends are None where not even they were captured."""
 
     kind: Literal["truncated", "malformed", "gap", "limit"]
@@ -66,8 +65,7 @@ class Lost:
 Item = Found | Lost | Problem
 
 
-@dataclass(frozen=True, slots=True)
-class _Packet:
+class _Packet(Struct, frozen=True):
     """Bytes that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured."""
 
     traced: TracedBytes

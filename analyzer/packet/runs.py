@@ -16,9 +16,9 @@ from array import array
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from analyzer.core.traced import FrameTable
-from analyzer.core.values import dataclass
 from analyzer.packet.candidates import PDU_HEADER_LEN
 from analyzer.packet.columns import Columns
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
@@ -30,8 +30,7 @@ _CONTROL = SYN | FIN | RST | ACK
 RUN_BYTES_BITS = 17
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Runs:
+class Runs(Struct, frozen=True, eq=False):
     """Stretches of columns, all of them one after the other: stretch i is the segments `first[i]` to `stop[i]` of the columns.
 
     Where `is_run` they are a run of one of the two ends (`side`), with the data segments `data_first[i]` to `data_stop[i]`, perhaps

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from msgspec import Struct
+
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 
 FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 # RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
@@ -14,8 +15,7 @@ FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 FARTHEST_AHEAD = 3 << 30
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True, order=True):
     """One end of a connection: address as text (IPv6 in RFC 5952 form) and port."""
 
     ip: str
@@ -25,8 +25,7 @@ class Endpoint:
         return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Segment(Event):
+class Segment(Event, frozen=True):
     """One TCP segment. `payload` is what was captured of its data; `missing` counts data bytes that the snapshot length cut off.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
@@ -45,67 +44,32 @@ class Segment(Event):
     time_ns: int
 
 
-class Dialogue(Event):
+class Dialogue(Event, frozen=True, eq=False):
     """Segments of one connection, neighbours in the capture, with what both ends say in turn, in order (see `packet.dialogues`).
 
     `src` speaks first. `payload` is what both say, as it follows in the capture: turn i is its bytes `borders[i]` to
     `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the number of the first byte of `src`, `reply_seq` that of `dst`,
     which is -1 where `dst` says nothing; then `ack` is the same in all segments of `src`. Else neither end acknowledges more than
     was said before in the dialogue. `frame` and `reply_frame` are those of the last data of both, `count` is how many segments have
-    data, and `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by one.
+    data, and `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by
+    one: those from `first` to `stop` of what `segments` makes.
     """
 
-    __slots__ = (
-        "_first",
-        "_segments",
-        "_stop",
-        "ack",
-        "borders",
-        "count",
-        "dst",
-        "frame",
-        "payload",
-        "replies",
-        "reply_frame",
-        "reply_seq",
-        "seq",
-        "src",
-        "time_ns",
-    )
-
-    def __init__(
-        self,
-        src: Endpoint,
-        dst: Endpoint,
-        seq: int,
-        reply_seq: int,
-        ack: int,
-        payload: TracedBytes,
-        borders: list[int],
-        replies: list[bool],
-        count: int,
-        frame: int,
-        reply_frame: int,
-        time_ns: int,
-        segments: Callable[[int, int], Iterator[Segment]],
-        first: int,
-        stop: int,
-    ) -> None:
-        self.src = src
-        self.dst = dst
-        self.seq = seq
-        self.reply_seq = reply_seq
-        self.ack = ack
-        self.payload = payload
-        self.borders = borders
-        self.replies = replies
-        self.count = count
-        self.frame = frame
-        self.reply_frame = reply_frame
-        self.time_ns = time_ns
-        self._segments = segments
-        self._first = first
-        self._stop = stop
+    src: Endpoint
+    dst: Endpoint
+    seq: int
+    reply_seq: int
+    ack: int
+    payload: TracedBytes
+    borders: list[int]
+    replies: list[bool]
+    count: int
+    frame: int
+    reply_frame: int
+    time_ns: int
+    segments: Callable[[int, int], Iterator[Segment]]
+    first: int
+    stop: int
 
     def __iter__(self) -> Iterator[Segment]:
-        return self._segments(self._first, self._stop)
+        return self.segments(self.first, self.stop)

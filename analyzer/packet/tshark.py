@@ -22,12 +22,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
+from msgspec import Struct
+
 from analyzer.capture.reader import CaptureInfo, expand, none_readable, unreadable
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint, Segment
 
 if TYPE_CHECKING:
@@ -79,8 +80,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """tshark's own words about a file it could not read, or not to its end."""
 
     text: str

@@ -7,11 +7,11 @@ metadata file adds is marked as such and never takes the place of what the captu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any
 
+from msgspec import Struct, field
+
 from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import RequestCode
 
@@ -23,8 +23,7 @@ def is_english(lcid: int) -> bool:
     return lcid & _PRIMARY_LANGUAGE == _ENGLISH
 
 
-@dataclass(slots=True)
-class Described:
+class Described(Struct):
     """What can have a name: in English, and with a help text in each language that was asked for, by LCID."""
 
     english: Name | None = None
@@ -72,7 +71,6 @@ class Described:
         return known if known.source == "capture" and known.text != text else None
 
 
-@dataclass(slots=True)
 class CounterEntry(Described):
     """One counter as far as the server described it. `info` is its registration information (`ksy/` ids)."""
 
@@ -96,7 +94,6 @@ class CounterEntry(Described):
         return self.info_source != "capture" or self.info == info
 
 
-@dataclass(slots=True)
 class CountersetEntry(Described):
     """One counterset as far as the server described it."""
 

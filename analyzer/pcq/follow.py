@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
+
 from analyzer.pcq.identity import INTERFACE, Opnum
 from analyzer.pcq.layer import Loss, PerflibCall, end_of, identifiers_of, may_answer_validate_counters
 from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, QueryView, block_types
 from analyzer.rpc.call import Call, handle_of
 
 
-@dataclass(slots=True)
-class _Watch:
+class _Watch(Struct):
     """A call under way: its handle, and what it was like when the call began."""
 
     query: Query

@@ -7,11 +7,12 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
-from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalogs
 from analyzer.pcq.identity import (
     BUFFER_KIND_OF_CODE,
@@ -28,8 +29,7 @@ from analyzer.rpc.interfaces import method_name
 from analyzer.smb.events import ChannelGap
 
 
-@dataclass(frozen=True, slots=True)
-class PerflibCall(Call):
+class PerflibCall(Call, frozen=True):
     """A PerflibV2 call. `query` is the handle it works on as it stood before the call, None for calls without one."""
 
     query: QueryView | None = None
@@ -68,8 +68,7 @@ Moment = tuple[int, int]
 _BEFORE_ALL: Moment = (-1, -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """Requests may have been lost on a channel, after the end of the call that `after` tells of."""
 
     after: Moment

@@ -27,12 +27,12 @@ from __future__ import annotations
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from itertools import islice
 from types import MappingProxyType
 from typing import ClassVar, Literal, overload
 
-from analyzer.core.values import dataclass
+from msgspec import Struct, field
+
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import NONE_ID
 
@@ -51,8 +51,7 @@ _TOO_LONG = "too many counters were removed from a list too long to be followed"
 _TOO_MANY = "the handle is used over too many connections to be followed"
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
+class Identifier(Struct, frozen=True):
     """_PERF_COUNTER_IDENTIFIER ([MS-PCQ] section 2.2.4.6). `counter_id` and `instance_id` may be 0xFFFFFFFF (all)."""
 
     counterset: str
@@ -138,8 +137,7 @@ class _InOrder(Mapping[int, Identifier]):
         return repr(dict(self))
 
 
-@dataclass(frozen=True, slots=True)
-class QueryView:
+class QueryView(Struct, frozen=True):
     """A query handle as it stood when a call was made.
 
     `number` counts the handles of the capture from 1; `blocks` maps a block's position in a data answer to what it is,
@@ -158,16 +156,14 @@ class QueryView:
     unknown: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTypes:
+class BlockTypes(Struct, frozen=True):
     """The shape of a data answer: how many blocks its header promises, and dwType of each that is there."""
 
     promised: int
     types: tuple[int, ...]
 
 
-@dataclass(slots=True)
-class _Channel:
+class _Channel(Struct):
     """What happened on a channel that concerns all handles used on it.
 
     Handles look here when they are used: a capture may have many of both, and telling each of everything would take the product.
@@ -180,8 +176,7 @@ class _Channel:
     changes: int = 0
 
 
-@dataclass(slots=True)
-class _Use:
+class _Use(Struct):
     """A handle's use of a channel: what it knows of what happened there."""
 
     channel: _Channel
@@ -190,8 +185,7 @@ class _Use:
     settled: int
 
 
-@dataclass(slots=True)
-class Query:
+class Query(Struct):
     """One handle as far as it was followed."""
 
     # Whoever uses a handle over more channels than any client does is not followed.

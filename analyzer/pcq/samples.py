@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.buffers.text import utf16_text
 from analyzer.core.naming import SampleNames
-from analyzer.core.values import dataclass
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID
 from analyzer.pcq.layer import PerflibCall
@@ -17,8 +18,7 @@ _TYPE_CLASS_MASK = 0x00000C00
 _TYPE_CLASS_TEXT = 0x00000800
 
 
-@dataclass(frozen=True, slots=True)
-class PerflibSample:
+class PerflibSample(Struct, frozen=True):
     """One raw value. `counterset`, `counter_id`, names and type are None where the capture does not tell.
 
     `id_source` is what tells which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.

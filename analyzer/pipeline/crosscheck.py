@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
-from analyzer.core.values import dataclass
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
 from analyzer.rpc.events import Exchange, Pdu
 from analyzer.rpc.pdu import Ptype
@@ -28,8 +29,7 @@ _TYPES = {kind.value: kind.name.lower() for kind in Ptype if kind is not Ptype.R
 _FILTER = "dcerpc or _ws.expert or smb2.header.transform.msg_size"
 
 
-@dataclass(frozen=True, slots=True)
-class SeenPdu:
+class SeenPdu(Struct, frozen=True):
     """A PDU as one of the two shows it. tshark names one frame, we all that carried it."""
 
     ptype: int
@@ -53,16 +53,14 @@ class SeenPdu:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class PduDifference:
+class PduDifference(Struct, frozen=True):
     """A PDU only one of the two shows; `reason` is made of tshark's remarks."""
 
     pdu: SeenPdu
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PairingDifference:
+class PairingDifference(Struct, frozen=True):
     """A request and a response paired differently: our frames (empty: no pair of ours), and tshark's (None: no pair)."""
 
     call_id: int
@@ -80,8 +78,7 @@ class PairingDifference:
         return f"call {self.call_id}: ours {ours}, tshark {theirs}"
 
 
-@dataclass(frozen=True, slots=True)
-class CrosscheckResult:
+class CrosscheckResult(Struct, frozen=True):
     """Where we and tshark agree, and where not."""
 
     path: str
@@ -179,8 +176,7 @@ def crosscheck(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """What tshark shows of one frame."""
 
     frame: int

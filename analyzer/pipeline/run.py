@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+
+from msgspec import Struct, field
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.shelf import Shelf
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Dialogue, Segment
@@ -38,8 +38,7 @@ Engine = Literal["own", "tshark"]
 Source = str | Path | BinaryIO
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """What one analysis may hold of traffic that does not complete; beyond it, a `limit` problem says what was given up."""
 
     tcp: TcpLimits = field(default_factory=TcpLimits)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from analyzer.audit.engine import Audit
 from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, CoverageVerdict, Finding
 from analyzer.audit.records import coverage_record, finding_record, requirement_json
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
-from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, frames_words, header_lines, safe, styled
@@ -30,16 +30,14 @@ _TITLES = {
 }
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The findings of one rule about the same requirements with one outcome."""
 
     first: list[Finding] = field(default_factory=list)
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class AuditView(OfCapture):
+class AuditView(Struct, OfCapture, frozen=True):
     """One audit. What was found is counted by severity while it is shown."""
 
     audit: Audit
@@ -241,8 +239,7 @@ _STRUCTURES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixView:
+class MatrixView(Struct, frozen=True):
     """Requirement by requirement over several captures, each audited by itself: what test traffic never exercised."""
 
     names: tuple[str, ...]

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct, field
 from rich.cells import cell_len
 
 from analyzer.core.times import NS_PER_S
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps
@@ -42,8 +41,7 @@ _NUMBERS = 10 + 4 + 4 * (_NUMBER + 1) + 2
 _LEAST_NAME, _MOST_NAME = 24, 60
 
 
-@dataclass(frozen=True)
-class Counters(OfCapture):
+class Counters(Struct, OfCapture, frozen=True, dict=True):
     """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together."""
 
     analysis: Analysis
@@ -187,8 +185,7 @@ class Spark:
         )
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """What the text says of one series."""
 
     series: Series

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from analyzer.buffers import (
     BufferDecode,
     BufferKind,
@@ -17,7 +19,6 @@ from analyzer.buffers import (
 )
 from analyzer.core.errors import InputError
 from analyzer.core.traced import untraced
-from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.model.samples import perflib_json, winperf_json
 from analyzer.pcq.catalog import Catalog
@@ -52,8 +53,7 @@ def bytes_of(data: bytes) -> tuple[bytes, bool]:
     return (data, False) if spelled is None else (spelled, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Decode:
+class Decode(Struct, frozen=True):
     """A buffer of `kind`; `guess` says why the kind was chosen, None where the user named it."""
 
     data: bytes

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from analyzer.core.times import NS_PER_S
-from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json, frames_json
@@ -31,8 +32,7 @@ _NOT_LISTED = f"not listed: the polls of this handle held more than {MAX_POSITIO
 _Key = tuple[str, int, int, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Handles(OfCapture):
+class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import field
 from xml.etree import ElementTree
 
+from msgspec import Struct, field
+
 from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
-from analyzer.core.values import dataclass
 from analyzer.report.audit import AuditView, section_words
 
 _SHOWN = 10
@@ -49,8 +49,7 @@ def junit_xml(view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{document}\n'.encode()
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """What is told of one requirement: the first findings in words, and how many there are."""
 
     first: list[str] = field(default_factory=list)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
+
 from analyzer.model.analysis import Analysis
 from analyzer.model.metadata import metadata_json
 from analyzer.model.records import Record
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
-class SavedMetadata(OfCapture):
+class SavedMetadata(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import orjson
+from msgspec import Struct
 
 from analyzer.buffers import ReadyTrees
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import ReadyJson, Record, session_record, timeline_records
 from analyzer.output.escapes import safe_cells, safe_json
@@ -70,8 +70,7 @@ class OfCapture:
         return self.analysis.capture.files
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline(OfCapture):
+class Timeline(Struct, OfCapture, frozen=True):
     analysis: Analysis
     selection: Selection = EVERYTHING
     all_attempts: bool = False
@@ -100,8 +99,7 @@ class Timeline(OfCapture):
         return map(dumps_line, self._records(ReadyTrees()))
 
 
-@dataclass(frozen=True, slots=True)
-class Samples(OfCapture):
+class Samples(Struct, OfCapture, frozen=True):
     analysis: Analysis
     filter: SampleFilter | None = None
 
@@ -136,8 +134,7 @@ class Samples(OfCapture):
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions(OfCapture):
+class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
@@ -154,8 +151,7 @@ class Sessions(OfCapture):
         return records_table(self.records())
 
 
-@dataclass(frozen=True, slots=True)
-class Hosts(OfCapture):
+class Hosts(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:

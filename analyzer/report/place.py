@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from analyzer.audit.evidence import CallEvidence, Place
 from analyzer.audit.verdicts import At
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, frames_json
 from analyzer.report.output import OfCapture
@@ -22,8 +23,7 @@ _ROW = 16
 _AROUND = 2 * _ROW
 
 
-@dataclass(frozen=True, slots=True)
-class ShowPlace(OfCapture):
+class ShowPlace(Struct, OfCapture, frozen=True):
     """The place `path` (`response.lpData.perf_freq`, as findings name it) of call `number`. Raises `InputError` for neither."""
 
     analysis: Analysis

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.rule import Level, RulePage, rule_pages
-from analyzer.core.values import dataclass
 from analyzer.model.records import Record
 from analyzer.report.text import folded, safe
 
@@ -25,8 +26,7 @@ _OF_LEVEL = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RuleList:
+class RuleList(Struct, frozen=True):
     """The rules, one a line, or with their pages."""
 
     pages: Sequence[RulePage]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import orjson
+from msgspec import Struct
 
-from analyzer.core.values import dataclass
 from analyzer.model.chunks import ChunkPart, SampleChunk
 from analyzer.model.records import Record
 from analyzer.output.escapes import safe_json
@@ -34,8 +34,7 @@ def sample_json_lines(items: Iterable[SampleChunk | Record]) -> Iterator[bytes]:
             yield dumps(item) + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """A piece of every line: texts by column or by row, the value, that of its base, or (`call`) texts and keys of the call."""
 
     of: Literal["call", "column", "row", "value", "base"]

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec import Struct
 from polars.io.plugins import register_io_source
 
-from analyzer.core.values import dataclass
 from analyzer.model.chunks import ChunkPart, SampleChunk
 from analyzer.model.records import Record
 from analyzer.report.tables import SAMPLE_SCHEMA, fitting, sample_row, samples_frame, storable
@@ -78,8 +78,7 @@ def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:
         yield SampleChunk(piece, chunk.of_call, chunk.values[first * width : (first + step) * width])
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(Struct, frozen=True):
     """A column of a part: an entry for each instance (`by_row`), else for each counter, row after row.
 
     Of texts, an entry is a position in the list of texts. `absent` marks entries that are null (None: there are none); `only` is

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from msgspec import Struct
+
 from analyzer.buffers import BufferKind, FieldMap, StubKind, map_fields
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.times import iso_time
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, buffer_order, call_record, frames_json
 from analyzer.pcq.layer import PerflibCall
@@ -28,8 +29,7 @@ _HEX_WIDTH = 16
 _HEX_LINES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Show(OfCapture):
+class Show(Struct, OfCapture, frozen=True):
     """Call `number` of an analysis. Raises `InputError` where there is no such call."""
 
     analysis: Analysis

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from rich.cells import cell_len
 
 from analyzer.core.frames import number_of
 from analyzer.core.times import NS_PER_S, iso_time
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json, frames_json, session_record
 from analyzer.report.output import OfCapture
@@ -37,8 +37,7 @@ _SHOWN_NAME = 40
 _UNIT_NS = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "µs"))
 
 
-@dataclass(frozen=True, slots=True)
-class Stats(OfCapture):
+class Stats(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
@@ -85,11 +84,11 @@ def _plain(
 ) -> Record:
     """A frozen value as a record, with the frames of its calls."""
     out: Record = {}
-    for name in value.__slots__:
+    for name in value.__struct_fields__:
         item = getattr(value, name)
         if isinstance(item, Spread):
             unit = "_ns" if name in ("latency", "intervals") else ""
-            out[name + unit] = {key: getattr(item, key) for key in Spread.__slots__}
+            out[name + unit] = {key: getattr(item, key) for key in Spread.__struct_fields__}
         elif name == "jitter":
             out["jitter_ns"] = item
         elif isinstance(item, Who):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.buffers import Field, FieldMap
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import CaptureFacts
 from analyzer.model.records import Record, frames_json
 from analyzer.report.text import folded, frames_words, safe, styled
@@ -32,8 +33,7 @@ def tree_lines(
         yield styled("red", f"{' ' * indent}damaged: {fields.problem}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
+class _Page(Struct, frozen=True):
     """How the fields of one piece of bytes are laid out. Frames stand beside each field where there are several."""
 
     source: TracedBytes

@@ -12,8 +12,10 @@ position by position, what became of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, Sender
 from analyzer.core.absence import Missing
@@ -21,7 +23,6 @@ from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes, spanned
-from analyzer.core.values import dataclass
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Message, Pdu
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
@@ -168,8 +169,7 @@ class _Side:
         return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """One fragment and what came of it: `cut` says why it ends early, `bad` what is wrong with it. `step` opened `plain`."""
 
     data: TracedBytes
@@ -205,8 +205,7 @@ class _Call:
         self.presentation: _Presentation | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Presentation:
+class _Presentation(Struct, frozen=True):
     """A presentation context as far as the capture tells. `transfer` is None where the answer was not captured."""
 
     abstract: Syntax
@@ -217,8 +216,7 @@ class _Presentation:
         return self.transfer is not None and self.transfer.uuid == NDR64
 
 
-@dataclass(frozen=True, slots=True)
-class _Offered:
+class _Offered(Struct, frozen=True):
     offers: tuple[Offer, ...]
     frames: tuple[int, ...]
     joins_group: bool

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.rpc.events import Exchange, ExchangeState, Message
 
 
-@dataclass(frozen=True, slots=True)
-class CallSide:
+class CallSide(Struct, frozen=True):
     """The request or the response of a call.
 
     `stub` is the message's stub without what precedes a verification trailer as alignment; `params` is keyed by the IDL's
@@ -33,8 +33,7 @@ class CallSide:
     trouble: DecodeError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call(Event):
+class Call(Event, frozen=True):
     """One call of any interface. `status` is the method's return value; `state` and `reason` as in the exchange, or
     `malformed` where a stub was had but does not decode."""
 

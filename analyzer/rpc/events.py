@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.auth.context import Door, Identity
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.shelf import Kept
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.rpc.pdus import Fragment as Fragment
 from analyzer.rpc.pdus import frame_range_of, frames_of, kept_by
 from analyzer.smb.events import Channel, SmbInfo
@@ -18,8 +19,7 @@ from analyzer.smb.events import Channel, SmbInfo
 ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A request or a response, whole.
 
     `stub` is the unsealed, joined stub without authentication padding and verification trailer; Missing where it is not to
@@ -59,8 +59,7 @@ class Message:
         return span[1] if span is not None else 0
 
 
-@dataclass(frozen=True, slots=True)
-class AuthInfo:
+class AuthInfo(Struct, frozen=True):
     """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
 
     `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
@@ -77,8 +76,7 @@ class AuthInfo:
     opened_by: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange(Event):
+class Exchange(Event, frozen=True):
     """One remote call, paired by channel, context and call id.
 
     `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
@@ -119,8 +117,7 @@ class Exchange(Event):
         return side.first_time_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Pdu(Event):
+class Pdu(Event, frozen=True):
     """One DCERPC PDU as seen, for counting and comparing with other dissectors."""
 
     channel: Channel
@@ -134,8 +131,7 @@ class Pdu(Event):
     auth_level: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Bound(Event):
+class Bound(Event, frozen=True):
     """A presentation context was offered and answered (bind or alter_context).
 
     `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
@@ -156,8 +152,7 @@ class Bound(Event):
     joins_group: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FeaturesOffered(Event):
+class FeaturesOffered(Event, frozen=True):
     """A bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
 
     `result` is that of the answer (3: acknowledged, 2: refused), None where it was not captured.

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import HEADER_LEN, Header, looks_like_header, read_header
 from analyzer.smb.events import SmbInfo
 
@@ -20,8 +21,7 @@ from analyzer.smb.events import SmbInfo
 _MAX_FRAMES = 64
 
 
-@dataclass(frozen=True, slots=True)
-class RawPdu:
+class RawPdu(Struct, frozen=True):
     """One whole PDU."""
 
     header: Header
@@ -29,8 +29,7 @@ class RawPdu:
     smb: SmbInfo | None
 
 
-@dataclass(frozen=True, slots=True)
-class CutPdu:
+class CutPdu(Struct, frozen=True):
     """The stream falls out of step: the beginning of a PDU whose rest is not there.
 
     `header` is None where not even that is whole, `data` empty where the bytes that follow are no PDU at all.
@@ -41,8 +40,7 @@ class CutPdu:
     smb: SmbInfo | None
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The stream is in step again (or ended) after `length` bytes without a PDU; None where nobody knows how many."""
 
     length: int | None

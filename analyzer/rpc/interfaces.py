@@ -12,7 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 PERFLIB_V2 = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 WINREG = "338cd001-2244-31f1-aaaa-900038001003"
@@ -117,8 +117,7 @@ _ARGUMENT = re.compile(r"\b(name|version|opnums)=\"?([^\",\n]+)\"?|UUID\(\"([0-9
 _OPERATION = re.compile(r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b")
 
 
-@dataclass(frozen=True, slots=True)
-class _Foreign:
+class _Foreign(Struct, frozen=True):
     """What scapy-rpc says of one interface."""
 
     name: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from enum import IntEnum
 
+from msgspec import Struct
+
 from analyzer.core.cursor import ByteOrder, Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.values import dataclass
 
 HEADER_LEN = 16
 SEC_TRAILER_LEN = 8
@@ -52,8 +53,7 @@ _KNOWN_PTYPES = frozenset(int(ptype) for ptype in Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """The 16 bytes every PDU begins with. `order` is what drep says of integers."""
 
     minor: int
@@ -124,8 +124,7 @@ def looks_like_header(data: bytes, start: int, *, strict: bool) -> bool:
     return header.drep[0] in (0x00, 0x10) and header.drep[1] <= 3 and header.drep[2:] == b"\0\0"
 
 
-@dataclass(frozen=True, slots=True)
-class SecTrailer:
+class SecTrailer(Struct, frozen=True):
     """The sec_trailer, [MS-RPCE] 2.2.2.11, and where it and the auth_value after it lie in the PDU."""
 
     auth_type: int
@@ -156,16 +155,14 @@ def find_sec_trailer(header: Header, data: bytes, body_start: int) -> SecTrailer
     return SecTrailer(auth_type, level, pad, context_id, start, len(data))
 
 
-@dataclass(frozen=True, slots=True)
-class Syntax:
+class Syntax(Struct, frozen=True):
     """An interface or transfer syntax: UUID as text, version as (major, minor)."""
 
     uuid: str
     version: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One presentation context element of a bind or alter_context."""
 
     context_id: int
@@ -173,8 +170,7 @@ class Offer:
     transfer: tuple[Syntax, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """Body of bind and alter_context, C706 12.6.4.3."""
 
     max_xmit_frag: int
@@ -183,8 +179,7 @@ class Bind:
     offers: tuple[Offer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """One answer of a bind_ack: result 0 accepted, 1 and 2 refused for `reason`, 3 bind-time features in `reason`."""
 
     result: int
@@ -192,8 +187,7 @@ class Result:
     transfer: Syntax
 
 
-@dataclass(frozen=True, slots=True)
-class BindAck:
+class BindAck(Struct, frozen=True):
     """Body of bind_ack and alter_context_resp, C706 12.6.4.4."""
 
     max_xmit_frag: int
@@ -249,8 +243,7 @@ def parse_bind_nak(header: Header, data: bytes) -> int:
     return Cursor(data, HEADER_LEN, order=header.order).u16("provider_reject_reason")
 
 
-@dataclass(frozen=True, slots=True)
-class CallHead:
+class CallHead(Struct, frozen=True):
     """The fields between the header and the stub of a request, response or fault.
 
     `stub` is where the stub begins. `opnum` and `object_uuid` are a request's, `status` a fault's.

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain
 from typing import overload
 
+from msgspec import Struct
+
 from analyzer.core.absence import Missing
 from analyzer.core.shelf import Kept
 from analyzer.core.traced import EMPTY, Extent, Source, TracedBytes, spanned
-from analyzer.core.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """One PDU of a request or response: as it was captured, and where its stub lies in it.
 
     `plain` is the opened stub without padding.

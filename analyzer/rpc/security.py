@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from analyzer.auth.context import (
     AuthLevel,
     AuthType,
@@ -21,7 +23,6 @@ from analyzer.auth.context import (
     Sender,
     Unprotected,
 )
-from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import SecTrailer
 
 _MECHANISMS = {
@@ -44,8 +45,7 @@ def _is_first_token(token: bytes) -> bool:
     return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """One PDU after its security was undone, and whose it was. `plain` None: it stayed closed, for `reason`."""
 
     plain: bytes | None

@@ -8,9 +8,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.core.cursor import ByteOrder, Cursor
 from analyzer.core.errors import DecodeError
-from analyzer.core.values import dataclass
 from analyzer.rpc.pdu import Ptype, Syntax
 
 SIGNATURE = bytes.fromhex("8ae3137102f43671")
@@ -30,8 +31,7 @@ class Command(IntEnum):
     HEADER2 = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What the call itself says of the things a trailer repeats; None where the capture does not tell."""
 
     drep: bytes

@@ -4,8 +4,9 @@ then the reader of the dialect family ([MS-SMB2] sections 2.1 and 2.2.1, [MS-CIF
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from analyzer.auth.mac import Hmac
-from analyzer.core.values import dataclass
+from analyzer.core.discreet import Discreet
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM
@@ -35,10 +35,10 @@ _LONG = 128 * 1024
 _SIGNATURE_AT = slice(48, 64)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SessionKeys:
+class SessionKeys(Discreet, frozen=True):
     """The keys of a session: to check signatures, and to open what each side encrypted with `cipher`."""
 
+    hidden = ("signing_key", "client_to_server", "server_to_client")
     cipher: int | None
     signing_key: bytes | None
     client_to_server: bytes | None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.auth.context import Door, Identity
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.tcp.events import Connection
 
@@ -15,8 +16,7 @@ from analyzer.tcp.events import Connection
 Span = tuple[TracedBytes, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class SmbInfo:
+class SmbInfo(Struct, frozen=True):
     """How SMB carried a message: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
 
     `dialect` is None where the negotiation was not captured.
@@ -30,8 +30,7 @@ class SmbInfo:
     signature_ok: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """One carrier of DCERPC PDUs: an open of a pipe, or a TCP connection. `number` is unique in the capture.
 
     `impersonation` is the level that the client opened the pipe with ([MS-SMB2] section 2.2.13), None where it was not captured.
@@ -47,8 +46,7 @@ class Channel:
     impersonation: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelData(Event):
+class ChannelData(Event, frozen=True):
     """Bytes of a channel in order. `from_client` tells the direction.
 
     `fresh` is True where the bytes begin a message of the transport (an SMB write, a read's answer), so a lost PDU border may be
@@ -62,8 +60,7 @@ class ChannelData(Event):
     fresh: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMessages(Event):
+class ChannelMessages(Event, frozen=True):
     """What several messages of the transport, one after the other, carried in one direction of a channel: each time the bytes
     from start to stop of others."""
 
@@ -73,8 +70,7 @@ class ChannelMessages(Event):
     smb: SmbInfo
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelGap(Event):
+class ChannelGap(Event, frozen=True):
     """Bytes of a channel are missing here; `length` as far as it is known. `frames` stand around the hole."""
 
     channel: Channel
@@ -84,13 +80,11 @@ class ChannelGap(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelClosed(Event):
+class ChannelClosed(Event, frozen=True):
     channel: Channel
 
 
-@dataclass(frozen=True, slots=True)
-class SmbSession(Event):
+class SmbSession(Event, frozen=True):
     """An SMB session as far as the capture tells, said once when it ends (logoff, connection end, capture end).
 
     `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
@@ -122,8 +116,7 @@ class SmbSession(Event):
     hosts: tuple[tuple[str, str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NotOurs(Event):
+class NotOurs(Event, frozen=True):
     """A connection carries neither SMB nor DCERPC; said once, so that the rooms below may forget its bytes."""
 
     connection: Connection

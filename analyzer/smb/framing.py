@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
-from analyzer.core.values import dataclass
 
 SMB1_MAGIC = b"\xffSMB"
 SMB2_MAGIC = b"\xfeSMB"
@@ -41,16 +42,14 @@ def find_header(data: bytes) -> int:
     return found.start() if found else -1
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """Bytes of a message that were not captured, and the frames around them."""
 
     length: int
     frames: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """One SMB message as far as it was captured: `pieces` with their offsets, of `length` bytes on the wire."""
 
     pieces: tuple[tuple[int, TracedBytes], ...]
@@ -109,16 +108,14 @@ class Message:
             yield Hole(stop - at, before)
 
 
-@dataclass(frozen=True, slots=True)
-class NetbiosNames(Event):
+class NetbiosNames(Event, frozen=True):
     """A NetBIOS session request: the names of the called and the calling end."""
 
     called: str
     calling: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost(Event):
+class Lost(Event, frozen=True):
     """The framing is out of step: unknown messages were lost here."""
 
     length: int | None

@@ -8,7 +8,9 @@ their displacement. Signatures (MD5 over a key and a running number) are counted
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, Identity
@@ -16,7 +18,6 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
-from analyzer.core.values import dataclass
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
 from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
@@ -46,8 +47,7 @@ MAX_PENDING = 8192
 _MAX_CHAIN = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     command: int
     status: int
     flags: int
@@ -72,8 +72,7 @@ class Header:
         return self.status not in (0, DOS_MORE_DATA, STATUS_BUFFER_OVERFLOW)
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     """What an answer has to be read with."""
 
     command: int
@@ -89,16 +88,14 @@ class Request:
     identity: Identity | None = None
 
 
-@dataclass(slots=True)
-class Setup:
+class Setup(Struct):
     handshake: Handshake
     first_time_ns: int
     client_os: str | None = None
     frames: list[int] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Block:
+class Block(Struct):
     """One command's words and bytes. `data` reads on from the words over the bytes; offsets are the message's."""
 
     command: int

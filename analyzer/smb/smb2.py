@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake
@@ -18,7 +19,6 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import EMPTY, TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import (
     AES_128_CCM,
@@ -72,8 +72,7 @@ _MAX_ASKED = 64
 MAX_PENDING = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(Struct, frozen=True):
     """What was around a message: an SMB3 transform, a compression transform."""
 
     encrypted: bool = False
@@ -84,8 +83,7 @@ PLAIN = Shell()
 SEALED = Shell(encrypted=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     status: int
     command: int
     flags: int
@@ -99,8 +97,7 @@ class Header:
         return bool(self.flags & FLAG_RESPONSE)
 
 
-@dataclass(slots=True)
-class Setup:
+class Setup(Struct):
     """A session setup under way. `preauth_hash` is None where bytes of it are missing or the dialect has none."""
 
     handshake: Handshake
@@ -111,8 +108,7 @@ class Setup:
     frames: list[int] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Chain:
+class Chain(Struct):
     """Related operations of a compound share the FileId that its CREATE will get; `waiting` is data sent before it is known."""
 
     file_id: bytes | None = None
@@ -121,8 +117,7 @@ class Chain:
     waiting: list[tuple[Message, tuple[int, int], SmbInfo]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Request:
+class Request(Struct):
     command: int
     session_id: int
     tree_id: int | None

@@ -6,14 +6,15 @@ Sessions outlive messages and may span connections (multichannel); a `World` hol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
 from itertools import count
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.auth.context import Door, Handshake, Identity
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem, ProblemKind
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
@@ -43,14 +44,12 @@ def pipe_name(path: str) -> str:
     return name.removeprefix("pipe\\").lstrip("\\")
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(Struct):
     path: str
     kind: OpenKind
 
 
-@dataclass(slots=True)
-class Open:
+class Open(Struct):
     """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data."""
 
     kind: OpenKind
@@ -60,8 +59,7 @@ class Open:
     impersonation: int | None = None
 
 
-@dataclass(slots=True)
-class Seal:
+class Seal(Struct):
     """Encrypted messages of a session that stayed shut, and why."""
 
     count: int = 0
@@ -71,8 +69,7 @@ class Seal:
     reason: str = ""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Trouble of one kind on one connection, told once with its count: a short snapshot length cuts every message."""
 
     kind: ProblemKind
@@ -89,8 +86,7 @@ class Tally:
 KeyLog = Callable[[int, bytes], object]
 
 
-@dataclass(slots=True)
-class World:
+class World(Struct):
     """Numbers and sessions that the connections of a capture share."""
 
     keyring: Keyring
@@ -100,8 +96,7 @@ class World:
     sessions: dict[int, list[Session]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Link:
+class Link(Struct):
     """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
 
     world: World

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """One TCP connection; `number` counts from 0 in the capture, so a reused port pair is another connection.
 
     `a` sent the SYN where that was captured (`initiator_known`), else it is the end whose segment came first.
@@ -30,8 +30,7 @@ class Connection:
         return self.a if direction == 0 else self.b
 
 
-@dataclass(frozen=True, slots=True)
-class StreamChunk(Event):
+class StreamChunk(Event, frozen=True):
     """Bytes in order. `offset` is the position of the first one in its direction's stream, gaps counted."""
 
     connection: Connection
@@ -40,8 +39,7 @@ class StreamChunk(Event):
     data: TracedBytes
 
 
-@dataclass(frozen=True, slots=True)
-class StreamDialogue(Event):
+class StreamDialogue(Event, frozen=True):
     """What both directions said in turn, in order: turn i is the bytes `borders[i]` to `borders[i + 1]` of `data`.
 
     `direction` spoke first; a turn is of the other one where `replies[i]`, and `replied` bytes in all. `offset` and `reply_offset`
@@ -78,8 +76,7 @@ class StreamDialogue(Event):
         return map(self.chunk, range(len(self.replies)), self.offsets())
 
 
-@dataclass(frozen=True, slots=True)
-class Gap(Event):
+class Gap(Event, frozen=True):
     """Bytes `offset` to `offset + length` of a stream were not captured (never zeros in their place).
 
     `frames` are the last frame before and the first after the hole, as far as there are any. `length` is None where the
@@ -94,8 +91,7 @@ class Gap(Event):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamClosed(Event):
+class StreamClosed(Event, frozen=True):
     """No more events of this connection will come. `reason`: `fin`, `rst`, `reused`, `idle`, `limit` or `end` (of the capture)."""
 
     connection: Connection

@@ -38,9 +38,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.traced import TracedBytes
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
 
@@ -79,8 +80,7 @@ _AT_CLOSE: dict[CloseReason, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TcpLimits:
+class TcpLimits(Struct, frozen=True):
     """What reassembly may hold, and how long it waits. Sizes in bytes of memory, times in nanoseconds of capture time."""
 
     # A connection costs about 1 KiB. A port scan makes many: those without data and the closed ones go first.

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Final, Literal
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
 
 TICKS_PER_S_100NS = 10_000_000
 
@@ -108,8 +108,7 @@ WRAPPED, DATA_SIZE = "wrapped", "data-size"
 _PLAUSIBLE_WRAP = 1 << 31
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What one answer holds for one counter; None for what it does not.
 
     `raw` and its base with their sizes in bytes (None: as the type says); `ticks` and `freq` the performance clock of the answer,
@@ -129,8 +128,7 @@ class Reading:
     multi: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cooked:
+class Cooked(Struct, frozen=True):
     """A value, or why there is none. `reason` says more where the reason's name does not say all."""
 
     value: Fraction | None
@@ -142,8 +140,7 @@ class Cooked:
 Clock = Literal["T", "N", "O"]
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Struct, frozen=True):
     """How a type is computed, as its bits say. Symbols as in docs/counter-types.md."""
 
     kind: Literal["number", "text", "base", "elapsed", "counter"]

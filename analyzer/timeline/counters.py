@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
 from fractions import Fraction
+
+from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import Record, endpoint_json
 from analyzer.model.samples import perflib_json, winperf_json
@@ -22,7 +22,7 @@ from analyzer.timeline.series import Point, Series, points
 _UNITS = {"ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S}
 # Buckets of more would lie outside of what a capture can span.
 _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
-_SAMPLE_KEYS = (*(item.name for item in fields(PerflibSample)), "block_status_name", "name_source")
+_SAMPLE_KEYS = (*PerflibSample.__struct_fields__, "block_status_name", "name_source")
 
 
 def selection_of(analysis: Analysis, patterns: Iterable[str] = ()) -> PathSelection:
@@ -111,8 +111,7 @@ def json_number(value: Fraction | None) -> int | float | None:
     return value.numerator if value.denominator == 1 else float(value)
 
 
-@dataclass(slots=True)
-class Bucket:
+class Bucket(Struct):
     """The readings of one series in one interval that has any. `start_ns` is a multiple of the interval since 1970."""
 
     series: Series

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from analyzer.buffers import decode_buffer, perf_data_columns, winperf_rows
 from analyzer.core.naming import Named
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.pcq.catalog import Catalog
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
@@ -57,8 +57,7 @@ MAX_POLLED = 20_000_000
 MAX_DETAILS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Who:
+class Who(Struct, frozen=True):
     """An account at a client, and the server it asked. The account is None where nothing tells it."""
 
     user: str | None
@@ -66,8 +65,7 @@ class Who:
     server: str
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """What one account did to one target, over the whole capture.
 
     `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more
@@ -86,8 +84,7 @@ class Activity:
     last_time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A process that was to be seen: its image name as instances have it, and its process id where a counter says it.
 
     `instance_id` is the instance's number in PerflibV2, None in winperf. `calls` counts the answers it was in; `first_call` and
@@ -108,8 +105,7 @@ class Image:
     last_time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Both, and how many sightings of images and how many polls were left out because there were too many."""
 
     activities: tuple[Activity, ...]
@@ -132,8 +128,7 @@ def category_of(name: str | None) -> Category | None:
     return None
 
 
-@dataclass(slots=True)
-class _Deeds:
+class _Deeds(Struct):
     category: Category | None
     name: str | None
     details: dict[str, None] = field(default_factory=dict)
@@ -143,8 +138,7 @@ class _Deeds:
     last_ns: int = 0
 
 
-@dataclass(slots=True)
-class _Sightings:
+class _Sightings(Struct):
     first_call: int
     first_ns: int
     who: dict[Who, None] = field(default_factory=dict)

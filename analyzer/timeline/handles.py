@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analyzer.core.values import dataclass
+from msgspec import Struct
+
 from analyzer.model.analysis import Analysis
 from analyzer.packet.segment import Endpoint
 from analyzer.pcq.identity import Opnum
@@ -29,8 +30,7 @@ Origin = Literal["opened", "not captured", "never opened"]
 End = Literal["closed", "never closed", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class HandleEvent:
+class HandleEvent(Struct, frozen=True):
     """One call on a handle. `call` is its number in the timeline.
 
     `view` is the handle as it stood when the call was made. `identifiers` are those of the answer of an add, a remove or an
@@ -57,8 +57,7 @@ class HandleEvent:
         return self.state == "complete" and self.status == 0
 
 
-@dataclass(frozen=True, slots=True)
-class HandleLife:
+class HandleLife(Struct, frozen=True):
     """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
 
     `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.auth.context import AuthLevel, Door
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """The keys given opened `opened` of the `tried` `doors` of an account (`SMB sessions`, `RPC security contexts`)."""
 
     account: str

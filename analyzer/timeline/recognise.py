@@ -15,14 +15,15 @@ Such calls say that they were recognised, and a note tells why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers import Interface, decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Problem
-from analyzer.core.values import dataclass
 from analyzer.pcq import identity as pcq
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.call import Call
@@ -39,8 +40,7 @@ _PERFLIB_DECODED = frozenset(pcq.Opnum)
 _MOST_FRAMES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class _Guess:
+class _Guess(Struct, frozen=True):
     interface: Interface
     syntax: Literal["ndr", "ndr64"]
     proofs: int

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import handle_json
 from analyzer.rpc.call import Call
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 Numbered = tuple[int, Call]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What is to be shown; each part that is given must hold. `handle` and `session` are as the user wrote them."""
 
     interface: str | None = None

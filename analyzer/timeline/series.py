@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from analyzer.buffers import perf_data_rows, winperf_rows
-from analyzer.core.values import dataclass
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.packet.segment import Endpoint
@@ -68,8 +69,7 @@ _AGGREGATE, _MULTI_AGGREGATE, _AGGREGATE_HISTORY = 0x04, 0x06, 0x0C
 _ID_COUNTERS = {784: "ID Process", 804: "ID Thread"}
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One counter of one instance as one client saw it. `number` counts from 1 in the order of first readings.
 
     `objects` and `counters` are all names that the object (the counterset) and the counter go by, the one to show first;
@@ -109,8 +109,7 @@ class Series:
         return (formula is not None and formula.kind == "base") or bool(self.attributes & ATTRIB_NO_DISPLAY)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """One reading of a series, cooked. `sample` is None for an aggregate.
 
     `previous_call` is the call whose answer holds the other reading of the pair, `interval_ns` lies between the two answers in
@@ -131,8 +130,7 @@ class Point:
     left_out: int | None = None
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """A series and the reading that the next one pairs with. Of PerflibV2 also the counter's registration information, and which
     aggregate its values go into."""
 
@@ -147,8 +145,7 @@ class _State:
     lost: int = 0
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """What is answered together: the instances of one counter added to a query, or of one object."""
 
     answers: int = 0
@@ -156,8 +153,7 @@ class _Group:
     now: dict[Key, set[Identity]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Viewer:
+class _Viewer(Struct):
     """A query handle, or an open of the pipe for winperf. `lost` counts answers that could not be read in full, `lost_before`
     those before the one that is being read."""
 
@@ -166,15 +162,14 @@ class _Viewer:
     groups: dict[Key, _Group] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where a reading belongs: its group, the name of its instance there, and what tells it from others of that name."""
 
     group: Key
     name: Key
     identity: Identity
     # The position among those of the name in this answer, for showing.
-    ordinal: int = field(default=0, compare=False)
+    ordinal: int = 0
 
 
 Select = Callable[[Series], bool]
@@ -347,7 +342,14 @@ class _Pairing:
                 continue
             seen: Counter[int] = Counter()
             for at, (sample, scale) in enumerate(zip(row, row_scales, strict=True)):
-                key = (viewer_key, place, sample.counter_index, seen[sample.counter_index])
+                key = (
+                    viewer_key,
+                    place.group,
+                    place.name,
+                    place.identity,
+                    sample.counter_index,
+                    seen[sample.counter_index],
+                )
                 seen[sample.counter_index] += 1
                 state = self._states.get(key)
                 if state is None:
@@ -607,8 +609,7 @@ def _counterset_names(catalog: Catalog, sample: PerflibSample) -> tuple[str, ...
     return tuple(dict.fromkeys([*_all_names(catalog.countersets.get(guid)), guid, f"{{{guid}}}"]))
 
 
-@dataclass(slots=True)
-class _Pool:
+class _Pool(Struct):
     """The values of one counter in several instances of an answer, for an aggregate."""
 
     series: Series

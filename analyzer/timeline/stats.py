@@ -8,10 +8,10 @@ even number of values is the mean of the middle two, rounded down; the 95th perc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from itertools import pairwise
 
-from analyzer.core.values import dataclass
+from msgspec import Struct, field
+
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import identity_of, latency_ns, level_name
@@ -29,8 +29,7 @@ from analyzer.winperf.names import table_language, value_in_words
 _ERROR_NOT_ENOUGH_MEMORY = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How numbers are spread; None for all where there are none."""
 
     count: int
@@ -51,8 +50,7 @@ class Spread:
         return cls(count, sum(ordered), ordered[0], middle, ordered[-(-95 * count // 100) - 1], ordered[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class MethodStats:
+class MethodStats(Struct, frozen=True):
     """One method: its calls and what became of them.
 
     `failed` were answered with a fault or a return value that is not 0, `retried` of them only said that the buffer was too
@@ -74,8 +72,7 @@ class MethodStats:
     slowest: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class PollStats:
+class PollStats(Struct, frozen=True):
     """Who polled what, and how regularly: a query handle, or a performance value read through winreg.
 
     `handle` is how the timeline names it (`q1`, `k1`), `what` the value read (None for a query handle). `polls` were answered with
@@ -96,8 +93,7 @@ class PollStats:
     jitter: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class IdentityStats:
+class IdentityStats(Struct, frozen=True):
     """One account at one client of one server. `user` is None where nothing tells who called."""
 
     user: str | None
@@ -115,8 +111,7 @@ class IdentityStats:
     last_time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorStats:
+class ErrorStats(Struct, frozen=True):
     """One error: a `return` value of a method, a DCERPC `fault`, or the status of a `counter` in an answer of ValidateCounters."""
 
     kind: str
@@ -143,8 +138,7 @@ def has_failed(call: Call) -> bool:
     return call.exchange.fault is not None or bool(call.status)
 
 
-@dataclass(slots=True)
-class _Method:
+class _Method(Struct):
     opnum: int | None
     calls: int = 0
     failed: int = 0
@@ -260,8 +254,7 @@ def _polls(
     )
 
 
-@dataclass(slots=True)
-class _Identity:
+class _Identity(Struct):
     workstation: str | None = None
     security: dict[str, None] = field(default_factory=dict)
     sessions: dict[str, None] = field(default_factory=dict)

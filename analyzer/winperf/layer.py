@@ -7,14 +7,15 @@ with growing buffers while the server says ERROR_MORE_DATA; the attempts of one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers import decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
-from analyzer.core.values import dataclass
 from analyzer.packet.segment import Endpoint
 from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
 from analyzer.rpc.events import Exchange, Message
@@ -34,8 +35,7 @@ _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _OPNUMS = frozenset(Opnum)
 
 
-@dataclass(frozen=True, slots=True)
-class PerformanceRead:
+class PerformanceRead(Struct, frozen=True):
     """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
 
     `key` is the predefined key the handle was opened as, None where its opening was not captured.
@@ -48,8 +48,7 @@ class PerformanceRead:
     value_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class WinregCall(Call):
+class WinregCall(Call, frozen=True):
     """A remote-registry call. `read` is set for reads of performance values, `key` for calls on a performance handle.
 
     `key_number` counts the key handles of the capture from 1, for calls that use or give out one.

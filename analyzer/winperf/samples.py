@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
 from analyzer.core.naming import NameSource, SampleNames
-from analyzer.core.values import dataclass
 from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.names import NameTable
 
@@ -14,8 +15,7 @@ _CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
 _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
 
 
-@dataclass(frozen=True, slots=True)
-class WinperfSample:
+class WinperfSample(Struct, frozen=True):
     """One raw value. Names are None where neither the capture nor the built-in table knows the index.
 
     `instance_id` is the UniqueID, None for none; `parent_index` the title index of the parent object and `parent_instance` the

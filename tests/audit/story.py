@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from struct import pack
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import AuthLevel
 from analyzer.core.events import Event

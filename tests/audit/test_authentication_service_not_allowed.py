@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from analyzer.audit.engine import Profile
 from analyzer.auth.context import AuthLevel, Door

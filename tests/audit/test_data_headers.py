@@ -1,9 +1,9 @@
 """What stands in the headers of data answers and their blocks: clocks, dates, status, reserved fields, padding, byte order."""
 
-from dataclasses import replace
 from struct import pack, pack_into
 
 import pytest
+from msgspec.structs import replace
 
 from tests.audit.judging import judged
 from tests.build.buffers import Block, identifier, instance_header, perf_data

@@ -1,5 +1,6 @@
-from dataclasses import replace
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from tests.audit.judging import judged
 from tests.build.calls import Calls

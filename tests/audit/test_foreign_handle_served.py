@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from analyzer.audit.rules.foreign_handle_served import METHODS, OTHER_INTERFACE
 from tests.audit.handles import bound

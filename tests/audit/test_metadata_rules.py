@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from struct import pack
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.audit.engine import Profile
 from analyzer.audit.verdicts import Outcome

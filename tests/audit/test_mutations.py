@@ -12,10 +12,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.audit.engine import Audit
 from analyzer.audit.evidence import Evidence, SideEvidence

@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from analyzer.auth.context import AuthLevel, Door
 from analyzer.rpc.events import AuthInfo

@@ -1,5 +1,6 @@
-from dataclasses import replace
 from struct import pack
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import AuthLevel
 from tests.audit.judging import judged

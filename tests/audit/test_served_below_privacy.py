@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from analyzer.audit.rules.served_below_privacy import CODE_OF_METHOD, SERVED
 from analyzer.auth.context import AuthLevel

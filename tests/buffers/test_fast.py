@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.buffers import BufferKind, PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.buffers import counter_value, decode_buffer, perf_data_rows, winperf_rows
 from analyzer.buffers.decode import TreeFiller, parse_positions, plan_for

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.buffers import WinPerf, decode_buffer, winperf_rows
 from analyzer.buffers.vector_v1 import V1Block, V1Reader, mixed_object, read_v1

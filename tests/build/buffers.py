@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import pack
 from typing import Literal
 from uuid import UUID
+
+from msgspec import Struct
 
 Order = Literal["little", "big"]
 Padding = Literal["counted", "uncounted", "none"]
@@ -43,8 +44,7 @@ def counter_ids(ids: list[int], padding: Padding = "counted") -> bytes:
     return body if padding == "none" else pad8(body)
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Struct, frozen=True):
     """A counter header block: counter ids and instances as its type has them, values row by row."""
 
     kind: int
@@ -112,8 +112,7 @@ def string_table(strings: list[tuple[int, str | None]], *, from_start: bool) -> 
 # -------------------------------------------------------------------------------------------------- winperf.h
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(Struct, frozen=True):
     """A counter of an object: title index, type, and the size of its values."""
 
     index: int
@@ -121,8 +120,7 @@ class Counter:
     size: int
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """An instance: name (None for none), UniqueID, parent's object and number, and one value a counter."""
 
     name: str | None
@@ -131,8 +129,7 @@ class Instance:
     values: tuple[int | str, ...]
 
 
-@dataclass(frozen=True)
-class PerfObject:
+class PerfObject(Struct, frozen=True):
     """An object; `instances` is a single one without name where `has_instances` is not set."""
 
     index: int

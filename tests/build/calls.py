@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from struct import pack
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from analyzer.auth.context import AuthLevel, Door
 from analyzer.core.absence import Missing

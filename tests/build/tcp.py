@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
+
+from msgspec.structs import replace
 
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from struct import pack
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.pcq.layer import PerflibCall

@@ -285,7 +285,7 @@ def test_a_pdu_type_of_another_protocol_is_named_and_passed_over():
 
 
 def test_channels_do_not_mix():
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     one, two = Conversation(), Conversation(replace(CHANNEL, number=1))
     one.bound().client(request(1, b"1"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment

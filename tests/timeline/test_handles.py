@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from struct import pack
+
+from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.rpc.events import Bound

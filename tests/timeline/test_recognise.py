@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import struct
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis

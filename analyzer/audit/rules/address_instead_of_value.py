@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.audit.answers import value_path
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
-from analyzer.core.values import dataclass
 
 REQUIREMENT = "PCQ-2.2.4.2-R43"
 _BY_REFERENCE = 1
@@ -36,8 +37,7 @@ _ENOUGH = 3
 _MOST = 100_000
 
 
-@dataclass(slots=True)
-class _Seen:
+class _Seen(Struct):
     value: bytes
     times: int
     is_constant: bool

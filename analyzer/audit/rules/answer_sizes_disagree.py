@@ -22,18 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.core.values import dataclass
 from analyzer.pcq.identity import Opnum
 
 NOT_ENOUGH_MEMORY = 8
 NO_GUIDS = "PCQ-3.1.4.1.1-R14"
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """The requirements of a method: on pdwOutSize, on pdwRtnSize, and on the code for a buffer that is too small."""
 
     out_size: str

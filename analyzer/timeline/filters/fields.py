@@ -10,8 +10,9 @@ from enum import StrEnum
 from functools import cache
 from typing import get_args
 
+from msgspec import Struct
+
 from analyzer.buffers import KINDS
-from analyzer.core.values import dataclass
 from analyzer.model.records import LEVEL_NAMES
 from analyzer.rpc.events import ExchangeState
 
@@ -43,8 +44,7 @@ NUMBERS = frozenset({Kind.NUMBER, Kind.STATUS, Kind.FAULT, Kind.REQUEST_CODE, Ki
 TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAME, Kind.HANDLE, Kind.GUID})
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field. `paths` tell where its values are in a record; more than one where a field has several values at once."""
 
     name: str

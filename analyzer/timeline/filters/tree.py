@@ -7,11 +7,11 @@ The tree is what was written, without a meaning yet: whether a word is a field o
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.core.errors import InputError
-from analyzer.core.values import dataclass
 
 # What a word may consist of: two dots in a row are the sign of a range. Names, numbers, addresses, networks, GUIDs, times
 # and accounts (LAB\perfmon) are words.
@@ -51,23 +51,35 @@ def _pointed_at(source: str, start: int, stop: int) -> str:
     return f"{left}{shown}{right}\n  {' ' * (len(left) + start - begin)}{carets}"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class _Placed(Struct, frozen=True):
+    """A part of a filter that knows its place in the text, `at`, and is equal to the same part at another place."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and _without_place(self) == _without_place(other)
+
+    def __hash__(self) -> int:
+        return hash(_without_place(self))
+
+
+def _without_place(part: _Placed) -> tuple[object, ...]:
+    return tuple(getattr(part, name) for name in part.__struct_fields__ if name != "at")
+
+
+class Word(_Placed, frozen=True):
     """A word without quotes: a field, or a value."""
 
     text: str
-    at: Place = field(default=_NOWHERE, compare=False)
+    at: Place = _NOWHERE
 
     def __str__(self) -> str:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(_Placed, frozen=True):
     """A quoted value."""
 
     text: str
-    at: Place = field(default=_NOWHERE, compare=False)
+    at: Place = _NOWHERE
 
     def __str__(self) -> str:
         return '"' + "".join(_escaped(one) for one in self.text) + '"'
@@ -82,13 +94,12 @@ def _escaped(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(_Placed, frozen=True):
     """`len`, `count`, `lower` or `upper` of a field."""
 
     name: str
     argument: Operand
-    at: Place = field(default=_NOWHERE, compare=False)
+    at: Place = _NOWHERE
 
     def __str__(self) -> str:
         return f"{self.name}({self.argument})"
@@ -97,8 +108,7 @@ class Function:
 Operand = Word | Text | Function
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """Everything from `low` to `high`, both included."""
 
     low: Operand
@@ -112,8 +122,7 @@ class Range:
         return self.low.at[0], self.high.at[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(Struct, frozen=True):
     """A field alone: it has a value."""
 
     operand: Operand
@@ -122,22 +131,20 @@ class Exists:
         return str(self.operand)
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(_Placed, frozen=True):
     """Two operands and an operator, `any` or `all` before them where it was written."""
 
     left: Operand
     operator: Operator
     right: Operand
     quantifier: Quantifier | None = None
-    at: Place = field(default=_NOWHERE, compare=False)
+    at: Place = _NOWHERE
 
     def __str__(self) -> str:
         return f"{_before(self.quantifier)}{self.left} {self.operator} {self.right}"
 
 
-@dataclass(frozen=True, slots=True)
-class In:
+class In(Struct, frozen=True):
     """An operand and a set of values, ranges and networks."""
 
     left: Operand
@@ -152,32 +159,28 @@ def _before(quantifier: Quantifier | None) -> str:
     return f"{quantifier} " if quantifier is not None else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     part: Node
 
     def __str__(self) -> str:
         return f"not {_inside(self.part, And, Or, Xor)}"
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(Struct, frozen=True):
     parts: tuple[Node, ...]
 
     def __str__(self) -> str:
         return " and ".join(_inside(part, And, Or, Xor) for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Xor:
+class Xor(Struct, frozen=True):
     parts: tuple[Node, ...]
 
     def __str__(self) -> str:
         return " xor ".join(_inside(part, Or, Xor) for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(Struct, frozen=True):
     parts: tuple[Node, ...]
 
     def __str__(self) -> str:

@@ -1,0 +1,162 @@
+"""The value types of the package: immutable where they say so, and usable by what the standard library offers for values."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import Struct
+from rich.pretty import pretty_repr
+
+import analyzer
+from analyzer.core.discreet import Discreet
+from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.traced import Extent
+
+
+def value_types() -> list[type[Struct]]:
+    names = [item.name for item in walk_packages(analyzer.__path__, "analyzer.")]
+    modules = [import_module(name) for name in names if not name.endswith("__main__") and "_generated" not in name]
+    found = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
+    ours = {each for each in found if issubclass(each, Struct) and each.__module__.startswith("analyzer.")}
+    return sorted(ours, key=lambda each: (each.__module__, each.__qualname__))
+
+
+def made(kind: type[Struct]) -> Any:
+    """A value with a text of its own in every field."""
+    return kind(**{name: f"the {name} of it" for name in kind.__struct_fields__})
+
+
+# A field of these is of a type that its module does not load, to start quickly or because the two refer to each other; their
+# signatures can only be had with text for that type.
+UNRESOLVED = {"CaptureReading", "Judgement", "Rule", "Samples", "Selection"}
+
+
+def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
+    return list(inspect.signature(kind).parameters.values())
+
+
+def test_there_are_many_of_them() -> None:
+    assert len(value_types()) > 200
+
+
+@pytest.mark.parametrize("change", [setattr, lambda value, name, _: delattr(value, name)])
+def test_frozen_is_true(change: Any) -> None:
+    frozen = [kind for kind in value_types() if kind.__struct_config__.frozen and kind.__struct_fields__]
+    assert len(frozen) > 150
+    for kind in frozen:
+        value = made(kind)
+        for name in kind.__struct_fields__:
+            with pytest.raises(AttributeError, match="immutable type"):
+                change(value, name, "another")
+        assert [getattr(value, name) for name in kind.__struct_fields__] == [
+            f"the {name} of it" for name in kind.__struct_fields__
+        ]
+
+
+def test_every_event_is_frozen() -> None:
+    events = [kind for kind in value_types() if issubclass(kind, Event)]
+    assert {CaptureEnds, Problem} < set(events)
+    assert [kind for kind in events if not kind.__struct_config__.frozen] == []
+
+
+def test_signatures_name_the_fields_and_which_may_be_left_out() -> None:
+    for kind in value_types():
+        if kind.__name__ in UNRESOLVED:
+            with pytest.raises(NameError):
+                parameters_of(kind)
+            continue
+        parameters = parameters_of(kind)
+        assert {each.name for each in parameters} == set(kind.__struct_fields__), kind
+        optional = {each.name for each in parameters if each.default is not each.empty}
+        assert optional == {each.name for each in msgspec.structs.fields(kind) if not each.required}, kind
+    assert str(inspect.signature(Extent)) == "(frame: int, start: int, length: int, time_ns: int = 0)"
+
+
+def test_values_go_through_pickle_and_copy() -> None:
+    for kind in value_types():
+        value = made(kind)
+        for other in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+            assert type(other) is kind
+            assert msgspec.structs.astuple(other) == msgspec.structs.astuple(value)
+
+
+def test_values_are_replaced_by_the_librarys_protocol() -> None:
+    """`copy.replace` of Python 3.13 calls `__replace__`, which is there on every Python."""
+    for kind in value_types():
+        for name in kind.__struct_fields__:
+            value = made(kind)
+            others = [msgspec.structs.replace(value, **{name: "another"}), value.__replace__(**{name: "another"})]
+            if sys.version_info >= (3, 13):
+                others.append(copy.replace(value, **{name: "another"}))
+            for other in others:
+                assert type(other) is kind
+                changed = [each for each in kind.__struct_fields__ if getattr(other, each) != getattr(value, each)]
+                assert changed == [name]
+        with pytest.raises(TypeError):
+            msgspec.structs.replace(made(kind), no_such_field=1)
+
+
+def test_values_match_patterns_by_position() -> None:
+    match Problem("gap", "tcp", (1, 2), "lost"):
+        case Problem("gap", layer, frames):
+            assert (layer, frames) == ("tcp", (1, 2))
+        case _:
+            raise AssertionError
+
+
+def test_extents_of_one_place_are_equal_whatever_time_they_know() -> None:
+    assert Extent(1, 2, 3, 4) == Extent(1, 2, 3)
+    assert hash(Extent(1, 2, 3, 4)) == hash(Extent(1, 2, 3))
+    assert Extent(1, 2, 3) != Extent(1, 2, 4)
+    assert repr(Extent(1, 2, 3, 4)) == "Extent(frame=1, start=2, length=3)"
+
+
+def test_hidden_fields_are_shown_by_nothing() -> None:
+    discreet = [kind for kind in value_types() if issubclass(kind, Discreet) and kind is not Discreet]
+    assert len(discreet) >= 14
+    for kind in discreet:
+        assert kind.hidden, kind
+        assert set(kind.hidden) <= set(kind.__struct_fields__), kind
+        # The types whose repr is made of other fields take numbers and None for some.
+        numbers = {"session_id": 7, "etype": 18, "kvno": 3, "cipher": 1}
+        value = kind(
+            **{
+                name: numbers.get(name, f"shown {name}") if name not in kind.hidden else f"hidden {name}"
+                for name in kind.__struct_fields__
+            }
+        )
+        for text in (repr(value), str(value), f"{[value]}", pretty_repr(value, expand_all=True)):
+            assert "hidden" not in text
+            assert kind.__name__ in text
+
+
+def test_no_key_or_password_is_a_field_that_is_shown() -> None:
+    secret = re.compile(r"key|hash|password|^seal$|^sign$")
+    found = 0
+    for kind in value_types():
+        if not kind.__module__.startswith(("analyzer.auth", "analyzer.smb.crypto")):
+            continue
+        for name in kind.__struct_fields__:
+            if secret.search(name) and re.search(r"bytes|str", str(inspect.get_annotations(kind).get(name, ""))):
+                found += 1
+                assert issubclass(kind, Discreet), (kind, name)
+                assert name in kind.hidden, (kind, name)
+    assert found >= 10
+
+
+def test_no_module_makes_values_in_another_way() -> None:
+    root = Path(analyzer.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
+    assert [
+        path for path, text in texts.items() if re.search(r"^(from|import) (dataclasses|attrs?)\b", text, re.M)
+    ] == []
