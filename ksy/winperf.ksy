@@ -146,7 +146,9 @@ types:
         6: saturday
   perf_object:
     -orig-id: PERF_OBJECT_TYPE
-    doc: An object with its counters, and their values without or with instances.
+    doc: |
+      An object with its counters, and their values without or with instances. TotalByteLength alone says where the next object
+      begins, so `body` is read on demand: one that cannot be read costs no other object.
     doc-ref: winperf.h (Windows SDK 10.0), PERF_OBJECT_TYPE
     seq:
       - id: total_byte_length
@@ -154,17 +156,25 @@ types:
         type: u4
         valid:
           min: 64
-      - id: body
-        -orig-id: (object)
-        type: object_body
+      - id: raw_body
+        -orig-id: (bytes of the object)
+        -around: true
         size: len_body
       - id: missing
         -orig-id: (bytes beyond the end)
         size: total_byte_length - 4 - len_body
     instances:
+      ofs_body:
+        -orig-id: (offset behind the length)
+        value: _io.pos
       len_body:
         -orig-id: (length of the object)
-        value: 'total_byte_length - 4 < _io.size - _io.pos ? total_byte_length - 4 : _io.size - _io.pos'
+        value: 'total_byte_length - 4 < _io.size - ofs_body ? total_byte_length - 4 : _io.size - ofs_body'
+      body:
+        -orig-id: (object)
+        pos: ofs_body
+        size: len_body
+        type: object_body
   object_body:
     -orig-id: PERF_OBJECT_TYPE
     doc: An object behind its length.
@@ -205,8 +215,15 @@ types:
       - id: num_instances
         -orig-id: NumInstances
         type: s4
-        -special: {-1: no instances}
-        doc: -1 for an object that never has instances.
+        -special:
+          -1: no instances
+          -2: 'metadata only, of an object with instances'
+          -3: 'metadata only, of an object without instances'
+        valid:
+          min: -3
+        doc: |
+          -1 (PERF_NO_INSTANCES) for an object that never has instances. -2 (PERF_METADATA_MULTIPLE_INSTANCES) and -3
+          (PERF_METADATA_NO_INSTANCES) answer a query for metadata: counter definitions, and neither instances nor values.
       - id: code_page
         -orig-id: CodePage
         type: u4
@@ -231,7 +248,7 @@ types:
       - id: counter_block
         -orig-id: PERF_COUNTER_BLOCK
         type: counter_block(counters, true)
-        if: num_instances < 0
+        if: num_instances == -1
       - id: instances
         -orig-id: PERF_INSTANCE_DEFINITION
         type: instance(counters, _index == num_instances - 1)

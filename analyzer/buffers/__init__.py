@@ -2,6 +2,9 @@
 
 from analyzer.buffers.adapt import JsonValue, counter_value
 from analyzer.buffers.columns import (
+    PERF_METADATA_MULTIPLE_INSTANCES,
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
     CounterDefinition,
     PerfData,
     PerfRow,
@@ -22,6 +25,9 @@ from analyzer.buffers.vector import PerfColumns
 
 __all__ = [
     "KINDS",
+    "PERF_METADATA_MULTIPLE_INSTANCES",
+    "PERF_METADATA_NO_INSTANCES",
+    "PERF_NO_INSTANCES",
     "ArrayLayout",
     "BufferDecode",
     "BufferKind",

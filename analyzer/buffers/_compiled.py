@@ -87,6 +87,7 @@ class FieldSpec(Struct, frozen=True):
     special: Mapping[int, str]
     lazy: bool
     around: bool
+    is_contained: bool
     is_filler: bool
 
 
@@ -152,6 +153,7 @@ def _field(name: str, entry: Any, path: tuple[str, ...], *, lazy: bool) -> Field
         special={int(number): str(text) for number, text in entry.get("-special", {}).items()},
         lazy=lazy,
         around=bool(entry.get("-around", False)),
+        is_contained=lazy and entry.get("type", "strz") != "strz",
         is_filler=spelling.startswith("(") and encoding is None and meaning is None,
     )
 

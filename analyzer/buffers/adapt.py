@@ -8,7 +8,7 @@ place, and the place of the failure is the last field that was begun.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kaitaistruct import (
@@ -105,9 +105,12 @@ def reading_of(compiled: Any, reading: Reading) -> Reading:
 
 
 def plain_value(compiled: Any, reading: Reading) -> dict[str, JsonValue]:
-    """The tree of a whole object. Fillers are left out, absent optional fields are None."""
+    """The tree of a whole object. Fillers are left out, absent optional fields are None. Raises a LazyError for damage."""
     tree: dict[str, JsonValue] = {}
-    TreeFiller().fill(compiled, tree, reading)
+    filler = TreeFiller()
+    filler.fill(compiled, tree, reading)
+    if filler.damage:
+        raise filler.damage[0]
     return tree
 
 
@@ -128,14 +131,32 @@ def on_demand(compiled: Any, name: str) -> Any:
         return None
 
 
+def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
+    """A structure that is read on demand, as far as it can be read, and what ended reading it.
+
+    Its place is known without reading it, so its damage is contained: what follows it is read all the same. Where the bytes it
+    lies in were not reached, there is neither. The plain parsers keep nothing of a structure that is damaged.
+    """
+    if not all(hasattr(compiled, field.name) for field in type_of(compiled).fields if field.around):
+        return None, None
+    try:
+        return getattr(compiled, name), None
+    except TROUBLE as cause:
+        error = LazyError(compiled, name)
+        error.__cause__ = cause
+        return getattr(compiled, f"_m_{name}", None), error
+
+
 class TreeFiller:
-    """Writes what compiled objects hold into trees, in order, so that what stands before trouble stays.
+    """Writes what compiled objects hold into trees, in order, so that what stands before damage stays.
 
     `unfinished` are the objects in which reading ended, by identity; their fields that were never reached are left out.
+    `damage` is what ended reading structures whose damage is contained.
     """
 
-    def __init__(self, unfinished: frozenset[int] = frozenset()) -> None:
-        self._unfinished = unfinished
+    def __init__(self, unfinished: Iterable[int] = ()) -> None:
+        self._unfinished = set(unfinished)
+        self.damage: list[LazyError] = []
 
     def fill(self, compiled: Any, tree: dict[str, JsonValue], reading: Reading) -> None:
         cut = id(compiled) in self._unfinished
@@ -148,6 +169,9 @@ class TreeFiller:
         for field in type_of(compiled).fields:
             if cut and not field.lazy and field.name not in compiled._debug:
                 continue
+            if field.is_contained:
+                self._put_contained(compiled, field, tree, reading)
+                continue
             try:
                 value = on_demand(compiled, field.name) if cut and field.lazy else getattr(compiled, field.name, None)
             except TROUBLE as error:
@@ -157,6 +181,19 @@ class TreeFiller:
             if value is None and cut:
                 continue
             self._put(tree, field, value, reading)
+
+    def _put_contained(self, compiled: Any, field: FieldSpec, tree: dict[str, JsonValue], reading: Reading) -> None:
+        value, error = contained(compiled, field.name)
+        if error is not None:
+            self.damage.append(error)
+            if value is not None:
+                self._unfinished.update(unfinished_in(value))
+        if value is None:
+            return
+        try:
+            self._put(tree, field, value, reading)
+        except LazyError as inner:
+            self.damage.append(inner)
 
     def _put(self, tree: dict[str, JsonValue], field: FieldSpec, value: Any, reading: Reading) -> None:
         if isinstance(value, list):
@@ -207,24 +244,54 @@ def located(compiled: Any, error: BaseException, size: int) -> DecodeError:
     return translated(error, ".".join(name for name, _, _ in path), path[-1][1], size)
 
 
-def lazily_located(compiled: Any, error: LazyError, size: int) -> DecodeError:
-    """The DecodeError for a field of some object below `compiled` that could not be read on demand."""
+# Of a buffer with many damaged structures, so many are described beside the first.
+_MOST_DESCRIBED = 8
+
+
+def damage_of(
+    compiled: Any, problem: DecodeError | None, damage: Sequence[LazyError], size: int
+) -> tuple[DecodeError | None, tuple[str, ...]]:
+    """The first damage of the root object `compiled`, of `size` bytes, and a sentence for each other one.
+
+    `problem` is what ended reading the root, `damage` what ended reading fields below it on demand.
+    """
+    if not damage:
+        return problem, ()
+    wanted: dict[int, LazyError] = {}
+    for error in damage:
+        wanted.setdefault(id(error.compiled), error)
+    found = [
+        _located_below(node, path, base, wanted[id(node)], size)
+        for path, node, base in walk(compiled, "", 0)
+        if id(node) in wanted
+    ]
+    if problem is not None:
+        found.append(problem)
+    found.sort(key=lambda error: error.start or 0)
+    others = [f"damaged as well: {error}" for error in found[1 : 1 + _MOST_DESCRIBED]]
+    if (rest := len(found) - 1 - _MOST_DESCRIBED) > 0:
+        others.append(f"damaged as well: {rest} more structures")
+    return found[0], tuple(others)
+
+
+def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:
+    """The DecodeError for a field of `node` that could not be read on demand; `node` is at `path`, its stream begins at `base`."""
     assert error.__cause__ is not None
-    for path, node, base in walk(compiled, "", 0):
-        if node is error.compiled:
-            place = node._debug.get(f"_m_{error.field}", {})
-            at = base + place["start"] if "start" in place else base
-            return translated(error.__cause__, f"{path}.{error.field}".lstrip("."), min(at, size), size)
-    return translated(error.__cause__, error.field, 0, size)
+    at = base + node._debug.get(f"_m_{error.field}", {}).get("start", 0)
+    field = f"{path}.{error.field}".lstrip(".")
+    part = getattr(node, f"_m_{error.field}", None)
+    if isinstance(part, KaitaiStruct) and (inner := broken_path(part)):
+        field = ".".join((field, *(name for name, _, _ in inner)))
+        at += inner[-1][1]
+    return translated(error.__cause__, field, min(at, size), size)
 
 
 def walk(compiled: Any, path: str, base: int) -> Iterator[tuple[str, Any, int]]:
     """Every object below `compiled` with its path and where its stream begins, the root first."""
     yield path, compiled, base
-    for name, place in compiled._debug.items():
-        if name.startswith("_m_"):
-            name = name[3:]
-        child = getattr(compiled, name, None)
+    for held, place in compiled._debug.items():
+        # What is read on demand is held under another name; by its own it would be read again.
+        name, child = held.removeprefix("_m_"), getattr(compiled, held, None)
         places = place["arr"] if isinstance(child, list) else [place]
         for number, item in enumerate(child if isinstance(child, list) else [child]):
             if not isinstance(item, KaitaiStruct):
@@ -256,6 +323,11 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
         if child._io is not node._io:
             base += at
         node = child
+
+
+def unfinished_in(root: Any) -> Iterator[int]:
+    """The objects in which reading ended, by identity, of a root object that was not read to its end."""
+    return (id(node) for _, _, node in broken_path(root))
 
 
 def translated(error: BaseException, field: str, start: int, stop: int) -> DecodeError:

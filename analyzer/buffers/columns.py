@@ -18,8 +18,9 @@ from analyzer.buffers.adapt import (
     LazyError,
     Reading,
     check_overlap,
+    contained,
     counter_value,
-    lazily_located,
+    damage_of,
     v1_value,
 )
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
@@ -207,6 +208,10 @@ def _value_rows(
             yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
 
 
+# NumInstances of an object that never has instances; below that are those that carry metadata alone (winperf.h).
+PERF_NO_INSTANCES, PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES = -1, -2, -3
+
+
 class CounterDefinition(Struct, frozen=True):
     """PERF_COUNTER_DEFINITION: a counter of an object, and where its value is in each counter block."""
 
@@ -234,7 +239,11 @@ class WinPerfInstance(Struct, frozen=True):
 
 
 class WinPerfObject(Struct, frozen=True):
-    """PERF_OBJECT_TYPE with its definitions and instances. `num_instances` is -1 for an object that never has any."""
+    """PERF_OBJECT_TYPE with its definitions and instances.
+
+    `num_instances` is -1 for an object that never has instances; -2 and -3 for metadata alone, of an object with and without
+    instances (winperf.h, PERF_METADATA_MULTIPLE_INSTANCES and PERF_METADATA_NO_INSTANCES): no `instances` then.
+    """
 
     name_index: int
     help_index: int
@@ -247,9 +256,17 @@ class WinPerfObject(Struct, frozen=True):
     definitions: tuple[CounterDefinition, ...]
     instances: tuple[WinPerfInstance, ...]
 
+    @property
+    def is_metadata(self) -> bool:
+        """Whether this is an answer to a query for metadata: counter definitions alone."""
+        return self.num_instances < PERF_NO_INSTANCES
+
 
 class WinPerf(Struct, frozen=True):
-    """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off."""
+    """PERF_DATA_BLOCK (winperf.h). The header's numbers are None where it was cut off.
+
+    Of a damaged object, what stands before its damage is there; the first damage is `problem`, others are among the notes.
+    """
 
     big_endian: bool
     total_byte_length: int | None
@@ -273,11 +290,12 @@ def winperf_rows(data: bytes) -> WinPerf:
         compiled = plan.fresh("plain")
     except TROUBLE:
         compiled, problem = parse_positions(plan)
-    objects, lazy, name = _objects(compiled)
-    if lazy is not None:
-        compiled, _ = parse_positions(plan)
-        objects, lazy, name = _objects(compiled)
-        problem = lazily_located(compiled, lazy, len(data)) if lazy is not None else None
+    objects, damage, name = _objects(compiled)
+    if damage:
+        # The same with recorded positions, which keeps what was read of a damaged object.
+        compiled, problem = parse_positions(plan)
+        objects, damage, name = _objects(compiled)
+    problem, others = damage_of(compiled, problem, damage, len(data))
     return WinPerf(
         compiled.big_endian,
         getattr(compiled, "total_byte_length", None),
@@ -290,25 +308,31 @@ def winperf_rows(data: bytes) -> WinPerf:
         name,
         tuple(objects),
         problem,
-        notes_on(plan, compiled),
+        (*notes_on(plan, compiled), *others),
     )
 
 
-def _objects(compiled: Any) -> tuple[list[WinPerfObject], LazyError | None, str | None]:
-    """The objects as far as they could be read, what ended reading values, and the name of the system."""
+def _objects(compiled: Any) -> tuple[list[WinPerfObject], list[LazyError], str | None]:
+    """The objects as far as they could be read, what ended reading each damaged one, and the name of the system."""
     objects: list[WinPerfObject] = []
+    damage: list[LazyError] = []
     order = Reading(compiled.big_endian)
     name: str | None = None
-    try:
-        if hasattr(compiled, "header_rest"):
+    if hasattr(compiled, "header_rest"):
+        try:
             name = _text(compiled, "system_name", order)
-        for item in getattr(compiled, "objects", ()):
-            body = getattr(item, "body", None)
-            if body is not None and hasattr(body, "header_rest"):
+        except LazyError as error:
+            damage.append(error)
+    for item in getattr(compiled, "objects", ()):
+        body, ended = contained(item, "body")
+        if ended is not None:
+            damage.append(ended)
+        if body is not None and hasattr(body, "header_rest"):
+            try:
                 _read_object(objects, body, order)
-    except LazyError as error:
-        return objects, error, name
-    return objects, None, name
+            except LazyError as error:
+                damage.append(error)
+    return objects, damage, name
 
 
 def _text(compiled: Any, field_name: str, reading: Reading) -> str | None:
@@ -343,7 +367,7 @@ def _read_object(objects: list[WinPerfObject], body: Any, order: Reading) -> Non
     )
     try:
         block = getattr(body, "counter_block", None)
-        if block is not None and body.num_instances < 0:
+        if block is not None:
             instances.append(WinPerfInstance(None, None, None, None, _values(block, reading)))
         for instance in getattr(body, "instances", None) or ():
             definition = getattr(instance, "definition", None)

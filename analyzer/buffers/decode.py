@@ -14,10 +14,10 @@ from analyzer.buffers.adapt import (
     LazyError,
     Reading,
     TreeFiller,
-    broken_path,
-    lazily_located,
+    damage_of,
     located,
     plain_value,
+    unfinished_in,
 )
 from analyzer.buffers.fast import regular_tree
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
@@ -57,7 +57,11 @@ _STRICT_TEXT: dict[BufferKind, int] = {"string": 0, "string-table": 8, "name-tab
 
 
 class BufferDecode(Struct, frozen=True):
-    """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen."""
+    """A decoded buffer: what was read before `problem` (None for an undamaged buffer), and which readings were chosen.
+
+    An object of winperf.h that is damaged costs no other one: `problem` is the first damage, and the tree holds what was read
+    of each object.
+    """
 
     kind: BufferKind
     tree: dict[str, Any]
@@ -148,12 +152,15 @@ def _damaged(plan: Plan) -> BufferDecode:
     compiled, problem = parse_positions(plan)
     consumed = compiled._io.pos()
     tree: dict[str, JsonValue] = {}
-    unfinished = frozenset(id(node) for _, _, node in broken_path(compiled)) if problem else frozenset()
+    filler = TreeFiller(unfinished_in(compiled) if problem else ())
+    damage = filler.damage
     try:
-        TreeFiller(unfinished).fill(compiled, tree, plan.reading)
+        filler.fill(compiled, tree, plan.reading)
     except LazyError as error:
-        problem = lazily_located(compiled, error, len(plan.data))
-    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, notes_on(plan, compiled))
+        damage.append(error)
+    problem, others = damage_of(compiled, problem, damage, len(plan.data))
+    notes = (*notes_on(plan, compiled), *others)
+    return BufferDecode(plan.kind, tree, min(consumed, len(plan.data)), problem, notes)
 
 
 def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:

@@ -19,14 +19,15 @@ from analyzer.buffers.adapt import (
     JsonValue,
     LazyError,
     Reading,
-    broken_path,
     check_overlap,
+    contained,
+    damage_of,
     guid_of,
     is_guid,
-    lazily_located,
     on_demand,
     reading_of,
     scalar_of,
+    unfinished_in,
     v1_value,
 )
 from analyzer.buffers.decode import BufferKind, notes_on, parse_positions, plan_for
@@ -96,7 +97,7 @@ class Field(Discreet, frozen=True):
 
 
 class FieldMap(Struct, frozen=True):
-    """The fields of a buffer or stub, the damage that ended them, and the readings that were chosen."""
+    """The fields of a buffer or stub, the first damage met, and the readings that were chosen."""
 
     root: Field
     problem: DecodeError | None
@@ -120,7 +121,8 @@ def map_fields(
     compiled, problem = parse_positions(plan)
     mapper = _Mapper(data, compiled if problem else None, status_name)
     root = mapper.root(kind, compiled, plan.reading)
-    return FieldMap(root, mapper.problem(compiled, len(plan.data)) or problem, notes_on(plan, compiled))
+    problem, others = mapper.damage(compiled, problem)
+    return FieldMap(root, problem, (*notes_on(plan, compiled), *others))
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
@@ -146,12 +148,16 @@ class _Mapper:
 
     def __init__(self, data: bytes, compiled: Any, status_name: StatusName | None) -> None:
         self._data = data
-        self._unfinished = frozenset(id(node) for _, _, node in broken_path(compiled)) if compiled else frozenset()
+        self._unfinished = set(unfinished_in(compiled) if compiled else ())
         self._status_name = status_name
+        # What ended the tree, and what ended parts of it whose damage is contained.
         self._lazy: LazyError | None = None
+        self._damage: list[LazyError] = []
 
-    def problem(self, compiled: Any, size: int) -> DecodeError | None:
-        return None if self._lazy is None else lazily_located(compiled, self._lazy, size)
+    def damage(self, compiled: Any, problem: DecodeError | None) -> tuple[DecodeError | None, tuple[str, ...]]:
+        """The first damage and a sentence for each other one; `problem` is what ended reading the root."""
+        found = self._damage if self._lazy is None else [*self._damage, self._lazy]
+        return damage_of(compiled, problem, found, len(self._data))
 
     def root(self, name: str, compiled: Any, reading: Reading) -> Field:
         children = tuple(self._children(compiled, 0, reading))
@@ -195,6 +201,9 @@ class _Mapper:
             if outer is not None and spec.name in ("value", "data"):
                 spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
             place = compiled._debug.get(spec.name)
+            if spec.is_contained:
+                made.extend(self._contained(spec, compiled, base, reading))
+                continue
             if spec.lazy:
                 cut = id(compiled) in self._unfinished
                 value = on_demand(compiled, spec.name) if cut else self._demand(compiled, spec.name)
@@ -212,6 +221,20 @@ class _Mapper:
         if around:
             made.sort(key=lambda item: item.start)
         yield from made
+
+    def _contained(self, spec: FieldSpec, compiled: Any, base: int, reading: Reading) -> Iterator[Field]:
+        """The fields of a structure whose damage is contained."""
+        value, error = contained(compiled, spec.name)
+        if error is not None:
+            self._damage.append(error)
+        if value is None:
+            return
+        if error is not None:
+            self._unfinished.update(unfinished_in(value))
+        yield from self._one(spec, spec.name, value, compiled._debug[f"_m_{spec.name}"], compiled, base, reading)
+        if self._lazy is not None:
+            self._damage.append(self._lazy)
+            self._lazy = None
 
     def _demand(self, compiled: Any, name: str) -> Any:
         try:

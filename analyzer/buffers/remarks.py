@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from analyzer.buffers.adapt import contained
+
 
 def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
     """What is to be said about a buffer of `size` bytes, read whole or in part."""
@@ -55,7 +57,7 @@ def _winperf(compiled: Any) -> Iterator[str]:
         said = compiled.total_byte_length
         yield f"TotalByteLength is {said}, the objects end at byte {end} (Samba leaves out the header)"
     for number, item in enumerate(objects):
-        body = getattr(item, "body", None)
+        body, _ = contained(item, "body")
         sizes = [
             entry.counter_offset + entry.counter_size
             for entry in getattr(body, "counters", ())

@@ -17,7 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
-from analyzer.buffers.columns import CounterDefinition, WinPerfInstance, WinPerfObject
+from analyzer.buffers.columns import (
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+    CounterDefinition,
+    WinPerfInstance,
+    WinPerfObject,
+)
 from analyzer.buffers.fast import IrregularError
 from analyzer.buffers.text import code_page_text, utf16_text
 
@@ -128,6 +134,8 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     at = start + header_length
     if header_length < _OBJECT_LENGTH or definition_length < _OBJECT_LENGTH or start + definition_length > stop:
         raise IrregularError
+    if instances < PERF_METADATA_NO_INSTANCES:
+        raise IrregularError
     definitions = []
     for _ in range(number):
         length, title, _, help_title, _, scale, level, kind, size, offset = _DEFINITION.unpack_from(data, at)
@@ -144,7 +152,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     wanted = sum(item.size for item in held)
     made, blocks = [], []
     at = start + definition_length
-    for turn in range(instances if instances >= 0 else 1):
+    for turn in range(instances if instances >= 0 else int(instances == PERF_NO_INSTANCES)):
         if instances >= 0:
             one, at = _instance(data, at, stop, code_page)
         else:

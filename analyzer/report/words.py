@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analyzer.buffers import BufferDecode
+from analyzer.buffers import PERF_NO_INSTANCES, BufferDecode
 from analyzer.buffers.names import counter_type_name
 from analyzer.buffers.vector import Grid, Layout, regular_parts
 from analyzer.core.absence import Missing
@@ -23,7 +23,7 @@ from analyzer.rpc.status import fault_name
 from analyzer.winperf.identity import ERROR_MORE_DATA
 from analyzer.winperf.identity import Opnum as WinregOpnum
 from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import table_language, value_in_words
+from analyzer.winperf.names import NameTable, table_language, value_in_words
 from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
@@ -269,9 +269,22 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis, damages: Damages) ->
         objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
         words += f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
         words += f" of {_listed(list(objects), 'objects')}" if objects else ""
+        words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.exchange.channel.server))
     if decoded.problem is not None:
         words += f" (damaged: {decoded.problem})"
     return words
+
+
+def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
+    """The objects of a block that carry counter definitions alone (winperf.h, PERF_METADATA_*); nothing where there are none."""
+    bodies = [item.get("body") or {} for item in tree.get("objects", ())]
+    found = [body for body in bodies if body.get("num_instances", 0) < PERF_NO_INSTANCES]
+    if not found:
+        return ""
+    indices = [body["object_name_title_index"] for body in found]
+    titles = [(name.text if (name := names.name(index)) is not None else f"object {index}") for index in indices]
+    counters = sum(len(body.get("counters", ())) for body in found)
+    return f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
 
 
 def shortened(text: str, most: int = _SHOWN_TEXT) -> str:

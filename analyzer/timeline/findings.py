@@ -313,7 +313,9 @@ class _Search:
             english = _english(item.name_index, table)
             name = table.name(item.name_index)
             target = item.name_index, category_of(english), name.text if name is not None else None
-            self._note("poll", call, number, target, f'asked for as "{call.read.value_name}"')
+            # Metadata tells which counters an object has, not their values.
+            kind: Kind = "describe-counterset" if item.is_metadata else "poll"
+            self._note(kind, call, number, target, f'asked for as "{call.read.value_name}"')
             if english is None or not _IMAGES.match(english):
                 continue
             column = _process_id_column([definition.name_index for definition in item.definitions], table)

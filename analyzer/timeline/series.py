@@ -335,7 +335,8 @@ class _Pairing:
                 scales.append([definition.default_scale for definition in present])
         places = _winperf_places(rows)
         damaged = block.problem is not None or call.state != "complete"
-        answered = (("object", item.name_index) for item in block.objects)
+        # An object of metadata alone was not asked for values, so that it has none says nothing of its instances.
+        answered = (("object", item.name_index) for item in block.objects if not item.is_metadata)
         self._begin(viewer, (place for place in places if place is not None), answered, damaged=damaged)
         for row, row_scales, place in zip(rows, scales, places, strict=True):
             if place is None:

@@ -6,7 +6,7 @@ Counter Names and Help Text"). Indices below 1848 are the base system's and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.core.naming import MAX_REMEMBERED, Name, Named, SampleNames
 from analyzer.packet.segment import Endpoint
@@ -234,14 +234,24 @@ def value_in_words(value_name: str, table: NameTable, key: str | None = None) ->
         kind, code = language
         return f"{'counter names' if kind == 'counter' else 'help texts'} (language {code})"
     if words and all(map(is_index, words)):
-        named = []
-        for word in words:
-            name = table.name(int(word))
-            named.append(f"{word} {name.text}" if name is not None else word)
-        return ("objects " if len(words) > 1 else "object ") + ", ".join(named)
-    folded = value_name.casefold()
-    if folded == "global":
-        return "Global (all objects that are cheap to collect)"
-    if folded == "costly":
-        return "Costly (all objects that are expensive to collect)"
-    return f'value "{value_name}"'
+        return _objects_in_words(words, table)
+    # Asked without values, an object answers with its counter definitions alone (winperf.h, Windows 10 version 20H1).
+    if len(words) > 1 and words[0].casefold() == "metadata" and all(map(is_index, words[1:])):
+        return f"metadata of {_objects_in_words(words[1:], table)}"
+    return _SETS_OF_OBJECTS.get(value_name.casefold(), f'value "{value_name}"')
+
+
+_SETS_OF_OBJECTS = {
+    "global": "Global (all objects that are cheap to collect)",
+    "costly": "Costly (all objects that are expensive to collect)",
+    "metadataglobal": "MetadataGlobal (counter definitions, without values, of all objects that are cheap to collect)",
+    "metadatacostly": "MetadataCostly (counter definitions, without values, of all objects that are expensive to collect)",
+}
+
+
+def _objects_in_words(indices: Sequence[str], table: NameTable) -> str:
+    named = []
+    for index in indices:
+        name = table.name(int(index))
+        named.append(f"{index} {name.text}" if name is not None else index)
+    return ("objects " if len(indices) > 1 else "object ") + ", ".join(named)

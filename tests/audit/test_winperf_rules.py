@@ -68,7 +68,8 @@ BROKEN = [
     ("PCQ820", "WP-OT-R01", OBJECT, u4(1 << 20), Outcome.FAILED),
     ("PCQ820", "WP-OT-R02", OBJECT + 4, u4(100), Outcome.FAILED),
     ("PCQ820", "WP-OT-R03", OBJECT + 8, u4(80), Outcome.FAILED),
-    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-3), Outcome.FAILED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-3), Outcome.WARNED),
+    ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(-4), Outcome.FAILED),
     ("PCQ820", "WP-OT-R04", OBJECT + 40, u4(9), Outcome.FAILED),
     ("PCQ820", "WP-OT-R06", OBJECT + 32, u4(1000), Outcome.FAILED),
     ("PCQ820", "WP-OT-R07", OBJECT + 28, u4(150), Outcome.WARNED),
@@ -99,6 +100,33 @@ def test_a_well_formed_block_is_accepted(code: str) -> None:
     found = verdict(code, bytes(block()))
     assert not found.findings
     assert {coverage.verdict for coverage in found.coverage.values()} == {"pass"}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_objects_of_metadata_alone_are_accepted(code: str) -> None:
+    counters = (Counter(784, RAWCOUNT, 4), Counter(6, RAW_FRACTION, 4), Counter(8, RAW_BASE, 4))
+    made = [PerfObject(230, counters, (), has, metadata=True) for has in (True, False)]
+    assert not verdict(code, winperf(made)).findings
+
+
+@pytest.mark.parametrize(
+    ("code", "requirement", "at", "data"),
+    [
+        ("PCQ820", "WP-OT-R07", 28, u4(150)),
+        ("PCQ830", "WP-CD-R05", DEFINITION - OBJECT + 20, u4(11)),
+        ("PCQ840", "WP-ID-R04", FIRST - OBJECT + 4, u4(999)),
+        ("PCQ850", "WP-CB-R01", SECOND - OBJECT + INSTANCE_LENGTH, u4(23)),
+    ],
+)
+def test_what_follows_a_damaged_object_is_judged(code: str, requirement: str, at: int, data: bytes) -> None:
+    one = bytes(block())[OBJECT:]
+    made = bytearray(block() + one)
+    made[20:24], made[28:32] = u4(len(made)), u4(2)
+    # A definition of 8 bytes is where reading the first object ends.
+    made[DEFINITION : DEFINITION + 4] = u4(8)
+    second = OBJECT + len(one)
+    made[second + at : second + at + len(data)] = data
+    assert requirement in verdict(code, bytes(made)).requirements
 
 
 @pytest.mark.parametrize("code", RULES)

@@ -65,7 +65,9 @@ def objects(draw: st.DrawFn) -> PerfObject:
             return st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=size)
         return st.integers(0, 256**counter.size - 1)
 
-    has_instances = draw(st.booleans())
+    has_instances, metadata = draw(st.booleans()), draw(st.sampled_from([False, False, True]))
+    if metadata:
+        return PerfObject(draw(st.integers(0, 9998)), counters, (), has_instances, metadata=True)
     page = draw(st.sampled_from([0, 0, 1252])) if has_instances else 0
     alphabet = (
         st.characters(min_codepoint=32, max_codepoint=126) if page else st.characters(codec="utf-16", min_codepoint=1)

@@ -130,13 +130,23 @@ class Instance(Struct, frozen=True):
 
 
 class PerfObject(Struct, frozen=True):
-    """An object; `instances` is a single one without name where `has_instances` is not set."""
+    """An object; `instances` is a single one without name where `has_instances` is not set.
+
+    `metadata`: there are no `instances`, and NumInstances tells that only what is registered was asked for.
+    """
 
     index: int
     counters: tuple[Counter, ...]
     instances: tuple[Instance, ...]
     has_instances: bool = True
     code_page: int = 0
+    metadata: bool = False
+
+    @property
+    def num_instances(self) -> int:
+        if self.metadata:
+            return -2 if self.has_instances else -3
+        return len(self.instances) if self.has_instances else -1
 
     def encoded(self, order: Order) -> bytes:
         mark = "<" if order == "little" else ">"
@@ -159,12 +169,11 @@ class PerfObject(Struct, frozen=True):
             for item, offset, value in zip(self.counters, offsets, instance.values, strict=True):
                 block[offset : offset + item.size] = encoded_value(item, value, order)
             rest += bytes(block)
-        number = len(self.instances) if self.has_instances else -1
         total = 64 + len(definitions) + len(rest)
         header = pack(
             f"{mark}9IiiIqq",
             *(total, 64 + len(definitions), 64, self.index, 0, self.index + 1, 0, 100, len(self.counters)),
-            *(0, number, self.code_page, 5000, 1000),
+            *(0, self.num_instances, self.code_page, 5000, 1000),
         )
         return header + definitions + rest
 

@@ -179,6 +179,18 @@ def test_a_clean_capture_has_no_problems_section() -> None:
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
 
 
+def test_metadata_is_told_from_values() -> None:
+    make = winreg()
+    counters = (Counter(6, 0x20510500, 8), Counter(142, 0x20510500, 8))
+    alone = winperf([PerfObject(238, counters, (), metadata=True), PerfObject(4242, counters[:1], (), metadata=True)])
+    (line,) = calls(analysis_of(make.query_value("MetadataGlobal", alone)))
+    assert re.sub(r"  [\d.]+ ms$", "", line) == (
+        "#1 k1 winreg.BaseRegQueryValue MetadataGlobal (counter definitions, without values, of all objects that are cheap to "
+        f"collect), room for 4096 bytes ⇒ ERROR_SUCCESS, {len(alone)} bytes: 2 objects, 0 values; "
+        "the definitions of 3 counters of Processor, object 4242"
+    )
+
+
 def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
     make = winreg()
     analysis = analysis_of(

@@ -161,6 +161,12 @@ def test_reads_of_winperf_show_processes_by_what_the_server_calls_process() -> N
     found = look(make.open_key(), german, make.query_value("230", block(230, 784)))
     assert [(one.name, one.pid) for one in found.images] == [("cmd", 30)]
     assert found.activities[1].name == "Prozess"
+    # Counter definitions alone are no list of processes.
+    make = winreg()
+    alone = winperf([PerfObject(230, (Counter(784, RAW, 4),), (), metadata=True)])
+    found = look(make.open_key(), make.query_value("Metadata 230", alone))
+    assert not found.images
+    assert [(one.kind, one.target) for one in found.activities] == [("describe-counterset", 230)]
     # A server that calls something else by that index is believed.
     make = winreg()
     other = make.query_value("Counter 009", name_table([("230", "Something")]), kind=7)

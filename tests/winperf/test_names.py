@@ -60,6 +60,18 @@ def test_names_of_one_server_say_nothing_of_another() -> None:
     [
         ("Global", "Global (all objects that are cheap to collect)"),
         ("COSTLY", "Costly (all objects that are expensive to collect)"),
+        (
+            "MetadataGlobal",
+            "MetadataGlobal (counter definitions, without values, of all objects that are cheap to collect)",
+        ),
+        (
+            "metadatacostly",
+            "MetadataCostly (counter definitions, without values, of all objects that are expensive to collect)",
+        ),
+        ("Metadata 230 4242", "metadata of objects 230 Process, 4242"),
+        ("METADATA 238", "metadata of object 238 Processor"),
+        ("Metadata", 'value "Metadata"'),
+        ("Metadata x", 'value "Metadata x"'),
         ("238", "object 238 Processor"),
         ("230 4242", "objects 230 Process, 4242"),
         ("Counter 009", "counter names (language 009)"),

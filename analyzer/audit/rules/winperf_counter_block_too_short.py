@@ -13,7 +13,7 @@ Flagged: ByteLength 8 where a value of 8 bytes stands at offset 8.
 Accepted: a longer block than the values need. The last block of an object from Windows XP is known to say too little;
 nothing follows it, and so nothing is lost.
 
-Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         for number, counters in enumerate(counter_blocks_of(item), 1):
             if "byte_length" not in counters.fields:
                 yield from cut_off((REQUIREMENT,), call)
-                return
+                break
             length = counters.fields["byte_length"]
             at = At("response", f"{counters.path}.byte_length")
             if counters.start + length > block.size:

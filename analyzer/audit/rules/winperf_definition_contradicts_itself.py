@@ -14,7 +14,7 @@ Flagged: a PERF_COUNTER_LARGE_RAWCOUNT of 4 bytes; a PERF_RAW_FRACTION at the en
 
 Accepted: any CounterSize for a type of variable length, or for one without data.
 
-Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 yield from _length(call, definition)
             if "counter_offset" not in definition.fields:
                 yield from cut_off((SIZE, PLACE, BASE, SCALE), call)
-                return
+                break
             follower = definitions[at + 1] if at + 1 < len(definitions) else None
             yield from _definition(call, definition, follower)
             yield from _place(call, definition, rooms)

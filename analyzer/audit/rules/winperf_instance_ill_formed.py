@@ -15,7 +15,7 @@ Flagged: two instances with the UniqueID 4.
 
 Accepted: two instances of one name and no UniqueID; Windows has that for processes.
 
-Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 yield from _lengths(call, instance, block)
             if "name_length" not in instance.fields:
                 yield from cut_off((NAME, UNIQUE, PARENT), call)
-                return
+                break
             yield from _name(call, instance, item.fields.get("code_page", 0))
             yield from _identity(call, instance, seen)
             yield from _parent(call, instance, indices)

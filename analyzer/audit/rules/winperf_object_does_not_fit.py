@@ -2,18 +2,22 @@
 
 Looks for: a TotalByteLength that leads out of the block; a HeaderLength other than 64; a DefinitionLength too small for the
 header and its definitions; fewer definitions than NumCounters, or fewer instances than NumInstances; a NumInstances below
--1; a code page in which the names do not decode; a DetailLevel that is none (a warning).
+-3; bytes behind the definitions of an object that carries metadata alone (a warning); a code page in which the names do not
+decode; a DetailLevel that is none (a warning).
 
 Why it matters: the next object, the instances and the values are found by these numbers.
 
 Specification: winperf.h reference, PERF_OBJECT_TYPE. On the wire the title fields have 32 bits, whatever the word size of
-the server, so that the header has 64 bytes; NumInstances is -1 for an object that never has instances.
+the server, so that the header has 64 bytes; NumInstances is -1 for an object that never has instances. winperf.h (Windows SDK
+10.0): -2 (PERF_METADATA_MULTIPLE_INSTANCES) and -3 (PERF_METADATA_NO_INSTANCES) stand for counter definitions alone, which
+MetadataGlobal, MetadataCostly and Metadata with indices ask for.
 
 Flagged: HeaderLength 80, which is what a 64-bit program with pointers for titles would have.
 
-Accepted: NumInstances 0, and a DefinitionLength with padding behind the definitions.
+Accepted: NumInstances 0; an object of metadata alone that ends with its definitions; a DefinitionLength with padding behind
+the definitions.
 
-Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what lies behind damage.
+Silent: where the answer is sealed, was not captured, or is no block; inconclusive for what of an object lies behind damage.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, Block, Structure, block_of, cut_off, instances_of
+from analyzer.buffers import PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES, PERF_NO_INSTANCES
 
 TOTAL, DEFINITION, HEADER, INSTANCES = "WP-OT-R01", "WP-OT-R02", "WP-OT-R03", "WP-OT-R04"
 CODE_PAGE, COUNTERS, DETAIL = "WP-OT-R05", "WP-OT-R06", "WP-OT-R07"
@@ -44,15 +49,21 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     for item in block.objects:
         if "perf_freq" not in item.fields:
             yield from _unreadable(call, item)
-            return
+            continue
         yield from _lengths(call, item, block.size)
         yield from _counts(call, item, block)
         yield from _names(call, item)
 
 
 def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
-    """Lengths below that of the header are why an object cannot be read."""
+    """Why an object cannot be read: lengths below that of the header, or a NumInstances that nothing stands for."""
     told = []
+    number = item.fields.get("num_instances", 0)
+    if number < PERF_METADATA_NO_INSTANCES:
+        told.append(INSTANCES)
+        at = At("response", f"{item.path}.num_instances")
+        said = "NumInstances is below all values defined"
+        yield failed(INSTANCES, call, at, said, expected="-3 to -1, or a count", seen=str(number))
     for requirement, name in ((DEFINITION, "definition_length"), (HEADER, "header_length")):
         length = item.fields.get(name, _HEADER_LENGTH)
         if length < _HEADER_LENGTH:
@@ -101,11 +112,13 @@ def _counts(call: CallEvidence, item: Structure, block: Block) -> Iterator[Judge
     if instances == number:
         instances += _follow(call, item, block)
     at = At("response", f"{item.path}.num_instances")
-    if number < -1:
-        yield failed(
-            INSTANCES, call, at, "NumInstances is negative and not -1", expected="-1 or a count", seen=str(number)
-        )
-    elif number != -1 and number != instances:
+    if number in (PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES):
+        if (behind := fields["total_byte_length"] - fields["definition_length"]) <= 0:
+            yield passed(INSTANCES)
+        else:
+            said = "an object of metadata alone has bytes behind its definitions"
+            yield warned(INSTANCES, call, at, said, expected="none", seen=f"{behind} bytes")
+    elif number != PERF_NO_INSTANCES and number != instances:
         said = "there are not as many instances as NumInstances says"
         yield failed(INSTANCES, call, at, said, expected=str(number), seen=str(instances))
     else:

@@ -479,6 +479,8 @@ class Winperf(KaitaiStruct):
             self.num_counters = self._io.read_u4le()
             self.default_counter = self._io.read_s4le()
             self.num_instances = self._io.read_s4le()
+            if not self.num_instances >= -3:
+                raise kaitaistruct.ValidationLessThanError(-3, self.num_instances, self._io, u"/types/object_body/seq/9")
             self.code_page = self._io.read_u4le()
             self.perf_time = self._io.read_s8le()
             self.perf_freq = self._io.read_s8le()
@@ -488,7 +490,7 @@ class Winperf(KaitaiStruct):
                 self.counters.append(Winperf.CounterDefinition(self._io, self, self._root, self._is_le))
 
             self.definition_rest = self._io.read_bytes((self.definition_length - 4) - self._io.pos())
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self.counter_block = Winperf.CounterBlock(self.counters, True, self._io, self, self._root, self._is_le)
 
@@ -516,6 +518,8 @@ class Winperf(KaitaiStruct):
             self.num_counters = self._io.read_u4be()
             self.default_counter = self._io.read_s4be()
             self.num_instances = self._io.read_s4be()
+            if not self.num_instances >= -3:
+                raise kaitaistruct.ValidationLessThanError(-3, self.num_instances, self._io, u"/types/object_body/seq/9")
             self.code_page = self._io.read_u4be()
             self.perf_time = self._io.read_s8be()
             self.perf_freq = self._io.read_s8be()
@@ -525,7 +529,7 @@ class Winperf(KaitaiStruct):
                 self.counters.append(Winperf.CounterDefinition(self._io, self, self._root, self._is_le))
 
             self.definition_rest = self._io.read_bytes((self.definition_length - 4) - self._io.pos())
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self.counter_block = Winperf.CounterBlock(self.counters, True, self._io, self, self._root, self._is_le)
 
@@ -545,7 +549,7 @@ class Winperf(KaitaiStruct):
                 pass
                 self.counters[i]._fetch_instances()
 
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self.counter_block._fetch_instances()
 
@@ -559,7 +563,8 @@ class Winperf(KaitaiStruct):
 
 
     class PerfObject(KaitaiStruct):
-        """An object with its counters, and their values without or with instances.
+        """An object with its counters, and their values without or with instances. TotalByteLength alone says where the next object
+        begins, so `body` is read on demand: one that cannot be read costs no other object.
         
         .. seealso::
            winperf.h (Windows SDK 10.0), PERF_OBJECT_TYPE
@@ -583,32 +588,58 @@ class Winperf(KaitaiStruct):
             self.total_byte_length = self._io.read_u4le()
             if not self.total_byte_length >= 64:
                 raise kaitaistruct.ValidationLessThanError(64, self.total_byte_length, self._io, u"/types/perf_object/seq/0")
-            self._raw_body = self._io.read_bytes(self.len_body)
-            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-            self.body = Winperf.ObjectBody(_io__raw_body, self, self._root, self._is_le)
+            self.raw_body = self._io.read_bytes(self.len_body)
             self.missing = self._io.read_bytes((self.total_byte_length - 4) - self.len_body)
 
         def _read_be(self):
             self.total_byte_length = self._io.read_u4be()
             if not self.total_byte_length >= 64:
                 raise kaitaistruct.ValidationLessThanError(64, self.total_byte_length, self._io, u"/types/perf_object/seq/0")
-            self._raw_body = self._io.read_bytes(self.len_body)
-            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-            self.body = Winperf.ObjectBody(_io__raw_body, self, self._root, self._is_le)
+            self.raw_body = self._io.read_bytes(self.len_body)
             self.missing = self._io.read_bytes((self.total_byte_length - 4) - self.len_body)
 
 
         def _fetch_instances(self):
             pass
-            self.body._fetch_instances()
+            _ = self.body
+            if hasattr(self, '_m_body'):
+                pass
+                self._m_body._fetch_instances()
+
+
+        @property
+        def body(self):
+            if hasattr(self, '_m_body'):
+                return self._m_body
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_body)
+            if self._is_le:
+                self._raw__m_body = self._io.read_bytes(self.len_body)
+                _io__raw__m_body = KaitaiStream(BytesIO(self._raw__m_body))
+                self._m_body = Winperf.ObjectBody(_io__raw__m_body, self, self._root, self._is_le)
+            else:
+                self._raw__m_body = self._io.read_bytes(self.len_body)
+                _io__raw__m_body = KaitaiStream(BytesIO(self._raw__m_body))
+                self._m_body = Winperf.ObjectBody(_io__raw__m_body, self, self._root, self._is_le)
+            self._io.seek(_pos)
+            return getattr(self, '_m_body', None)
 
         @property
         def len_body(self):
             if hasattr(self, '_m_len_body'):
                 return self._m_len_body
 
-            self._m_len_body = (self.total_byte_length - 4 if self.total_byte_length - 4 < self._io.size() - self._io.pos() else self._io.size() - self._io.pos())
+            self._m_len_body = (self.total_byte_length - 4 if self.total_byte_length - 4 < self._io.size() - self.ofs_body else self._io.size() - self.ofs_body)
             return getattr(self, '_m_len_body', None)
+
+        @property
+        def ofs_body(self):
+            if hasattr(self, '_m_ofs_body'):
+                return self._m_ofs_body
+
+            self._m_ofs_body = self._io.pos()
+            return getattr(self, '_m_ofs_body', None)
 
 
     class Systemtime(KaitaiStruct):

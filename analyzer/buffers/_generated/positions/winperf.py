@@ -728,6 +728,8 @@ class Winperf(KaitaiStruct):
             self._debug['num_instances']['start'] = self._io.pos()
             self.num_instances = self._io.read_s4le()
             self._debug['num_instances']['end'] = self._io.pos()
+            if not self.num_instances >= -3:
+                raise kaitaistruct.ValidationLessThanError(-3, self.num_instances, self._io, u"/types/object_body/seq/9")
             self._debug['code_page']['start'] = self._io.pos()
             self.code_page = self._io.read_u4le()
             self._debug['code_page']['end'] = self._io.pos()
@@ -756,7 +758,7 @@ class Winperf(KaitaiStruct):
             self._debug['definition_rest']['start'] = self._io.pos()
             self.definition_rest = self._io.read_bytes((self.definition_length - 4) - self._io.pos())
             self._debug['definition_rest']['end'] = self._io.pos()
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self._debug['counter_block']['start'] = self._io.pos()
                 self.counter_block = Winperf.CounterBlock(self.counters, True, self._io, self, self._root, self._is_le)
@@ -818,6 +820,8 @@ class Winperf(KaitaiStruct):
             self._debug['num_instances']['start'] = self._io.pos()
             self.num_instances = self._io.read_s4be()
             self._debug['num_instances']['end'] = self._io.pos()
+            if not self.num_instances >= -3:
+                raise kaitaistruct.ValidationLessThanError(-3, self.num_instances, self._io, u"/types/object_body/seq/9")
             self._debug['code_page']['start'] = self._io.pos()
             self.code_page = self._io.read_u4be()
             self._debug['code_page']['end'] = self._io.pos()
@@ -846,7 +850,7 @@ class Winperf(KaitaiStruct):
             self._debug['definition_rest']['start'] = self._io.pos()
             self.definition_rest = self._io.read_bytes((self.definition_length - 4) - self._io.pos())
             self._debug['definition_rest']['end'] = self._io.pos()
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self._debug['counter_block']['start'] = self._io.pos()
                 self.counter_block = Winperf.CounterBlock(self.counters, True, self._io, self, self._root, self._is_le)
@@ -880,7 +884,7 @@ class Winperf(KaitaiStruct):
                 pass
                 self.counters[i]._fetch_instances()
 
-            if self.num_instances < 0:
+            if self.num_instances == -1:
                 pass
                 self.counter_block._fetch_instances()
 
@@ -894,12 +898,13 @@ class Winperf(KaitaiStruct):
 
 
     class PerfObject(KaitaiStruct):
-        """An object with its counters, and their values without or with instances.
+        """An object with its counters, and their values without or with instances. TotalByteLength alone says where the next object
+        begins, so `body` is read on demand: one that cannot be read costs no other object.
         
         .. seealso::
            winperf.h (Windows SDK 10.0), PERF_OBJECT_TYPE
         """
-        SEQ_FIELDS = ["total_byte_length", "body", "missing"]
+        SEQ_FIELDS = ["total_byte_length", "raw_body", "missing"]
         def __init__(self, _io, _parent=None, _root=None, _is_le=None):
             super(Winperf.PerfObject, self).__init__(_io)
             self._parent = _parent
@@ -921,12 +926,9 @@ class Winperf(KaitaiStruct):
             self._debug['total_byte_length']['end'] = self._io.pos()
             if not self.total_byte_length >= 64:
                 raise kaitaistruct.ValidationLessThanError(64, self.total_byte_length, self._io, u"/types/perf_object/seq/0")
-            self._debug['body']['start'] = self._io.pos()
-            self._raw_body = self._io.read_bytes(self.len_body)
-            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-            self.body = Winperf.ObjectBody(_io__raw_body, self, self._root, self._is_le)
-            self.body._read()
-            self._debug['body']['end'] = self._io.pos()
+            self._debug['raw_body']['start'] = self._io.pos()
+            self.raw_body = self._io.read_bytes(self.len_body)
+            self._debug['raw_body']['end'] = self._io.pos()
             self._debug['missing']['start'] = self._io.pos()
             self.missing = self._io.read_bytes((self.total_byte_length - 4) - self.len_body)
             self._debug['missing']['end'] = self._io.pos()
@@ -937,12 +939,9 @@ class Winperf(KaitaiStruct):
             self._debug['total_byte_length']['end'] = self._io.pos()
             if not self.total_byte_length >= 64:
                 raise kaitaistruct.ValidationLessThanError(64, self.total_byte_length, self._io, u"/types/perf_object/seq/0")
-            self._debug['body']['start'] = self._io.pos()
-            self._raw_body = self._io.read_bytes(self.len_body)
-            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-            self.body = Winperf.ObjectBody(_io__raw_body, self, self._root, self._is_le)
-            self.body._read()
-            self._debug['body']['end'] = self._io.pos()
+            self._debug['raw_body']['start'] = self._io.pos()
+            self.raw_body = self._io.read_bytes(self.len_body)
+            self._debug['raw_body']['end'] = self._io.pos()
             self._debug['missing']['start'] = self._io.pos()
             self.missing = self._io.read_bytes((self.total_byte_length - 4) - self.len_body)
             self._debug['missing']['end'] = self._io.pos()
@@ -950,15 +949,51 @@ class Winperf(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
-            self.body._fetch_instances()
+            _ = self.body
+            if hasattr(self, '_m_body'):
+                pass
+                self._m_body._fetch_instances()
+
+
+        @property
+        def body(self):
+            if hasattr(self, '_m_body'):
+                return self._m_body
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_body)
+            if self._is_le:
+                self._debug['_m_body']['start'] = self._io.pos()
+                self._raw__m_body = self._io.read_bytes(self.len_body)
+                _io__raw__m_body = KaitaiStream(BytesIO(self._raw__m_body))
+                self._m_body = Winperf.ObjectBody(_io__raw__m_body, self, self._root, self._is_le)
+                self._m_body._read()
+                self._debug['_m_body']['end'] = self._io.pos()
+            else:
+                self._debug['_m_body']['start'] = self._io.pos()
+                self._raw__m_body = self._io.read_bytes(self.len_body)
+                _io__raw__m_body = KaitaiStream(BytesIO(self._raw__m_body))
+                self._m_body = Winperf.ObjectBody(_io__raw__m_body, self, self._root, self._is_le)
+                self._m_body._read()
+                self._debug['_m_body']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_body', None)
 
         @property
         def len_body(self):
             if hasattr(self, '_m_len_body'):
                 return self._m_len_body
 
-            self._m_len_body = (self.total_byte_length - 4 if self.total_byte_length - 4 < self._io.size() - self._io.pos() else self._io.size() - self._io.pos())
+            self._m_len_body = (self.total_byte_length - 4 if self.total_byte_length - 4 < self._io.size() - self.ofs_body else self._io.size() - self.ofs_body)
             return getattr(self, '_m_len_body', None)
+
+        @property
+        def ofs_body(self):
+            if hasattr(self, '_m_ofs_body'):
+                return self._m_ofs_body
+
+            self._m_ofs_body = self._io.pos()
+            return getattr(self, '_m_ofs_body', None)
 
 
     class Systemtime(KaitaiStruct):
