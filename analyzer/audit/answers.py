@@ -383,6 +383,7 @@ class _Way(NamedTuple):
         return self.natural_values + self.natural_names + (self.ids_end > 1) + (self.counted > 0)
 
 
+_AS_SAID = _Way()
 # At their word first, then one number derived; where more than one is wrong, nobody can say what was meant.
 _WAYS = sorted(
     (
@@ -455,10 +456,23 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_said: bool)
         content = _content(answer.data, block, stop, way, by_count=False)
         if content is not None and content.end == stop and way.corrections + content.contradictions <= 1:
             return content
+        if way == _AS_SAID and (content := _padded(answer.data, block, stop)) is not None:
+            return content
         answer.rereads -= stop - block.at
         if block.kind == ERROR or only_as_said or answer.rereads < 0:
             return None
     return None
+
+
+def _padded(data: bytes, block: Block, stop: int) -> _Content | None:
+    """The content of a block that ends with 4 bytes of padding: an odd number of counter ids has none of its own, and the size
+    of a block is a multiple of 8 (Windows SDK, perflib.h, comments on PERF_MULTI_COUNTERS and PERF_COUNTER_HEADER)."""
+    if block.kind not in (COUNTERS, COUNTERSET) or (stop - block.at) % 8:
+        return None
+    content = _content(data, block, stop - 4, _AS_SAID, by_count=False)
+    if content is None or content.contradictions:
+        return None
+    return content if content.end == stop - 4 and content.ids_size % 8 == 4 else None
 
 
 def _content(data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool) -> _Content | None:

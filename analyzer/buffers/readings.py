@@ -1,6 +1,7 @@
 """Where MS-PCQ can be read in two ways, the data decides: buffers in, the reading that fits them out.
 
 The padding after an odd number of counter ids (2.2.4 against 2.2.4.11) and the base of string offsets (2.2.4.4 against perflib.h).
+Where both readings fit, the Windows SDK is the authority for what Windows writes (docs/readings.md).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
             notes.append(f"block {number}: {padding} bytes of padding after the counter ids are counted by no size")
         elif kind in _ODD and stop >= at + 24 and (at + 16 + unpack_from("<I", data, at + 16)[0]) % 8:
             notes.append(
-                f"block {number}: the counter ids are not padded, what follows is not 8-aligned (MS-PCQ 2.2.4)"
+                f"block {number}: the counter ids have no padding (Windows SDK, perflib.h); what follows is not 8-aligned, "
+                "against MS-PCQ 2.2.4"
             )
         at = stop
     return paddings, notes
@@ -96,7 +98,12 @@ def _values(data: bytes, at: int, stop: int, count: int) -> int | None:
 
 
 def string_table_base(data: bytes) -> tuple[int, list[str]]:
-    """Where the offsets of a string table count from: 0 for its start, else the end of its headers; and a sentence on it."""
+    """Where the offsets of a string table count from: 0 for its start, else the end of its headers; and a sentence on it.
+
+    An offset that is right leads behind the headers, to where the last header or another string has just ended. Where that holds
+    of all offsets in both readings, the Windows SDK is the authority: they count from the start of the block (perflib.h, comment
+    on PERF_STRING_COUNTER_HEADER). A table in which it holds in neither is read in the way that fits more of its offsets.
+    """
     if len(data) < 8:
         return 0, []
     count = unpack_from("<I", data, 4)[0]
@@ -105,14 +112,23 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
         return min(head, NO_STRING), []
     used = [offset for (offset,) in _offsets(data, count) if offset != NO_STRING]
     if not used:
-        return head, []
-    if min(used) < head:
-        return head, ["offsets count from the end of the headers (MS-PCQ 2.2.4.4)"]
-    if min(used) == head:
-        return 0, ["offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)"]
-    if head + max(used) < len(data):
-        return head, ["offsets fit both readings; taken from the end of the headers (MS-PCQ 2.2.4.4)"]
-    return 0, ["offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)"]
+        return 0, []
+    from_start, from_end = (_leading_to_strings(data, used, head, base) for base in (0, head))
+    if from_end > from_start:
+        return head, ["offsets count from the end of the headers (MS-PCQ 2.2.4.4, against perflib.h)"]
+    if from_end == from_start > 0:
+        return 0, ["offsets fit both readings; taken from the start of the block (Windows SDK, perflib.h)"]
+    return 0, ["offsets count from the start of the block (Windows SDK, perflib.h)"]
+
+
+def _leading_to_strings(data: bytes, offsets: list[int], head: int, base: int) -> int:
+    """How many of the offsets, counted from `base`, lead to where the headers (of `head` bytes) or a string have just ended."""
+    places = (base + offset for offset in offsets)
+    return sum(
+        at == head or (head < at and at % 2 == 0 and data[at - 2 : at] == b"\0\0")
+        for at in places
+        if at + 2 <= len(data)
+    )
 
 
 def check_strings(data: bytes, base: int) -> None:

@@ -36,7 +36,8 @@ def _perf_data(compiled: Any) -> Iterator[str]:
     for number, block in enumerate(getattr(compiled, "blocks", ())):
         body = getattr(block, "body", None)
         rest = getattr(body, "rest", b"")
-        if rest:
+        # A block is padded to a multiple of 8, which its size counts (Windows SDK, perflib.h, comment on PERF_COUNTER_HEADER).
+        if rest and (len(rest) >= 8 or block.size % 8):
             yield f"block {number}: {len(rest)} bytes at its end belong to nothing"
         at += getattr(block, "size", 0)
         inner = getattr(body, "instances", None)

@@ -112,7 +112,7 @@ def test_the_place_of_damage_is_named() -> None:
 
 def test_the_base_of_string_offsets_is_reported() -> None:
     notes = decode_buffer("string-table", data_of("reg_code05_counter_names_start_of_buffer")).notes
-    assert notes == ("offsets count from the start of the buffer (perflib.h, against MS-PCQ 2.2.4.4)",)
+    assert notes == ("offsets count from the start of the block (Windows SDK, perflib.h)",)
 
 
 # ---------------------------------------------------------------- our trees in the shape of the vectors

@@ -31,7 +31,10 @@ from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive
 from analyzer.pcq.identity import Opnum
 
 ANSWERED, ASKED, ASKED_SINGLE = "PCQ-3.1.4.1.5-R12", "PCQ-3.1.4.1.7-R13", "PCQ-3.1.4.1.7-R14"
-NAMELESS = Deviation("perflib.h, PERF_COUNTER_IDENTIFIER", "identifiers of single-instance countersets carry no name")
+NAMELESS = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_COUNTER_IDENTIFIER",
+    "identifiers of single-instance countersets have exactly 40 bytes and no name",
+)
 MESSAGE = "an identifier is not followed by a name that ends in a NUL"
 
 

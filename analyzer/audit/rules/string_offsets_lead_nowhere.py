@@ -6,8 +6,8 @@ when counted from the start of the buffer and from the end of its headers.
 Why it matters: the names of counters cannot be read.
 
 Specification: perflib.h counts dwOffset from the start of the buffer, and 0xFFFFFFFF says that there is no string. [MS-PCQ]
-section 2.2.4.4 counts from the end of the headers; over RPC, that text goes before. What reads in either way satisfies one of
-them, which is all that this rule asks for.
+section 2.2.4.4 counts from the end of the headers. What reads in either way satisfies one of them, which is all that this rule
+asks for.
 
 Flagged: an offset of 4096 in a buffer of 100 bytes.
 

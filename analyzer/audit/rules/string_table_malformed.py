@@ -2,14 +2,14 @@
 
 Looks for: answers to RequestCodes 5, 6 and 10 whose dwSize is not the size of the answer; whose dwCounters headers do not
 fit, or are not as many as the counterset has counters; whose offsets lead to no string under either base that is in use;
-with an id twice, or one the counterset has not; and (a warning) of a size that is no multiple of 8, or with offsets that
-only fit from the start of the block.
+with an id twice, or one the counterset has not; and (a warning, which the profile windows excuses) of a size that is no
+multiple of 8, or with offsets that only fit from the start of the block.
 
 Why it matters: names are found by these offsets; a wrong one names a counter after another, or leads out of the buffer.
 
-Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers,
-perflib.h from the start of the block, where 0xFFFFFFFF says that there is no string. The padding at the end may have any
-content.
+Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers. Windows
+SDK, perflib.h, comments on PERF_STRING_COUNTER_HEADER and PERF_STRING_BUFFER_HEADER: from the start of the block, 0xFFFFFFFF
+for no string; dwSize covers headers and strings, and nothing is said of padding, which may have any content.
 
 Flagged: dwCounters 9 in a block with room for two headers.
 
@@ -27,7 +27,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.registration import answers_to, ids_of_set, lost_string
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
+from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.pcq.identity import RequestCode
 
 SIZE, NUMBER, IDS, OFFSETS = "PCQ-2.2.4.3-R01", "PCQ-2.2.4.3-R02", "PCQ-2.2.4.4-R01", "PCQ-2.2.4.4-R02"
@@ -45,6 +45,12 @@ BY_CODE = {
 }
 REQUIREMENTS = (SIZE, NUMBER, IDS, OFFSETS, LAYOUT, ALIGNED, HEADERS, PADDING, *BY_CODE.values())
 _HEADER, _ENTRY = 8, 8
+_FROM_START = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_STRING_COUNTER_HEADER", "dwOffset counts from the start of the block"
+)
+_UNPADDED = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_STRING_BUFFER_HEADER", "dwSize covers the headers and the strings, no more"
+)
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
@@ -83,7 +89,8 @@ def _sizes(call: CallEvidence, size: int, length: int) -> Iterator[Judgement]:
         yield failed(SIZE, call, at, said, expected=str(length), seen=str(size))
     if length % 8:
         said = "the size of the table is no multiple of 8"
-        yield warned(ALIGNED, call, At("response", "lpData"), said, expected="a multiple of 8", seen=str(length))
+        at = At("response", "lpData")
+        yield warned(ALIGNED, call, at, said, expected="a multiple of 8", seen=str(length), deviation=_UNPADDED)
     else:
         yield passed(ALIGNED)
 
@@ -99,7 +106,13 @@ def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> 
         at = At("response", "lpData", (_HEADER, end))
         said = "the offsets of the strings count from the start of the block"
         yield warned(
-            OFFSETS, call, at, said, expected="from the end of the headers", seen="from the start of the block"
+            OFFSETS,
+            call,
+            at,
+            said,
+            expected="from the end of the headers",
+            seen="from the start of the block",
+            deviation=_FROM_START,
         )
         yield passed(LAYOUT)
         yield passed(form)

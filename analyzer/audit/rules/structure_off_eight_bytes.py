@@ -6,10 +6,11 @@ begin at an offset of `lpData` that is not a multiple of 8; data answers whose t
 Why it matters: readers that go by the rule look for the next structure at the next multiple of 8 and find something else.
 
 Specification: [MS-PCQ] sections 2.2.4 and 3.1.4.1 demand it of all structures, counted from the start of the buffer, and leaves
-it open for what is in them: ids, names and values may stand anywhere. perflib.h says the same of counter header blocks.
+it open for what is in them: ids, names and values may stand anywhere. Windows SDK, perflib.h: counter header blocks begin at
+multiples of 8; the dwSize of PERF_MULTI_COUNTERS is 8 + 4 for each id, without padding.
 
-Flagged: a second value after one with dwSize 12. A warning: what follows an odd number of counter ids without padding, because
-section 2.2.4.11 gives those ids a size that leaves none.
+Flagged: a second value after one with dwSize 12. A warning, which the profile windows excuses: what follows an odd number of
+counter ids without padding, because section 2.2.4.11 gives those ids a size that leaves none.
 
 Accepted: a name of 6 bytes followed by 2 bytes of padding.
 
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.looks import Odd, cannot_say, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import Judgement, Severity, SideName, passed
+from analyzer.audit.verdicts import Deviation, Judgement, Severity, SideName, passed
 from analyzer.pcq.identity import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
@@ -55,6 +56,9 @@ def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -
     yield from told(call, side, starting, len(starts), _odd(starts), _MESSAGE)
 
 
+_UNPADDED_IDS = Deviation(
+    "Windows SDK, perflib.h, comment on PERF_MULTI_COUNTERS", "the ids of counters have no padding"
+)
 _MESSAGE = "a structure begins off a multiple of 8 bytes"
 
 
@@ -84,7 +88,7 @@ def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
     starting = START, RETURNED
     yield from told(call, "response", starting, structures - len(moved), _odd(others), _MESSAGE)
     message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
-    yield from told(call, "response", starting, 0, _odd(moved), message, warn=True)
+    yield from told(call, "response", starting, 0, _odd(moved), message, warn=True, deviation=_UNPADDED_IDS)
     odd = _odd([(block.path, block.at) for block in answer.blocks])
     if answer.header[0] % 8:
         odd.insert(0, Odd("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
