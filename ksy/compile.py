@@ -1,21 +1,25 @@
 """Compiles ksy/*.ksy into analyzer/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
 
-`python ksy/compile.py` writes three things: `plain/` (the parsers), `positions/` (the same parsers, which also record where each
-field was read) and `specs.json` (the descriptions themselves, for names and meanings at run time). `--check` writes nothing,
-compiles again and says what differs. The first run fetches the compiler: `npm ci` in this folder.
+`python ksy/compile.py` writes three things there: `plain/` (the parsers), `positions/` (the same parsers, which also record where
+each field was read) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes, into
+`standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what differs. The
+first run fetches the compiler: `npm ci` in this folder.
 """
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parent / "analyzer" / "buffers" / "_generated"
+STANDALONE = HERE / "standalone"
 PACKAGES = {
     "__init__.py": "What ksy/compile.py writes; see ksy/.",
     "plain/__init__.py": "Parsers compiled from ksy/.",
@@ -23,23 +27,57 @@ PACKAGES = {
 }
 
 
+# What stubs without parameters are called, of which interface.
+STUBS = {"ms_pcq_stubs": ("perflib_v2", "[MS-PCQ]"), "ms_rrp_stubs": ("winreg", "[MS-RRP]")}
+STUB = """\
+# Written by ksy/compile.py.
+meta:
+  id: {id}
+  title: "{document} {method}, {side}: a stub in little-endian NDR 2.0, without parameters"
+  xref:
+    msopenspecs: {xref}
+  license: GPL-2.0-or-later
+  ks-version: "0.11"
+  endian: le
+  imports:
+    - ../{spec}
+doc: The stub of opnum {opnum}, without authentication padding and verification trailer.
+doc-ref: {doc_ref}
+seq:
+  - id: stub
+    -orig-id: {method}
+    type: {spec}({arguments})
+"""
+
+
 class CompileError(Exception):
     """One sentence for whoever ran the script."""
 
 
-def compiled() -> dict[str, str]:
-    """Every generated file by its path below the target folder."""
+def fetch() -> str:
+    """Fetches the compiler and the runtime for JavaScript where they are missing; where node is."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise CompileError(
             "node and npm are needed to compile the .ksy files, and were not found (Debian: apt install npm)."
         )
-    if not (HERE / "node_modules" / "kaitai-struct-compiler").is_dir():
-        fetched = subprocess.run(
-            [npm, "ci", "--no-audit", "--no-fund"], cwd=HERE, capture_output=True, text=True, check=False
-        )
-        if fetched.returncode:
-            raise CompileError(f"the compiler could not be fetched: npm ci in {HERE} failed.\n{fetched.stderr.strip()}")
+    wanted = json.loads((HERE / "package.json").read_text("utf-8"))["devDependencies"]
+    with (HERE / "package-lock.json").open("rb") as lock:
+        # Tests that run side by side fetch once.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all((HERE / "node_modules" / name).is_dir() for name in wanted):
+            fetched = subprocess.run(
+                [npm, "ci", "--no-audit", "--no-fund"], cwd=HERE, capture_output=True, text=True, check=False
+            )
+            if fetched.returncode:
+                error = fetched.stderr.strip()
+                raise CompileError(f"the compiler could not be fetched: npm ci in {HERE} failed.\n{error}")
+    return node
+
+
+def compiled() -> dict[str, str]:
+    """Every generated file by its path below the target folder."""
+    node = fetch()
     ran = subprocess.run([node, str(HERE / "compile.cjs")], cwd=HERE, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise CompileError(ran.stderr.strip() or "the compiler failed without a word.")
@@ -48,41 +86,82 @@ def compiled() -> dict[str, str]:
     return files
 
 
-def differences(files: dict[str, str]) -> list[str]:
-    """What is to be said about the committed files, nothing where they are what the compiler writes."""
-    said = []
+def standalone(specs: dict[str, Any]) -> dict[str, str]:
+    """A description without parameters of each stub, by its file's name below `standalone/`."""
+    made = {}
+    for spec, (prefix, document) in STUBS.items():
+        node = specs[spec]
+        # Behind opnum and direction come the syntax, the byte order, and for PerflibV2 whether there is a referent.
+        others = ["false"] * (len(node["params"]) - 2)
+        for field in node["seq"]:
+            for opnum, name in field["type"]["cases"].items():
+                arguments = [opnum, "true" if field["id"] == "response" else "false", *others]
+                made[f"{prefix}_{name}.ksy"] = STUB.format(
+                    id=f"{prefix}_{name}",
+                    document=document,
+                    method=node["types"][name]["-orig-id"],
+                    side=field["id"],
+                    xref=node["meta"]["xref"]["msopenspecs"],
+                    spec=spec,
+                    opnum=opnum,
+                    doc_ref=node["types"][name]["doc-ref"],
+                    arguments=", ".join(arguments),
+                )
+    return made
+
+
+def differences(folder: Path, files: dict[str, str], present: set[str]) -> list[str]:
+    """How the `present` files of a folder differ from what should be there, nothing where they do not."""
+    found = []
     for name, text in sorted(files.items()):
-        path = TARGET / name
+        path = folder / name
         if not path.is_file():
-            said.append(f"{name} is missing")
+            found.append(f"{name} is missing")
         elif path.read_bytes() != text.encode():
-            said.append(f"{name} differs")
-    present = {
+            found.append(f"{name} differs")
+    found.extend(f"{name} has no source" for name in sorted(present - files.keys()))
+    return [f"{folder.relative_to(HERE.parent).as_posix()}/{line}" for line in found]
+
+
+def generated() -> set[str]:
+    """The files in the folder of the parsers."""
+    return {
         path.relative_to(TARGET).as_posix() for path in TARGET.rglob("*") if path.is_file() and path.suffix != ".pyc"
     }
-    said.extend(f"{name} has no source" for name in sorted(present - files.keys()))
-    return said
+
+
+def stubs() -> set[str]:
+    """The descriptions of stubs without parameters."""
+    return {path.name for prefix, _ in STUBS.values() for path in STANDALONE.glob(f"{prefix}_*.ksy")}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Compile the .ksy files into the package.")
     parser.add_argument("--check", action="store_true", help="write nothing; compare with what is committed")
+    parser.add_argument("--fetch", action="store_true", help="fetch the compiler, where it is missing, and no more")
     options = parser.parse_args()
     try:
+        if options.fetch:
+            fetch()
+            return 0
         files = compiled()
     except CompileError as error:
         print(f"ksy/compile.py: {error}", file=sys.stderr)  # noqa: T201
         return 2
+    alone = standalone(json.loads(files["specs.json"]))
     if options.check:
-        said = differences(files)
-        for line in said:
-            print(f"analyzer/buffers/_generated/{line}; run python ksy/compile.py", file=sys.stderr)  # noqa: T201
-        return 1 if said else 0
+        found = differences(TARGET, files, generated()) + differences(STANDALONE, alone, stubs())
+        for line in found:
+            print(f"{line}; run python ksy/compile.py", file=sys.stderr)  # noqa: T201
+        return 1 if found else 0
     shutil.rmtree(TARGET, ignore_errors=True)
-    for name, text in files.items():
-        path = TARGET / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode())
+    for name in stubs() - alone.keys():
+        (STANDALONE / name).unlink()
+    for folder, made in ((TARGET, files), (STANDALONE, alone)):
+        for name, text in made.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode())
     return 0
 
 

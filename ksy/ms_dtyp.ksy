@@ -1,6 +1,8 @@
 meta:
   id: ms_dtyp
   title: "[MS-DTYP] data types that the other specifications here share"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-dtyp/
   license: GPL-2.0-or-later
   ks-version: "0.10"
   endian: le

@@ -1,12 +1,14 @@
 meta:
   id: ms_pcq
   title: "[MS-PCQ] structures and value tables that several of its buffers share"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le
 doc: |
   Names of instances are bytes here, in the code that `-encoding` tells: any 16-bit unit may occur in them, unpaired
-  surrogates included, which the strict decoders of many languages refuse.
+  surrogates included, which the strict decoders of many languages refuse. Where they do not, `name_text` is the text.
   Structures of the Performance Counter Query Protocol to import, and its value tables. Counter types and detail levels
   are those of winperf.h, which the older performance data uses as well.
 doc-ref: MS-PCQ revision 13.0 section 2.2.4
@@ -77,7 +79,19 @@ types:
         -orig-id: InstanceName
         -encoding: UTF-16LE
         size: size - 8
+        if: ofs_name >= 0
         doc: Text through its first NUL, and padding.
+    instances:
+      ofs_name:
+        -orig-id: (offset of the name)
+        value: _io.pos
+      name_text:
+        -orig-id: (name as text)
+        -text-of: name
+        pos: ofs_name
+        size: size - 8
+        type: strz
+        encoding: UTF-16LE
 enums:
   request_code:
     # MS-PCQ revision 13.0 section 3.1.4.1.2
@@ -179,7 +193,7 @@ enums:
     0x00650500:
       id: counter_obj_time_queuelen_type
       -orig-id: PERF_COUNTER_OBJ_TIME_QUEUELEN_TYPE
-      doc: 64 bits, counter; needs PerfTimeId + PerfFreqId (LARGE_RAWCOUNT
+      doc: 64 bits, counter; needs the counters of PerfTimeId and PerfFreqId (PERF_COUNTER_LARGE_RAWCOUNT)
     0x10410400:
       id: counter_counter
       -orig-id: PERF_COUNTER_COUNTER
@@ -215,11 +229,11 @@ enums:
     0x20610500:
       id: obj_time_timer
       -orig-id: PERF_OBJ_TIME_TIMER
-      doc: 64 bits, counter; needs PerfTimeId + PerfFreqId (LARGE_RAWCOUNT
+      doc: 64 bits, counter; needs the counters of PerfTimeId and PerfFreqId (PERF_COUNTER_LARGE_RAWCOUNT)
     0x20670500:
       id: precision_object_timer
       -orig-id: PERF_PRECISION_OBJECT_TIMER
-      doc: 64 bits, counter; needs PerfTimeId + PerfFreqId (LARGE_RAWCOUNT
+      doc: 64 bits, counter; needs the counters of PerfTimeId and PerfFreqId (PERF_COUNTER_LARGE_RAWCOUNT)
     0x20c20400:
       id: sample_fraction
       -orig-id: PERF_SAMPLE_FRACTION
@@ -235,19 +249,19 @@ enums:
     0x22410500:
       id: counter_multi_timer
       -orig-id: PERF_COUNTER_MULTI_TIMER
-      doc: 64 bits, counter; needs MultiId (RAWCOUNT
+      doc: 64 bits, counter; needs the counter of MultiId (PERF_COUNTER_RAWCOUNT)
     0x22510500:
       id: perf_100nsec_multi_timer
       -orig-id: PERF_100NSEC_MULTI_TIMER
-      doc: 64 bits, counter; needs MultiId (RAWCOUNT
+      doc: 64 bits, counter; needs the counter of MultiId (PERF_COUNTER_RAWCOUNT)
     0x23410500:
       id: counter_multi_timer_inv
       -orig-id: PERF_COUNTER_MULTI_TIMER_INV
-      doc: 64 bits, counter; needs MultiId (RAWCOUNT
+      doc: 64 bits, counter; needs the counter of MultiId (PERF_COUNTER_RAWCOUNT)
     0x23510500:
       id: perf_100nsec_multi_timer_inv
       -orig-id: PERF_100NSEC_MULTI_TIMER_INV
-      doc: 64 bits, counter; needs MultiId (RAWCOUNT
+      doc: 64 bits, counter; needs the counter of MultiId (PERF_COUNTER_RAWCOUNT)
     0x30020400:
       id: average_timer
       -orig-id: PERF_AVERAGE_TIMER
@@ -255,7 +269,7 @@ enums:
     0x30240500:
       id: elapsed_time
       -orig-id: PERF_ELAPSED_TIME
-      doc: 64 bits, counter; needs PerfTimeId + PerfFreqId (LARGE_RAWCOUNT
+      doc: 64 bits, counter; needs the counters of PerfTimeId and PerfFreqId (PERF_COUNTER_LARGE_RAWCOUNT)
     0x40000200:
       id: counter_nodata
       -orig-id: PERF_COUNTER_NODATA

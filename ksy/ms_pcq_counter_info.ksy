@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_counter_info
   title: "[MS-PCQ] counter registration information (request code 2)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

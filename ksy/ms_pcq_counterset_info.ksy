@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_counterset_info
   title: "[MS-PCQ] counterset registration information (request code 1)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_guid_list
   title: "[MS-PCQ] GUIDs of the countersets (opnum 0)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

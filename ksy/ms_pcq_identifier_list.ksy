@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_identifier_list
   title: "[MS-PCQ] counter identifiers (opnums 5 and 7)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le
@@ -54,5 +56,17 @@ types:
         -orig-id: InstanceName
         -encoding: UTF-16LE
         size: size - 40
-        if: size != 40
+        if: size != 40 and ofs_name >= 0
         doc: Text through its first NUL, and padding. "*" for all instances.
+    instances:
+      ofs_name:
+        -orig-id: (offset of the name)
+        value: _io.pos
+      name_text:
+        -orig-id: (name as text)
+        -text-of: name
+        pos: ofs_name
+        size: size - 40
+        type: strz
+        encoding: UTF-16LE
+        if: size != 40

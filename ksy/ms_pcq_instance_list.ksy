@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_instance_list
   title: "[MS-PCQ] instances of a counterset (opnum 2)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_perf_data
   title: "[MS-PCQ] performance data (opnum 6)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_provider_guid
   title: "[MS-PCQ] GUID of the provider (request code 8)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_string
   title: "[MS-PCQ] a single string (request codes 3, 4, 7 and 9)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_string_table
   title: "[MS-PCQ] strings of the counters (request codes 5, 6 and 10)"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

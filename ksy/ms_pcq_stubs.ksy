@@ -1,6 +1,8 @@
 meta:
   id: ms_pcq_stubs
   title: "[MS-PCQ] request and response stubs of the PerflibV2 interface"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-pcq/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian:
@@ -333,3 +335,9 @@ types:
         -orig-id: (string)
         type: ndr::conformant_varying(2, _root.ndr64, _root.big_endian)
         -encoding: UTF-16
+    instances:
+      text:
+        -orig-id: (string as text)
+        -text-of: string
+        value: '_root.big_endian ? string.data.to_s("UTF-16BE") : string.data.to_s("UTF-16LE")'
+        doc: With its NUL.

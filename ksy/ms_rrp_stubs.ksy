@@ -1,6 +1,8 @@
 meta:
   id: ms_rrp_stubs
   title: "[MS-RRP] request and response stubs of the winreg calls that read performance data"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-rrp/
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian:
@@ -115,6 +117,13 @@ types:
         type: ndr::conformant_varying(2, _root.ndr64, _root.big_endian)
         -encoding: UTF-16
         if: pointer.referent != 0
+    instances:
+      text:
+        -orig-id: (string as text)
+        -text-of: string
+        value: '_root.big_endian ? string.data.to_s("UTF-16BE") : string.data.to_s("UTF-16LE")'
+        if: pointer.referent != 0
+        doc: With its NUL, where it has one.
   filetime:
     -orig-id: FILETIME
     doc: 100 ns since 1601, UTC.

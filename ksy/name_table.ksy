@@ -1,6 +1,8 @@
 meta:
   id: name_table
   title: Names and descriptions of performance counters (values "Counter nnn" and "Help nnn")
+  xref:
+    mslearn: https://learn.microsoft.com/windows/win32/perfctrs/retrieving-counter-names-and-help-text
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian: le

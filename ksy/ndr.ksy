@@ -1,6 +1,8 @@
 meta:
   id: ndr
   title: NDR building blocks, NDR20 and NDR64, either byte order
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-rpce/
   license: GPL-2.0-or-later
   ks-version: "0.11"
 doc: |

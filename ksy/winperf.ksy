@@ -1,6 +1,8 @@
 meta:
   id: winperf
   title: Performance data of HKEY_PERFORMANCE_DATA (winperf.h)
+  xref:
+    mslearn: https://learn.microsoft.com/windows/win32/api/winperf/ns-winperf-perf_data_block
   license: GPL-2.0-or-later
   ks-version: "0.11"
   endian:
@@ -103,6 +105,26 @@ instances:
     -encoding: UTF-16
     pos: system_name_offset
     size: system_name_length
+    if: system_name_length != 0
+  system_name_text:
+    -orig-id: (system name as text)
+    -text-of: system_name
+    value: 'big_endian ? system_name_be : system_name_le'
+  system_name_le:
+    -orig-id: (system name as text)
+    -text-of: system_name
+    pos: system_name_offset
+    size: system_name_length
+    type: strz
+    encoding: UTF-16LE
+    if: system_name_length != 0
+  system_name_be:
+    -orig-id: (system name as text)
+    -text-of: system_name
+    pos: system_name_offset
+    size: system_name_length
+    type: strz
+    encoding: UTF-16BE
     if: system_name_length != 0
 types:
   systemtime:
@@ -417,4 +439,25 @@ types:
         -encoding: code-page
         pos: name_offset - 4
         size: name_length
+        if: name_length != 0
+      name_text:
+        -orig-id: (name as text)
+        -text-of: name
+        value: '_root.big_endian ? name_be : name_le'
+        doc: Of objects whose code page is 0.
+      name_le:
+        -orig-id: (name as text)
+        -text-of: name
+        pos: name_offset - 4
+        size: name_length
+        type: strz
+        encoding: UTF-16LE
+        if: name_length != 0
+      name_be:
+        -orig-id: (name as text)
+        -text-of: name
+        pos: name_offset - 4
+        size: name_length
+        type: strz
+        encoding: UTF-16BE
         if: name_length != 0

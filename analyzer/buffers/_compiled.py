@@ -178,11 +178,11 @@ def _type(name: str) -> TypeSpec:
     """A type by the qualified name of its compiled class. A capture has few of them, and all would take long."""
     node, path = _nodes()[name]
     fields = [_field(entry["id"], entry, path, lazy=False) for entry in node.get("seq", ())]
-    # Calculated instances are no bytes of their own; positioned ones are.
+    # Calculated instances are no bytes of their own, and texts of fields none but these; other positioned ones are.
     fields += [
         _field(name, entry, path, lazy=True)
         for name, entry in node.get("instances", {}).items()
-        if "value" not in entry
+        if "value" not in entry and "-text-of" not in entry
     ]
     return TypeSpec(".".join(path), str(node.get("-orig-id", "")), str(node.get("doc-ref", "")), tuple(fields))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kaitaistruct import BytesIO, KaitaiStream
 
-from analyzer.buffers._compiled import enum_names, spec_texts
+from analyzer.buffers._compiled import enum_names, parser, spec_texts
+from tests.build.buffers import Counter, Instance, PerfObject, identifier, instance_header, winperf
 
 KSY = Path(__file__).parents[2] / "ksy"
 # In MS-PCQ 2.2.4.2 there are 34 counter types; winperf.h has a few more.
@@ -51,6 +54,50 @@ def test_a_field_has_the_spelling_of_its_specification(path: str) -> None:
     assert fields or path in SHARED
     for name, field in fields:
         assert field.get("-orig-id"), name
+
+
+@pytest.mark.parametrize("path", [*KSY.glob("*.ksy"), *KSY.glob("standalone/*.ksy")], ids=lambda path: path.stem)
+def test_a_description_names_the_page_it_follows(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert re.search(r"^  xref:\n    ms\w+: https://learn\.microsoft\.com/", text, re.MULTILINE)
+    for key in ("doc", "doc-ref"):
+        assert re.search(rf"^{key}: .", text, re.MULTILINE), key
+    assert re.search(rf"^  id: {path.stem}$", text, re.MULTILINE)
+
+
+def test_every_name_is_there_as_text() -> None:
+    named = {path: node for path, node in TYPES.items() if any(key == "-encoding" for key in keys_of(node))}
+    for path, node in named.items():
+        fields = [(field["id"], field) for field in node.get("seq", ())] + list(node.get("instances", {}).items())
+        texts = {field["-text-of"] for _, field in fields if "-text-of" in field}
+        for name, field in fields:
+            if "-encoding" in field and name not in ("signature", "machine", "string"):
+                assert name in texts, path
+    header = parser("ms_pcq_instance_list", "plain")(KaitaiStream(BytesIO(instance_header("C: é", 7)))).instances[0]
+    assert header.name_text == "C: é"
+    one = identifier("383487a6-3676-4870-a4e7-d45b30c35629", name="*") + identifier(
+        "383487a6-3676-4870-a4e7-d45b30c35629"
+    )
+    listed = parser("ms_pcq_identifier_list", "plain")(KaitaiStream(BytesIO(one))).identifiers
+    assert [item.name_text for item in listed] == ["*", None]
+    for order in ("little", "big"):
+        made = winperf([PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("näme", -1, (0, 0), (1,)),))], order)
+        block = parser("winperf", "plain")(order == "big", KaitaiStream(BytesIO(made)))
+        assert block.system_name_text == "SRV1"
+        assert block.objects[0].body.instances[0].definition.name_text == "näme"
+
+
+def keys_of(node: Any) -> Iterator[str]:
+    for field in (*node.get("seq", ()), *node.get("instances", {}).values()):
+        yield from field
+
+
+def test_no_sentence_is_cut_off() -> None:
+    for path, node in TYPES.items():
+        texts = [node["doc"], *(field.get("doc", "") for field in node.get("seq", ()))]
+        for table in node.get("enums", {}).values():
+            texts += [entry.get("doc", "") for entry in table.values() if isinstance(entry, dict)]
+        assert all(text.count("(") == text.count(")") for text in texts), path
 
 
 def test_every_value_of_every_table_has_its_spelling() -> None:

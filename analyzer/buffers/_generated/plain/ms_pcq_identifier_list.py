@@ -60,7 +60,7 @@ class MsPcqIdentifierList(KaitaiStruct):
             self.instance_id = self._io.read_u4le()
             self.index = self._io.read_u4le()
             self.reserved = self._io.read_u4le()
-            if self.size != 40:
+            if  ((self.size != 40) and (self.ofs_name >= 0)) :
                 pass
                 self.name = self._io.read_bytes(self.size - 40)
 
@@ -69,9 +69,35 @@ class MsPcqIdentifierList(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.counterset_guid._fetch_instances()
-            if self.size != 40:
+            if  ((self.size != 40) and (self.ofs_name >= 0)) :
                 pass
 
+            _ = self.name_text
+            if hasattr(self, '_m_name_text'):
+                pass
+
+
+        @property
+        def name_text(self):
+            if hasattr(self, '_m_name_text'):
+                return self._m_name_text
+
+            if self.size != 40:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self.ofs_name)
+                self._m_name_text = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.size - 40), b"\x00\x00", False)).decode(u"UTF-16LE")
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_name_text', None)
+
+        @property
+        def ofs_name(self):
+            if hasattr(self, '_m_ofs_name'):
+                return self._m_ofs_name
+
+            self._m_ofs_name = self._io.pos()
+            return getattr(self, '_m_ofs_name', None)
 
 
 

@@ -490,6 +490,15 @@ class MsPcqStubs(KaitaiStruct):
 
             self.string._fetch_instances()
 
+        @property
+        def text(self):
+            """With its NUL."""
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            self._m_text = ((self.string.data).decode(u"UTF-16BE") if self._root.big_endian else (self.string.data).decode(u"UTF-16LE"))
+            return getattr(self, '_m_text', None)
+
 
     class OpenQueryHandleRequest(KaitaiStruct):
         """PerflibV2OpenQueryHandle, request.

@@ -117,6 +117,14 @@ class Winperf(KaitaiStruct):
         if hasattr(self, '_m_system_name'):
             pass
 
+        _ = self.system_name_be
+        if hasattr(self, '_m_system_name_be'):
+            pass
+
+        _ = self.system_name_le
+        if hasattr(self, '_m_system_name_le'):
+            pass
+
 
     class CounterBlock(KaitaiStruct):
         """The values of one instance, or of an object without instances. The last block of an object has the rest of the object to
@@ -424,6 +432,14 @@ class Winperf(KaitaiStruct):
             if hasattr(self, '_m_name'):
                 pass
 
+            _ = self.name_be
+            if hasattr(self, '_m_name_be'):
+                pass
+
+            _ = self.name_le
+            if hasattr(self, '_m_name_le'):
+                pass
+
 
         @property
         def name(self):
@@ -441,6 +457,49 @@ class Winperf(KaitaiStruct):
                 self._io.seek(_pos)
 
             return getattr(self, '_m_name', None)
+
+        @property
+        def name_be(self):
+            if hasattr(self, '_m_name_be'):
+                return self._m_name_be
+
+            if self.name_length != 0:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self.name_offset - 4)
+                if self._is_le:
+                    self._m_name_be = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.name_length), b"\x00\x00", False)).decode(u"UTF-16BE")
+                else:
+                    self._m_name_be = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.name_length), b"\x00\x00", False)).decode(u"UTF-16BE")
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_name_be', None)
+
+        @property
+        def name_le(self):
+            if hasattr(self, '_m_name_le'):
+                return self._m_name_le
+
+            if self.name_length != 0:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self.name_offset - 4)
+                if self._is_le:
+                    self._m_name_le = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.name_length), b"\x00\x00", False)).decode(u"UTF-16LE")
+                else:
+                    self._m_name_le = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.name_length), b"\x00\x00", False)).decode(u"UTF-16LE")
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_name_le', None)
+
+        @property
+        def name_text(self):
+            """Of objects whose code page is 0."""
+            if hasattr(self, '_m_name_text'):
+                return self._m_name_text
+
+            self._m_name_text = (self.name_be if self._root.big_endian else self.name_le)
+            return getattr(self, '_m_name_text', None)
 
 
     class ObjectBody(KaitaiStruct):
@@ -713,5 +772,47 @@ class Winperf(KaitaiStruct):
             self._io.seek(_pos)
 
         return getattr(self, '_m_system_name', None)
+
+    @property
+    def system_name_be(self):
+        if hasattr(self, '_m_system_name_be'):
+            return self._m_system_name_be
+
+        if self.system_name_length != 0:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self.system_name_offset)
+            if self._is_le:
+                self._m_system_name_be = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.system_name_length), b"\x00\x00", False)).decode(u"UTF-16BE")
+            else:
+                self._m_system_name_be = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.system_name_length), b"\x00\x00", False)).decode(u"UTF-16BE")
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_system_name_be', None)
+
+    @property
+    def system_name_le(self):
+        if hasattr(self, '_m_system_name_le'):
+            return self._m_system_name_le
+
+        if self.system_name_length != 0:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self.system_name_offset)
+            if self._is_le:
+                self._m_system_name_le = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.system_name_length), b"\x00\x00", False)).decode(u"UTF-16LE")
+            else:
+                self._m_system_name_le = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.system_name_length), b"\x00\x00", False)).decode(u"UTF-16LE")
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_system_name_le', None)
+
+    @property
+    def system_name_text(self):
+        if hasattr(self, '_m_system_name_text'):
+            return self._m_system_name_text
+
+        self._m_system_name_text = (self.system_name_be if self.big_endian else self.system_name_le)
+        return getattr(self, '_m_system_name_text', None)
 
 

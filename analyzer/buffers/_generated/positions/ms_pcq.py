@@ -12,7 +12,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class MsPcq(KaitaiStruct):
     """Names of instances are bytes here, in the code that `-encoding` tells: any 16-bit unit may occur in them, unpaired
-    surrogates included, which the strict decoders of many languages refuse.
+    surrogates included, which the strict decoders of many languages refuse. Where they do not, `name_text` is the text.
     Structures of the Performance Counter Query Protocol to import, and its value tables. Counter types and detail levels
     are those of winperf.h, which the older performance data uses as well.
     
@@ -197,13 +197,44 @@ class MsPcq(KaitaiStruct):
             self._debug['instance_id']['start'] = self._io.pos()
             self.instance_id = self._io.read_u4le()
             self._debug['instance_id']['end'] = self._io.pos()
-            self._debug['name']['start'] = self._io.pos()
-            self.name = self._io.read_bytes(self.size - 8)
-            self._debug['name']['end'] = self._io.pos()
+            if self.ofs_name >= 0:
+                pass
+                self._debug['name']['start'] = self._io.pos()
+                self.name = self._io.read_bytes(self.size - 8)
+                self._debug['name']['end'] = self._io.pos()
+
 
 
         def _fetch_instances(self):
             pass
+            if self.ofs_name >= 0:
+                pass
+
+            _ = self.name_text
+            if hasattr(self, '_m_name_text'):
+                pass
+
+
+        @property
+        def name_text(self):
+            if hasattr(self, '_m_name_text'):
+                return self._m_name_text
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_name)
+            self._debug['_m_name_text']['start'] = self._io.pos()
+            self._m_name_text = (KaitaiStream.bytes_terminate_multi(self._io.read_bytes(self.size - 8), b"\x00\x00", False)).decode(u"UTF-16LE")
+            self._debug['_m_name_text']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_name_text', None)
+
+        @property
+        def ofs_name(self):
+            if hasattr(self, '_m_ofs_name'):
+                return self._m_ofs_name
+
+            self._m_ofs_name = self._io.pos()
+            return getattr(self, '_m_ofs_name', None)
 
 
 

@@ -2162,5 +2162,17 @@ class MsRrpStubs(KaitaiStruct):
                 self.string._fetch_instances()
 
 
+        @property
+        def text(self):
+            """With its NUL, where it has one."""
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            if self.pointer.referent != 0:
+                pass
+                self._m_text = ((self.string.data).decode(u"UTF-16BE") if self._root.big_endian else (self.string.data).decode(u"UTF-16LE"))
+
+            return getattr(self, '_m_text', None)
+
 
 
