@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from analyzer.notebook import Capture as Capture
     from analyzer.notebook import analyze as analyze
 
-__all__ = ["Capture", "InputError", "Keyring", "analyze"]
+    __version__: str
+
+__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze"]
 
 _HOMES = {
     "Capture": "analyzer.notebook",
@@ -20,8 +22,17 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Names are fetched when first used, so that `pcq --help` does not wait for the tables (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pcq-analyzer")
     if name not in _HOMES:
         raise AttributeError(f"module 'analyzer' has no attribute {name!r}")
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that are not loaded yet."""
+    return sorted({*globals(), *__all__})

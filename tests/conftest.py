@@ -1,5 +1,6 @@
-"""No test is left out silently: what is deselected or skipped is counted and named, and CI fails on a skip nobody allowed.
+"""No test is left out silently: what is deselected or skipped is counted and named, and CI fails on any skip that is not allowed.
 
+A test marked `needs("tshark", ...)` is skipped where one of these programs or packages is not installed.
 Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
 summary says so.
 
@@ -9,7 +10,11 @@ And no secret is printed: everything the tests print, and everything a failure s
 from __future__ import annotations
 
 import os
+import shutil
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
+from importlib.util import find_spec
 
 import pytest
 
@@ -18,6 +23,7 @@ from tests.secrets import leaks
 # Tests that CI may skip, each with its reason.
 ALLOWED_SKIPS: dict[str, str] = {}
 
+_NOT_INSTALLED = "not installed: "
 _DESELECTED = pytest.StashKey[list[str]]()
 _LEAKS = pytest.StashKey[dict[str, list[str]]]()
 
@@ -37,7 +43,17 @@ def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -
     return (yield)
 
 
+@cache
+def _is_installed(name: str) -> bool:
+    """Whether there is a program or a package of this name."""
+    return shutil.which(name) is not None or find_spec(name) is not None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        needed = [name for marker in item.iter_markers("needs") for name in marker.args]
+        if missing := sorted({name for name in needed if not _is_installed(name)}):
+            item.add_marker(pytest.mark.skip(reason=f"{_NOT_INSTALLED}{', '.join(missing)}"))
     if os.environ.get("PCQ_CORPUS"):
         return
     corpus = [item for item in items if item.get_closest_marker("corpus")]
@@ -83,6 +99,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("secrets were printed", red=True)
         for nodeid, found in leaked.items():
             terminalreporter.line(f"  {nodeid}: {', '.join(found)}")
+    lacking = Counter(
+        str(report.longrepr[2]).partition(_NOT_INSTALLED)[2]
+        for report in terminalreporter.stats.get("skipped", ())
+        if isinstance(report.longrepr, tuple) and _NOT_INSTALLED in str(report.longrepr[2])
+    )
+    if lacking:
+        terminalreporter.section("skipped, because something is not installed")
+        for missing, count in sorted(lacking.items()):
+            terminalreporter.line(f"{count} tests need {missing}")
     forbidden = _forbidden_skips(config)
     if forbidden:
         terminalreporter.section("skipped, and CI allows no skip that tests/conftest.py does not name", red=True)

@@ -58,8 +58,8 @@ def expected() -> dict[str, dict[str, Any]]:
 
 
 def counted(path: Path) -> dict[str, Any]:
-    """Our counts of one capture in the shape of `expected`, with the seconds it took."""
-    begun = time.monotonic()
+    """Our counts of one capture in the shape of `expected`, with the seconds of processor time it took."""
+    begun = time.process_time()
     analysis = analyze([path])
     opnums: dict[str, Counter[str]] = {}
     for call in analysis.calls:
@@ -70,7 +70,7 @@ def counted(path: Path) -> dict[str, Any]:
         "pdus_by_type": Counter(PTYPES.get(pdu.ptype, str(pdu.ptype)) for pdu in analysis.pdus),
         "request_opnums_by_interface": opnums,
         "bound": sorted({bound.interface for bound in analysis.bounds}),
-        "seconds": time.monotonic() - begun,
+        "seconds": time.process_time() - begun,
     }
 
 

@@ -7,7 +7,6 @@ ones, where tshark goes on guessing.
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze
 from tests import truth
 
-pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+pytestmark = pytest.mark.needs("tshark", "pyshark")
 
 # tshark takes port 4451 for something else unless told, and drops what comes out of order unless told.
 DECODE_AS = {"tcp.port==4451": "nbss"}
@@ -48,7 +47,8 @@ def _own_event_loop() -> Iterator[None]:
 
 def _tshark(path: Path) -> tuple[Counter[int], set[tuple[int, int]]]:
     """PDUs by type, and the pairs tshark makes: frame of the request's first fragment, frame of each fragment of the answer."""
-    pyshark = pytest.importorskip("pyshark")
+    import pyshark
+
     types: Counter[int] = Counter()
     pairs: set[tuple[int, int]] = set()
     with pyshark.FileCapture(

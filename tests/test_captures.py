@@ -69,7 +69,7 @@ def test_the_command_prints_these_records(command: str) -> None:
     capture = ALL[0]
     argv = [sys.executable, "-m", "analyzer", command, str(capture.path)]
     argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
     records = timeline_records if command == "timeline" else sample_records
     assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records(_analysis(capture)))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat")
-nbclient = pytest.importorskip("nbclient")
+pytestmark = pytest.mark.needs("nbformat", "nbclient")
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -16,9 +15,12 @@ ALL = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_a_notebook_runs_from_top_to_bottom(path: Path) -> None:
+    import nbclient
+    import nbformat
+
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(NOTEBOOKS)}}
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(NOTEBOOKS)}}
     )
     client.execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
@@ -31,6 +33,8 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path) -> None:
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name)
 def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
     """Outputs go stale unnoticed; the test above shows that they can be had. Clear them before committing."""
+    import nbformat
+
     code = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
     assert code
     assert not [cell.source for cell in code if cell.outputs or cell.execution_count is not None]

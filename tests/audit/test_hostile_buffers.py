@@ -1,7 +1,7 @@
 """Bytes nobody meant to be buffers: rules say what they say, in time, and never fail themselves."""
 
 from struct import pack
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -64,15 +64,15 @@ HOSTILE = {
 
 @pytest.mark.parametrize("what", HOSTILE)
 def test_forged_answers_are_read_in_time(what):
-    begun = perf_counter()
+    begun = process_time()
     assert read_answer(HOSTILE[what]).flaws
-    assert perf_counter() - begun < 10
+    assert process_time() - begun < 10
 
 
 def test_many_identifiers_are_compared_in_time():
     listed = b"".join(identifier(COUNTERSET, counter=number, name="a", status=0xB7) for number in range(5000))
     calls = Calls()
-    begun = perf_counter()
+    begun = process_time()
     assert len(read_identifiers(listed).blocks) == 5000
     first = identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
     made = [
@@ -81,4 +81,4 @@ def test_many_identifiers_are_compared_in_time():
         *(calls.validate(listed[:60000], listed[:60000]) for _ in range(4)),
     ]
     list(Audit(analysis_of(*made, calls.counter_info(listed[:60000]))).findings())
-    assert perf_counter() - begun < 10
+    assert process_time() - begun < 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -130,9 +129,7 @@ def test_the_compiler_is_locked_and_comes_from_nowhere_in_particular() -> None:
     assert '"resolved"' not in lock
 
 
-@pytest.mark.skipif(
-    shutil.which("npm") is None, reason="npm is not installed: the .ksy files are not compiled again and compared"
-)
+@pytest.mark.needs("npm", "node")
 def test_the_committed_parsers_are_what_the_compiler_writes() -> None:
     ran = subprocess.run([sys.executable, KSY / "compile.py", "--check"], capture_output=True, text=True, check=False)
     if ran.returncode == 2 and "could not be fetched" in ran.stderr:

@@ -22,6 +22,8 @@ from analyzer.packet.tshark import TsharkEngine, find_tshark
 from analyzer.tcp.events import StreamChunk
 from analyzer.tcp.reassembler import Reassembler
 
+pytestmark = pytest.mark.needs("tshark")
+
 CAPTURES = Path(__file__).parents[2] / "captures"
 # Length field of direct TCP and the beginning of an SMB2 header: a candidate for our own reader.
 SMB = bytes.fromhex("00000044fe534d4240000000") + bytes(60)

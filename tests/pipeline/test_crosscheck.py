@@ -14,6 +14,8 @@ from analyzer.model.analysis import Analysis
 from analyzer.pipeline.crosscheck import CrosscheckResult, crosscheck
 from analyzer.pipeline.run import analyze
 
+pytestmark = pytest.mark.needs("tshark")
+
 CAPTURES = Path(__file__).parents[2] / "captures"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -76,7 +75,7 @@ def test_every_requirement_is_covered_where_no_rules_are_selected() -> None:
     assert untestable == {id for id, requirement in catalogue().items() if requirement.observable == "no"}
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed: SARIF is not validated")
+@pytest.mark.needs("npm", "node")
 def test_sarif_is_valid_by_the_schema_of_the_standard(tmp_path: Path) -> None:
     log = tmp_path / "audit.sarif"
     made = AuditView(Audit(broken(), profile=Profile.SPEC))

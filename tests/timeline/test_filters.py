@@ -439,9 +439,9 @@ def test_times(text: str, time_ns: int | None) -> None:
 
 def test_a_pattern_made_to_hang_does_not() -> None:
     made = CallFilter("user matches '^(a+)+(a|a)*$'")
-    start = time.perf_counter()
+    start = time.process_time()
     assert not made.passes({"auth": {"user": "a" * 50_000 + "!"}})
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_lone_surrogate_can_be_looked_at() -> None:

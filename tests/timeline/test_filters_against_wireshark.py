@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 
 import pytest
@@ -13,7 +12,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.timeline.filters.filter import CallFilter
 from tests import truth
 
-pytestmark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+pytestmark = pytest.mark.needs("tshark")
 
 # Not sealed, and every message in one frame.
 CAPTURE = truth.CAPTURES / "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap"
@@ -57,5 +56,5 @@ def test_both_pick_the_same_requests(analysis: Analysis, ours: str, theirs: str)
         "-e",
         "frame.number",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     assert picked == {int(frame) for frame in done.stdout.split()}
