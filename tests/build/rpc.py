@@ -351,7 +351,8 @@ class ToyHandshake:
         self.contexts: list[ToyContext] = []
 
     def feed(self, sender: Sender, token: bytes) -> None:
-        self._tokens[token[8]] = token
+        if len(token) > 8:
+            self._tokens[token[8]] = token
 
     def missed(self, sender: Sender) -> None:
         self.missed_senders.append(sender)
