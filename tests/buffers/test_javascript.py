@@ -6,7 +6,6 @@ Each vector is read with the parameters that our readings find, and by its descr
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from functools import cache
@@ -23,10 +22,7 @@ from tests.buffers.test_vectors import BAD, STUBS, VECTORS, data_of, kind_of
 
 KSY = Path(__file__).parents[2] / "ksy"
 STANDALONE = {path.stem for path in (KSY / "standalone").glob("*.ksy")}
-pytestmark = pytest.mark.skipif(
-    shutil.which("node") is None or shutil.which("npm") is None,
-    reason="node and npm are not installed: the .ksy files are not tried in JavaScript",
-)
+pytestmark = pytest.mark.needs("npm", "node")
 # Descriptions without parameters of kinds of buffers, and the field that has what the description with parameters has.
 ALONE = {"ms_pcq_perf_data": ("perf_data", "data"), "ms_pcq_string_table": ("string_table", "table")}
 ALONE |= {"winperf": ("winperf_block", "block"), "ms_pcq_guid_list": ("guid_list", "list")}
