@@ -13,6 +13,10 @@ Sender = Literal["initiator", "acceptor"]
 NTLM_SIGNATURE = b"NTLMSSP\x00"
 
 
+# The account of a null session, as Windows calls it ([MS-DTYP] section 2.4.2.4, ANONYMOUS, S-1-5-7).
+ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
+
+
 class AuthType(IntEnum):
     """RPC security providers, [MS-RPCE] section 2.2.1.1.7."""
 
@@ -54,7 +58,9 @@ class Identity(Struct, frozen=True):
     `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
     `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
     information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
-    of the Kerberos ticket; `client_principal` once the ticket was opened. `allows` is what an NTLM client lets the server do in
+    of the Kerberos ticket; `client_principal` once the ticket was opened, or as the KDC named the client in the reply that
+    issued the ticket: then `kdc_frames` are that reply's, and nothing verifies the name. `is_anonymous`: the initiator logged on
+    without a name. `allows` is what an NTLM client lets the server do in
     its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
     """
 
@@ -74,16 +80,35 @@ class Identity(Struct, frozen=True):
     etype: int | None = None
     kvno: int | None = None
     client_principal: str | None = None
+    kdc_frames: tuple[int, ...] = ()
+    is_anonymous: bool = False
     allows: Literal["nothing", "identification", "impersonation"] | None = None
 
     @property
     def account(self) -> str | None:
-        """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it."""
+        """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it; `ANONYMOUS_LOGON` for a logon without a name."""
         if self.client_principal is not None:
             return self.client_principal
+        if self.is_anonymous:
+            return ANONYMOUS_LOGON
         if self.user is None:
             return None
         return f"{self.domain}\\{self.user}" if self.domain else self.user
+
+    @property
+    def account_source(self) -> Literal["handshake", "ticket", "kdc-reply"] | None:
+        """What names the account: the logon itself, the opened Kerberos ticket, or the KDC's reply; None where nothing does."""
+        if self.client_principal is not None:
+            return "kdc-reply" if self.kdc_frames else "ticket"
+        return "handshake" if self.account is not None else None
+
+    @property
+    def who(self) -> str:
+        """The account in words for people, with the reservation that belongs to it."""
+        account = self.account
+        if account is None:
+            return "unknown user"
+        return f"{account} (from the KDC's reply, not verified)" if self.kdc_frames else account
 
 
 class Unprotected(Struct, frozen=True):

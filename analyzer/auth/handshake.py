@@ -30,22 +30,25 @@ from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
 
 if TYPE_CHECKING:
+    from analyzer.auth.kdc import Tickets
     from analyzer.auth.kerberos_exchange import KerberosExchange
     from analyzer.auth.ntlm_exchange import NtlmExchange
 
 _READABLE = {AuthType.NONE, AuthType.GSS_NEGOTIATE, AuthType.WINNT, AuthType.GSS_KERBEROS, AuthType.DEFAULT}
 
 
-def begin(keyring: Keyring, auth_type: int | None = None) -> Handshake:
-    """Follows a new exchange. `auth_type` is the RPC security provider where it is known: it names those not read here."""
-    return TokenHandshake(keyring, auth_type)
+def begin(keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> Handshake:
+    """Follows a new exchange. `auth_type` is the RPC security provider where it is known: it names those not read here.
+    `tickets` are those whose issue by a KDC was seen."""
+    return TokenHandshake(keyring, auth_type, tickets)
 
 
 class TokenHandshake:
     """See `Handshake`."""
 
-    def __init__(self, keyring: Keyring, auth_type: int | None = None) -> None:
+    def __init__(self, keyring: Keyring, auth_type: int | None = None, tickets: Tickets | None = None) -> None:
         self._keyring = keyring
+        self._tickets = tickets
         self._spnego = False
         self._offered: tuple[str, ...] = ()
         self._chosen: str | None = None
@@ -69,7 +72,7 @@ class TokenHandshake:
     def _kerberos(self) -> KerberosExchange:
         from analyzer.auth.kerberos_exchange import KerberosExchange
 
-        return KerberosExchange(self._keyring)
+        return KerberosExchange(self._keyring, self._tickets)
 
     def feed(self, sender: Sender, token: bytes) -> None:
         """See `Handshake.feed`."""

@@ -24,6 +24,9 @@ RC4_HMAC = 23
 _USAGE_TICKET, _USAGE_AUTHENTICATOR, _USAGE_AP_REP = 2, 11, 12
 
 KRB5_OIDS = frozenset({"1.2.840.113554.1.2.2", "1.2.840.48018.1.2.2", "1.2.840.113554.1.2.2.3"})
+# APPLICATION tags of a ticket, and of AS-REP and TGS-REP.
+_TICKET = 0x61
+KDC_REPLIES = frozenset({b"\x6b", b"\x6d"})
 _TOKEN_IDS = {b"\x01\x00": 0x6E, b"\x02\x00": 0x6F, b"\x03\x00": 0x7E}
 
 ERROR_NAMES = {
@@ -120,7 +123,19 @@ class ApReq(Discreet, frozen=True):
     realm: str
     service: str
     ticket: Encrypted
+    ticket_raw: bytes = field(repr=False)
     authenticator: Encrypted
+
+
+class KdcReply(Discreet, frozen=True):
+    """The clear part of AS-REP or TGS-REP, RFC 4120 section 5.4.2: the client, and the ticket that was issued to it."""
+
+    hidden = ("ticket_raw",)
+    client: str
+    realm: str
+    ticket_raw: bytes
+    ticket_etype: int
+    reply_etype: int
 
 
 class ApRep(Discreet, frozen=True):
@@ -219,14 +234,33 @@ def _key(piece: Piece) -> Key:
     return Key(etype, _need(fields, 1, "krb5.keyvalue").octets("krb5.keyvalue"))
 
 
+def parse_kdc_reply(message: bytes) -> KdcReply:
+    """An AS-REP or TGS-REP. Raises `DecodeError`."""
+    outer = read(message, 0, "krb5.kdc_rep")
+    if outer.raw[:1] not in KDC_REPLIES:
+        raise MalformedError(f"tag {outer.tag:#04x} is no AS-REP or TGS-REP", field="krb5.kdc_rep")
+    fields = outer.only("krb5.kdc_rep").fields("krb5.kdc_rep")
+    ticket = _need(fields, 5, "krb5.ticket").expect(_TICKET, "krb5.ticket")
+    inside = ticket.only("krb5.ticket").fields("krb5.ticket")
+    return KdcReply(
+        client=_principal(_need(fields, 4, "krb5.kdc_rep.cname")),
+        realm=_need(fields, 3, "krb5.kdc_rep.crealm").text("krb5.kdc_rep.crealm"),
+        ticket_raw=ticket.raw,
+        ticket_etype=_encrypted(_need(inside, 3, "krb5.ticket.enc_part")).etype,
+        reply_etype=_encrypted(_need(fields, 6, "krb5.kdc_rep.enc_part")).etype,
+    )
+
+
 def _read_ap_req(outer: Piece) -> ApReq:
     fields = outer.only("krb5.ap_req").fields("krb5.ap_req")
-    ticket = _need(fields, 3, "krb5.ticket").expect(0x61, "krb5.ticket").only("krb5.ticket").fields("krb5.ticket")
+    whole = _need(fields, 3, "krb5.ticket").expect(_TICKET, "krb5.ticket")
+    ticket = whole.only("krb5.ticket").fields("krb5.ticket")
     return ApReq(
         raw=outer.raw,
         realm=_need(ticket, 1, "krb5.ticket.realm").text("krb5.ticket.realm"),
         service=_principal(_need(ticket, 2, "krb5.ticket.sname")),
         ticket=_encrypted(_need(ticket, 3, "krb5.ticket.enc_part")),
+        ticket_raw=whole.raw,
         authenticator=_encrypted(_need(fields, 4, "krb5.authenticator")),
     )
 

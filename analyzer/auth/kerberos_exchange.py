@@ -8,6 +8,7 @@ changes nothing in the keys and may come twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -30,12 +31,17 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.core.errors import DecodeError
 
+if TYPE_CHECKING:
+    from analyzer.auth.kdc import Tickets
+
 
 class KerberosExchange:
     """Collects the legs and opens them with the keyring."""
 
-    def __init__(self, keyring: Keyring) -> None:
+    def __init__(self, keyring: Keyring, tickets: Tickets | None = None) -> None:
+        """`tickets` are those whose issue was seen: they name the client of a ticket that no key opens."""
         self._keyring = keyring
+        self._tickets = tickets
         self._request: ApReq | None = None
         self._reply: ApRep | None = None
         self._error: KrbError | None = None
@@ -77,6 +83,9 @@ class KerberosExchange:
         self.identity = replace(
             self.identity, service=request.service, realm=request.realm, etype=ticket.etype, kvno=ticket.kvno
         )
+        issued = self._tickets.find(request.ticket_raw) if self._tickets is not None else None
+        if issued is not None:
+            self.identity = replace(self.identity, client_principal=issued.client, kdc_frames=issued.frames)
         name = KerberosKey(request.service, request.realm, ticket.etype, ticket.kvno, b"").name
         if ticket.etype not in SUPPORTED_ETYPES:
             self.door = Door.UNSUPPORTED
@@ -98,7 +107,11 @@ class KerberosExchange:
             return
         self._session_key = part.session_key
         self.identity = replace(
-            self.identity, user=part.client, domain=part.realm, client_principal=f"{part.client}@{part.realm}"
+            self.identity,
+            user=part.client,
+            domain=part.realm,
+            client_principal=f"{part.client}@{part.realm}",
+            kdc_frames=(),
         )
         self.door, self.reason = Door.OPEN, None
         try:

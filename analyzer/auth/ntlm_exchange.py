@@ -92,6 +92,7 @@ class NtlmExchange:
                 workstation=answer.workstation or known.workstation,
                 client_os_version=answer.os_version or known.client_os_version,
                 allows=_allowed(answer),
+                is_anonymous=answer.is_anonymous,
             )
         self.identity = known
 

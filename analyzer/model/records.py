@@ -15,6 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
+from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
 from analyzer.core.win32 import win32_name
@@ -101,6 +102,8 @@ def auth_json(auth: AuthInfo, call: Call) -> Record:
         "level": level_name(auth.level),
         "user": account,
         "user_from": source if account is not None else None,
+        "user_source": identity.account_source if identity is not None else None,
+        "anonymous": identity.is_anonymous if identity is not None else None,
         "workstation": identity.workstation if identity is not None else None,
         "verified": auth.verified,
         "door": None if auth.door in (Door.OPEN, Door.NOT_SEALED) else auth.door.value,
@@ -359,6 +362,10 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
         "signing": session.signing,
         "mechanism": identity.mechanism,
         "user": identity.account,
+        "user_source": identity.account_source,
+        "anonymous": identity.is_anonymous,
+        "refused": session.refused,
+        "refused_name": nt_status_name(session.refused) if session.refused is not None else None,
         "domain": identity.domain,
         "workstation": identity.workstation,
         "server_name": identity.server_name,

@@ -1,6 +1,6 @@
 """Which TCP flows are ours: ports and the first bytes of payloads in, a verdict per flow out.
 
-A flow is ours from its first segment when a port is one that SMB or the DCERPC endpoint mapper uses, and from the moment
+A flow is ours from its first segment when a port is one that SMB, the DCERPC endpoint mapper or a KDC uses, and from the moment
 a payload begins like SMB or connection-oriented DCERPC on any port (servers behind port forwards, dynamic RPC ports).
 """
 
@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-SMB_PORT, NBSS_PORT, EPMAPPER_PORT = 445, 139, 135
-PORTS: Final = frozenset({SMB_PORT, NBSS_PORT, EPMAPPER_PORT})
+SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT = 445, 139, 135, 88
+PORTS: Final = frozenset({SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT})
 # MS-SMB 2.2.3.1, MS-SMB2 2.2.1, 2.2.41 and 2.2.42: protocol ids of SMB1, SMB2, encrypted and compressed SMB.
 _SMB_IDS = frozenset({b"\xffSMB", b"\xfeSMB", b"\xfdSMB", b"\xfcSMB"})
 # C706 12.6.4: the connection-oriented PDU types (request, response, fault, bind ... orphaned), and AUTH3 of MS-RPCE.

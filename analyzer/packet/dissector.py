@@ -29,7 +29,7 @@ from analyzer.packet.fragments import Fragments
 from analyzer.packet.gathered import FEW_FRAMES, Gathered
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
-from analyzer.packet.segment import Dialogue, Endpoint, Segment
+from analyzer.packet.segment import Dialogue, Endpoint, Segment, UdpPayload
 from analyzer.packet.tunnels import Views
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
@@ -86,11 +86,11 @@ class Dissector:
         self._bad_tcp_checksums = _Count()
         self._said: dict[tuple[ProblemKind, str], _Count] = {}
 
-    def feed(self, block: FrameBlock) -> Iterator[Segment | Problem]:
+    def feed(self, block: FrameBlock) -> Iterator[Segment | UdpPayload | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
         return _one_by_one(self.feed_dialogues(block))
 
-    def feed_dialogues(self, block: FrameBlock) -> Iterator[Segment | Dialogue | Problem]:
+    def feed_dialogues(self, block: FrameBlock) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
         """The same as `feed`, but segments in which both ends say data in turn come together."""
         held = self._look_at(block)
         self._held.append(held)
@@ -98,11 +98,11 @@ class Dissector:
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
             yield from self._give_out()
 
-    def finish(self) -> Iterator[Segment | Problem]:
+    def finish(self) -> Iterator[Segment | UdpPayload | Problem]:
         """Gives out the rest, then the sums of what could not be read."""
         return _one_by_one(self.finish_dialogues())
 
-    def finish_dialogues(self) -> Iterator[Segment | Dialogue | Problem]:
+    def finish_dialogues(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
         """The same as `finish`, with dialogues."""
         while self._held:
             yield from self._give_out()
@@ -182,7 +182,7 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[Segment | Dialogue | Problem]:
+    def _give_out(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
@@ -199,19 +199,19 @@ class Dissector:
             yield from self._common(held, columns_of(held.block, held.views, chosen))
         yield from self._plain_before(held, len(held.block))
 
-    def _give_out_thin(self) -> Iterator[Segment | Dialogue | Problem]:
+    def _give_out_thin(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
         """The segments of the frames that waited for more."""
         if len(self._thin):
             block, chosen = self._thin.take()
             held = _Held(block, Views(block.data), chosen, deque(), 0)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
-    def _plain_before(self, held: _Held, index: int) -> Iterator[Segment | Problem]:
+    def _plain_before(self, held: _Held, index: int) -> Iterator[Segment | UdpPayload | Problem]:
         """What the plain road found before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | Dialogue | Problem]:
+    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
         """What the frames in common shapes hold of our flows, and before each of them what the plain road found."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
@@ -267,7 +267,9 @@ class Dissector:
                 stop,
             )
 
-    def _one_by_one(self, held: _Held, columns: Columns, first: int, stop: int) -> Iterator[Segment | Problem]:
+    def _one_by_one(
+        self, held: _Held, columns: Columns, first: int, stop: int
+    ) -> Iterator[Segment | UdpPayload | Problem]:
         """The segments of a stretch that is no run; what is odd about them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
@@ -290,7 +292,7 @@ class Dissector:
             ours = ours | np.isin(common.port_pairs(held.views), self._flows.port_pairs())
         return common.chosen(np.flatnonzero(ours))
 
-    def _item(self, item: Item) -> Iterator[Segment | Problem]:
+    def _item(self, item: Item) -> Iterator[Segment | UdpPayload | Problem]:
         """What an item of the plain road amounts to."""
         if isinstance(item, Problem):
             said = self._said.setdefault((item.kind, item.text), _Count())
@@ -299,6 +301,8 @@ class Dissector:
                 yield item
         elif isinstance(item, Lost):
             self._count_lost(item)
+        elif isinstance(item, UdpPayload):
+            yield item
         elif flow_key(item.src, item.dst) in self._flows:
             if item.bad_checksum:
                 self._bad_checksums.add(item.frame)
@@ -345,7 +349,7 @@ class Dissector:
         return known
 
 
-def _one_by_one(items: Iterable[Segment | Dialogue | Problem]) -> Iterator[Segment | Problem]:
+def _one_by_one(items: Iterable[Segment | Dialogue | UdpPayload | Problem]) -> Iterator[Segment | UdpPayload | Problem]:
     for item in items:
         if isinstance(item, Dialogue):
             yield from item

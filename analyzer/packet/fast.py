@@ -19,7 +19,7 @@ from msgspec import Struct
 from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.packet import links
-from analyzer.packet.candidates import PORTS, SMB_SIGNATURE_LEN
+from analyzer.packet.candidates import KERBEROS_PORT, PORTS, SMB_SIGNATURE_LEN
 from analyzer.packet.plain import (
     GRE,
     INTERESTING,
@@ -60,6 +60,7 @@ _OUR_PORTS = _table(1 << 16, _OUR_NUMBERS)
 _INTERESTING = _table(256, INTERESTING)
 _MAY_BE_TUNNELS = _table(256, (UDP, GRE, IPV4_IN_IP, IPV6_IN_IP))
 _TUNNEL_NUMBERS = tuple(sorted(map(swapped, TUNNEL_PORTS)))
+_KERBEROS_NUMBER = swapped(KERBEROS_PORT)
 _FAMILIES_IPV4 = np.array((links.AF_INET, links.AF_INET << 24), np.uint32)
 _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.AF_INET6)), np.uint32)
 # What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.
@@ -191,7 +192,7 @@ def _without_bridging(
 
 
 def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
-    """The frames of the usual shape with TCP, and the positions of all others but those with UDP and no tunnel."""
+    """The frames of the usual shape with TCP, and the positions of all others but those with UDP that is not read."""
     words = block.heads.view("<u4").reshape(-1, HEAD_LEN // 4)
     shorts = block.heads.view("<u2").reshape(-1, HEAD_LEN // 2)
     begin = words[:, _USUAL_BEGIN_AT // 4] & 0xFFFFFF
@@ -206,6 +207,7 @@ def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
     ports = shorts[:, _USUAL_PORTS_AT // 2].copy(), shorts[:, _USUAL_PORTS_AT // 2 + 1].copy()
     for tunnel in _TUNNEL_NUMBERS:
         is_udp &= ports[1] != tunnel
+    is_udp &= ports[0] != _KERBEROS_NUMBER
     index = np.flatnonzero(is_tcp)
     by_port = ports[0] == _OUR_NUMBERS[0]
     for number in _OUR_NUMBERS:

@@ -18,9 +18,10 @@ from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.packet import links
-from analyzer.packet.candidates import End
+from analyzer.packet.candidates import KERBEROS_PORT, End
 from analyzer.packet.fragments import Datagram, FragmentKey, Fragments
 from analyzer.packet.links import IPV4, IPV6, LINKS, u8, u16, u32
+from analyzer.packet.segment import UdpPayload
 
 TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION = 6, 17, 4, 41, 47, 51
 _FRAGMENT_HEADER = 44
@@ -62,7 +63,7 @@ class Lost(Struct, frozen=True):
     frame: int
 
 
-Item = Found | Lost | Problem
+Item = Found | Lost | Problem | UdpPayload
 
 
 class _Packet(Struct, frozen=True):
@@ -294,6 +295,11 @@ class PlainRoad:
 
     def _udp(self, packet: _Packet, at: int) -> Iterator[Item]:
         if at + 4 > len(packet.data):
+            return
+        if u16(packet.data, at) == KERBEROS_PORT:
+            stop = min(packet.stop, len(packet.data))
+            if at + UDP_LEN < stop:
+                yield UdpPayload(packet.traced[at + UDP_LEN : stop])
             return
         port = u16(packet.data, at + 2)
         if port not in TUNNEL_PORTS:

@@ -44,6 +44,12 @@ class Segment(Event, frozen=True):
     time_ns: int
 
 
+class UdpPayload(Event, frozen=True):
+    """What one UDP datagram of a port that is read holds, as far as it was captured."""
+
+    payload: TracedBytes
+
+
 class Dialogue(Event, frozen=True, eq=False):
     """Segments of one connection, neighbours in the capture, with what both ends say in turn, in order (see `packet.dialogues`).
 

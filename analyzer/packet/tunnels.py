@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.packet import links
+from analyzer.packet.candidates import KERBEROS_PORT
 from analyzer.packet.plain import (
     ERSPAN_2,
     ERSPAN_3,
@@ -91,7 +92,7 @@ def remove_headers(
 ) -> None:
     """Adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where each frame's bytes end.
 
-    UDP to ports of no tunnel and headers that belong to no tunnel are dropped; fragments must not be among the payloads.
+    UDP to ports of no tunnel (but for the replies of a KDC, which `plain` reads) and headers that belong to no tunnel are dropped; fragments must not be among the payloads.
     """
     for protocol, remove in _BY_PROTOCOL.items():
         chosen = protocols == protocol
@@ -103,6 +104,10 @@ def remove_headers(
 def _udp(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: Inner) -> None:
     with_port = at + 4 <= ends
     frames, at, ends = frames[with_port], at[with_port], ends[with_port]
+    of_kdc = views.be16[at] == KERBEROS_PORT
+    if of_kdc.any():
+        inner.leave(frames[of_kdc])
+        frames, at, ends = frames[~of_kdc], at[~of_kdc], ends[~of_kdc]
     ports = views.be16[at + 2]
     is_tunnel = np.isin(ports, _TUNNEL_PORTS)
     if not is_tunnel.any():

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from msgspec import Struct, field
 
+from analyzer.auth import handshake
+from analyzer.auth.kdc import KdcLayer
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import CaptureEnds, Event, Problem
@@ -101,7 +104,9 @@ def analyze(
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
     reassembler = Reassembler(limits.tcp)
     pcq, winperf = PerflibLayer(), WinregLayer()
-    upper = _Chain([Transport(keyring), RpcLayer(keyring, max_stub=limits.max_stub, pdus=pdus), pcq, winperf])
+    kdc = KdcLayer()
+    rpc = RpcLayer(keyring, max_stub=limits.max_stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
+    upper = _Chain([kdc, Transport(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
     collected = _Collector()
     for event in _streams(segments, reassembler):
         for higher in upper.feed(event):

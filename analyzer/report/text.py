@@ -17,6 +17,7 @@ from rich.markup import escape as escape_markup
 from analyzer.auth.context import AuthLevel, Door, Identity
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
+from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.records import Damages, Record, all_problems, handle_label, latency_ns, level_name
@@ -158,7 +159,7 @@ def _span(facts: CaptureFacts) -> str:
 
 def _session_words(session: SmbSession) -> str:
     identity = session.identity
-    who = identity.account or "unknown user"
+    who = identity.who
     if identity.workstation:
         who += f" on {identity.workstation}"
     server = identity.server_dns_name or identity.server_name
@@ -172,6 +173,7 @@ def _session_words(session: SmbSession) -> str:
     return (
         f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
         + (f" ({server})" if server else "")
+        + (f", refused: {nt_status_name(session.refused)}" if session.refused is not None else "")
         + f", {', '.join(parts)}"
         + (f"; pipes: {', '.join(session.pipes)}" if session.pipes else "")
     )
@@ -188,11 +190,9 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
         if auth.level <= AuthLevel.NONE:
             words[f"{name} without RPC security"] += 1
             continue
-        account = auth.identity.account if auth.identity is not None else None
+        who = auth.identity.who if auth.identity is not None else "unknown user"
         door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f" ({auth.door.value})"
-        words[
-            f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {account or 'unknown user'}{door}"
-        ] += 1
+        words[f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {who}{door}"] += 1
     return words
 
 
@@ -375,6 +375,8 @@ def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
 
 def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
     identity = session.identity
+    if session.refused is not None:
+        yield "refused", f"{nt_status_name(session.refused)} ({session.refused:#010x})"
     yield "time", f"{iso_time(session.first_time_ns)} to {iso_time(session.last_time_ns)}"
     yield from _identity_details(identity)
     for name, value in (
@@ -388,7 +390,8 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
         if value:
             yield name, value
     yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
-    yield "keys", session.door.value + (f": {session.reason}" if session.reason else "")
+    if session.refused is None:
+        yield "keys", session.door.value + (f": {session.reason}" if session.reason else "")
 
 
 def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
@@ -401,6 +404,11 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
         yield "client OS version", identity.client_os_version
     if identity.service:
         yield "Kerberos ticket", f"{identity.service}@{identity.realm}, etype {identity.etype}, kvno {identity.kvno}"
+    if identity.kdc_frames:
+        yield (
+            "user named by",
+            f"the KDC's reply that issued the ticket (frame {number_of(identity.kdc_frames[-1])}), not verified",
+        )
 
 
 def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:

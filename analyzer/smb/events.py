@@ -89,7 +89,8 @@ class SmbSession(Event, frozen=True):
 
     `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
     and `opened_messages` count its SMB3 transforms, `door` and `reason` what came of the keys. `hosts` are names the ends
-    gave themselves (NetBIOS session names, tree paths): (address, name, where it was said).
+    gave themselves (NetBIOS session names, tree paths): (address, name, where it was said). `refused` is the status with which
+    the server refused the logon, None where it did not.
     """
 
     number: int
@@ -114,6 +115,7 @@ class SmbSession(Event, frozen=True):
     trees: tuple[str, ...]
     pipes: tuple[str, ...]
     hosts: tuple[tuple[str, str, str], ...]
+    refused: int | None = None
 
 
 class NotOurs(Event, frozen=True):

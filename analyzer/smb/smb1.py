@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, Identity
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
@@ -433,7 +432,7 @@ class Smb1Reader:
             length = words.u16("session_setup.len_blob")
             setup = self._setups.get(header.uid) if header.uid else None
             if setup is None:
-                setup = Setup(handshake.begin(self._link.world.keyring), _time(message))
+                setup = Setup(self._link.world.handshake(), _time(message))
             request.setup = setup
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", data.take("session_setup.blob", length))
@@ -447,7 +446,9 @@ class Smb1Reader:
         user = _text(data, header.unicode)
         domain = _text(data, header.unicode) if data.left else ""
         system = _text(data, header.unicode) if data.left else ""
-        request.identity = Identity("ntlm", user or None, domain or None, client_os_version=system or None)
+        request.identity = Identity(
+            "ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user
+        )
 
     def _setup_response(
         self, header: Header, request: Request | None, block: Block, message: Message
@@ -460,7 +461,7 @@ class Smb1Reader:
             if block.word_count >= 4:
                 token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
-                    setup = Setup(handshake.begin(self._link.world.keyring), _time(message))
+                    setup = Setup(self._link.world.handshake(), _time(message))
                     setup.handshake.missed("initiator")
                 if token:
                     setup.handshake.feed("acceptor", token)

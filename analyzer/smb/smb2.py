@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from analyzer.auth import handshake
 from analyzer.auth.context import Handshake
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
@@ -562,7 +561,7 @@ class Smb2Reader:
         first = part.part(*span).head.data
         if not pipes:
             if looks_like_dcerpc(first):
-                yield from session.deliver_orphan(part, span, smb)
+                yield from session.deliver_orphan(part, span, smb, self._link.client)
             return
         reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
         self._link.note("gap", reason, part.frames)
@@ -574,12 +573,12 @@ class Smb2Reader:
         cur.skip("create.fixed", 62)
         file_id = cur.take("create.file_id", 16)
         if request is None:
-            yield from session.add_open(file_id, Open("unknown", None))
+            yield from session.add_open(file_id, Open("unknown", None, client=self._link.client))
             return
         tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
         kind: OpenKind = tree.kind if tree is not None else "unknown"
         name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
-        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation)
+        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation, client=self._link.client)
         yield from session.add_open(file_id, opened)
         chain = request.chain
         if chain is not None and chain.file_id is None:
@@ -693,7 +692,7 @@ class Smb2Reader:
         self._check_signature(header, part, session)
 
     def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
-        begun = handshake.begin(self._link.world.keyring)
+        begun = self._link.world.handshake()
         return Setup(begun, self._link.preauth_hash, binding, fresh, _time(part))
 
     def _hash(self, setup: Setup, part: Message) -> None:
@@ -782,7 +781,8 @@ class Smb2Reader:
             session = self._establish(session_id, self._setups.pop(session_id))
         if session is None:
             for known in self._link.world.sessions.get(session_id, ()):
-                if known.server == self._link.server:
+                # Without the setup that bound it, another client's connection is another session with the same number.
+                if known.server == self._link.server and known.client.ip == self._link.client.ip:
                     session = known
                     session.connections.add(self._link.connection.number)
                     self._link.sessions[session_id] = session
@@ -799,7 +799,7 @@ class Smb2Reader:
     def _open(self, session: Session, file_id: bytes) -> Generator[Event, None, Open]:
         opened = session.opens.get(file_id)
         if opened is None:
-            opened = Open("unknown", None)
+            opened = Open("unknown", None, client=self._link.client)
             yield from session.add_open(file_id, opened)
         return opened
 

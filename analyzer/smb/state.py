@@ -13,8 +13,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.context import Door, Handshake, Identity
+from analyzer.auth.handshake import begin
+from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem, ProblemKind
+from analyzer.core.ntstatus import nt_status_name
 from analyzer.packet.segment import Endpoint
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
@@ -50,13 +53,17 @@ class Tree(Struct):
 
 
 class Open(Struct):
-    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data."""
+    """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
+
+    `client` is the end of the connection that the open was met on: a session may have several connections.
+    """
 
     kind: OpenKind
     name: str | None
     tree_id: int | None = None
     channel: Channel | None = None
     impersonation: int | None = None
+    client: Endpoint | None = None
 
 
 class Seal(Struct):
@@ -90,10 +97,15 @@ class World(Struct):
     """Numbers and sessions that the connections of a capture share."""
 
     keyring: Keyring
+    tickets: Tickets | None = None
     key_log: KeyLog | None = None
     channel_numbers: Iterator[int] = field(default_factory=count)
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
+
+    def handshake(self) -> Handshake:
+        """Follows a new logon."""
+        return begin(self.keyring, tickets=self.tickets)
 
 
 class Link(Struct):
@@ -257,7 +269,7 @@ class Session:
         opened.channel = Channel(
             next(self.link.world.channel_numbers),
             "ncacn_np",
-            self.client,
+            opened.client or self.client,
             self.server,
             opened.name,
             self.number,
@@ -318,10 +330,12 @@ class Session:
             del intact[channel.number]
             yield ChannelGap(channel, from_client, None, frames, reason)
 
-    def deliver_orphan(self, message: Message, span: tuple[int, int], smb: SmbInfo) -> Iterator[Event]:
+    def deliver_orphan(
+        self, message: Message, span: tuple[int, int], smb: SmbInfo, client: Endpoint
+    ) -> Iterator[Event]:
         """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
         if self.orphan is None:
-            self.orphan = Open("unknown", None)
+            self.orphan = Open("unknown", None, client=client)
         yield from self.deliver(self.orphan, False, message, span, smb)
 
     def _take_orphan(self, opened: Open) -> Channel | None:
@@ -363,11 +377,12 @@ class Session:
             trees=tuple(self.tree_names),
             pipes=tuple(self.pipe_names),
             hosts=tuple(hosts),
+            refused=self.refused,
         )
 
     def door(self) -> tuple[Door, str | None]:
         if self.refused is not None:
-            return Door.NOT_SEALED, f"the server refused the session with status {self.refused:#010x}"
+            return Door.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
         if self.seal.count and not self.opened:
             return self.seal.door, self.seal.reason
         if self.opened:

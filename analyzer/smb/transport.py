@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.smb.connection import SmbConnection
@@ -137,9 +138,10 @@ _IGNORED = _Ignored()
 class Transport:
     """Finds out what each connection carries, and reads it: `feed` takes events, `finish` ends the capture."""
 
-    def __init__(self, keyring: Keyring, *, key_log: KeyLog | None = None) -> None:
-        """`key_log` is told the id and key of every SMB2 session whose handshake was opened."""
-        self._world = World(keyring, key_log)
+    def __init__(self, keyring: Keyring, *, tickets: Tickets | None = None, key_log: KeyLog | None = None) -> None:
+        """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
+        was opened."""
+        self._world = World(keyring, tickets, key_log)
         self._connections: dict[int, _Undecided | SmbConnection | _RpcConnection | _Ignored] = {}
 
     def feed(self, event: Event) -> Iterable[Event]:

@@ -67,7 +67,7 @@ def host_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
 
 def _identify(client: _Host, server: _Host, identity: Identity) -> None:
     client.name(identity.workstation, "NTLM workstation")
-    if identity.account is not None:
+    if identity.account is not None and not identity.is_anonymous:
         client.users[identity.account] = None
     server.name(identity.server_name, "NTLM target information, NetBIOS name")
     server.name(identity.server_dns_name, "NTLM target information, DNS name")

@@ -25,13 +25,20 @@ def openings(analysis: Analysis) -> Iterator[Opening]:
         return
     sessions: dict[str, list[Door]] = {}
     for session in analysis.sessions:
-        if session.identity.account is not None:
+        # A null session and a refused one have nothing to open.
+        if session.identity.account is not None and not session.identity.is_anonymous and session.refused is None:
             sessions.setdefault(session.identity.account, []).append(session.door)
     contexts: dict[str, dict[tuple[int, str], Door]] = {}
     for call in analysis.calls:
         auth = call.exchange.auth
-        if auth.level >= AuthLevel.PKT and auth.identity is not None and auth.identity.account is not None:
-            of_account = contexts.setdefault(auth.identity.account, {})
+        identity = auth.identity
+        if (
+            auth.level >= AuthLevel.PKT
+            and identity is not None
+            and identity.account is not None
+            and not identity.is_anonymous
+        ):
+            of_account = contexts.setdefault(identity.account, {})
             key = (call.exchange.channel.number, auth.mechanism)
             if of_account.get(key) is not Door.OPEN:
                 of_account[key] = auth.door

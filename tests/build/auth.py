@@ -326,6 +326,7 @@ class KerberosConversation:
     service_key: bytes
     has_acceptor_subkey: bool
     filler: int = 16
+    ticket: bytes = b""
 
     def __post_init__(self) -> None:
         self._number: dict[Sender, int] = {"initiator": 1000, "acceptor": 2000}
@@ -499,7 +500,25 @@ def kerberos_handshake(
         if dce_style:
             legs.append(("initiator", third))
     key = theirs or mine or session
-    return KerberosConversation(legs, key, bytes(long_term.key), theirs is not None, filler)
+    return KerberosConversation(legs, key, bytes(long_term.key), theirs is not None, filler, ticket)
+
+
+def kdc_reply(
+    ticket: bytes, client: str = "perfmon", realm: str = "LAB.TEST", *, tag: int = 0x6D, etype: int = 18
+) -> bytes:
+    """An AS-REP (0x6B) or TGS-REP (0x6D) that issues the ticket."""
+    return tlv(
+        tag,
+        tlv(
+            0x30,
+            tlv(0xA0, integer(5)),
+            tlv(0xA1, integer(tag & 0x1F)),
+            tlv(0xA3, tlv(0x1B, realm.encode())),
+            tlv(0xA4, _principal(client, 1)),
+            tlv(0xA5, ticket),
+            tlv(0xA6, _encrypted(make_key(etype, "reply"), 8, b"sealed")),
+        ),
+    )
 
 
 # --- RPC messages around them -----------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ AUTH = {
     "level": str,
     "user": TEXT,
     "user_from": TEXT,
+    "user_source": TEXT,
+    "anonymous": FLAG,
     "workstation": TEXT,
     "verified": FLAG,
     "door": TEXT,

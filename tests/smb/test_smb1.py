@@ -140,6 +140,17 @@ def test_an_old_setup_says_who_in_clear() -> None:
     assert ("10.0.0.1", "FILES", "SMB1 negotiation") in session.hosts
 
 
+def test_an_old_setup_without_a_name_is_anonymous() -> None:
+    sent = negotiated(extended=False)
+    words = ANDX_END + struct.pack("<HHHIHHII", 16644, 50, 0, 0, 0, 0, 0, 0xD4)
+    names = b"".join(wide(text, pad=False) for text in ("", "", "Windows 2000", "LAN"))
+    ask(sent, smb1(0x73, words, b"\0" + names, uid=0, tid=0))
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<H", 0), wide("Windows 5.0"), response=True, tid=0))
+    identity = session_of(run(stream(sent))).identity
+    assert identity.is_anonymous
+    assert identity.who == "NT AUTHORITY\\ANONYMOUS LOGON"
+
+
 def test_secondary_requests_and_several_answers_join_by_displacement() -> None:
     sent = connected()
     ask(sent, smb1_raw(0x25, trans_request(ASK[:10], total=len(ASK))))

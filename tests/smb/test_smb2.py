@@ -458,8 +458,41 @@ def test_a_refused_session_is_told_with_its_status() -> None:
     direction, last = talk.sent[-1]
     talk.sent[-1] = direction, last[:12] + struct.pack("<I", 0xC000006D) + last[16:]
     session = session_of(run(stream(talk.sent)))
-    assert session.reason is not None
-    assert "0xc000006d" in session.reason
+    assert session.refused == 0xC000006D
+    assert session.reason == "the server refused the session: STATUS_LOGON_FAILURE"
+
+
+def test_an_anonymous_logon_is_a_state_of_its_own() -> None:
+    conversation = auth.ntlm_handshake(anonymous=True)
+    talk = Talk().begin((conversation.negotiate, conversation.challenge, conversation.authenticate))
+    identity = session_of(run(stream(talk.sent))).identity
+    assert identity.is_anonymous
+    assert identity.account == identity.who == "NT AUTHORITY\\ANONYMOUS LOGON"
+    assert session_of(run(stream(Talk().begin().sent))).identity.who == "unknown user"
+
+
+def test_clients_that_share_a_session_number_are_two_where_no_setup_binds_them() -> None:
+    """Two hosts behind one image have the same client GUID, and servers number their sessions from the same start."""
+    events: list[Event] = []
+    for number, ip in enumerate(("10.0.0.2", "10.0.0.3")):
+        talk = Talk().begin().tree().open().transceive(ASK, SAY)
+        connection = Connection(number, Endpoint(ip, 49152), Endpoint("10.0.0.1", 445), True)
+        # The setup itself was captured of the first alone.
+        events += stream(talk.sent if not number else talk.sent[6:], connection, closed=False)
+    out = run(events)
+    assert {data.channel.client.ip for data in only(out, ChannelData)} == {"10.0.0.2", "10.0.0.3"}
+    assert {session.client.ip for session in only(out, SmbSession)} == {"10.0.0.2", "10.0.0.3"}
+
+
+def test_a_call_has_the_address_of_the_connection_that_carried_it() -> None:
+    conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
+    tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
+    first = Talk().begin(tokens)
+    other = Connection(1, Endpoint("10.0.1.2", 50000), Endpoint("10.0.1.1", 445), True)
+    second = Talk(connection=other).begin(tokens, binding=True).open().transceive(ASK, SAY)
+    out = run(stream(first.sent, closed=False) + stream(second.sent, other))
+    assert len(only(out, SmbSession)) == 1
+    assert {str(data.channel.client) for data in only(out, ChannelData)} == {"10.0.1.2:50000"}
 
 
 # Damage

@@ -90,6 +90,13 @@ _CALL = (
     _field("auth.level", Kind.CHOICE, "level of RPC security", choices=tuple(LEVEL_NAMES.values())),
     _field("auth.user", Kind.TEXT, "who made the call"),
     _field("auth.user_from", Kind.CHOICE, "whether RPC or SMB said who", choices=("rpc", "smb")),
+    _field(
+        "auth.user_source",
+        Kind.CHOICE,
+        "what names the user: the logon, its opened ticket, or the KDC's reply (not verified)",
+        choices=("handshake", "ticket", "kdc-reply"),
+    ),
+    _field("auth.anonymous", Kind.FLAG, "the logon was anonymous (a null session)"),
     _field("auth.workstation", Kind.TEXT, "the name the client gives itself"),
     _field("auth.verified", Kind.FLAG, "the RPC checksums fit"),
     _field("auth.door", Kind.TEXT, "why a seal stayed shut"),
