@@ -94,9 +94,7 @@ class KdcLayer:
         stream = self._streams.get(connection.number)
         if stream is None:
             # The port alone does not make it Kerberos.
-            if not isinstance(event, StreamChunk | StreamDialogue) or not _begins_message(
-                event.data.top(_PREFIX_LEN + 1)
-            ):
+            if not isinstance(event, StreamChunk | StreamDialogue) or not _may_begin(event.data.top(_PREFIX_LEN + 1)):
                 return (event,)
             if len(self._streams) >= _MAX_CONNECTIONS:
                 del self._streams[next(iter(self._streams))]
@@ -161,6 +159,13 @@ class _Stream:
             if stop < len(data):
                 self._held, self._size = [data[stop:]], len(data) - stop
             yield data[_PREFIX_LEN:stop]
+
+
+def _may_begin(head: bytes) -> bool:
+    """The same for the first bytes of a stream, where some senders give the length a segment of its own."""
+    if len(head) > _PREFIX_LEN:
+        return _begins_message(head)
+    return len(head) > 1 and head[0] == 0 and head[1] < MAX_MESSAGE_BYTES >> 16
 
 
 def _begins_message(head: bytes) -> bool:

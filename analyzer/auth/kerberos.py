@@ -118,12 +118,12 @@ class Encrypted(Discreet, frozen=True):
 class ApReq(Discreet, frozen=True):
     """AP-REQ, RFC 4120 section 5.5.1, with the clear part of its ticket. `service` is `host/name` without the realm."""
 
-    hidden = ("raw",)
+    hidden = ("raw", "ticket_raw")
     raw: bytes
     realm: str
     service: str
     ticket: Encrypted
-    ticket_raw: bytes = field(repr=False)
+    ticket_raw: bytes
     authenticator: Encrypted
 
 

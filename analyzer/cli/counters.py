@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING, exit_of
+from analyzer.cli.filters import checked
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 from analyzer.output.gate import say
 
@@ -18,8 +19,22 @@ CounterPaths = Annotated[
         help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
     ),
 ]
+
+
+def _interval(text: str) -> int:
+    from analyzer.timeline.counters import interval_of
+
+    return interval_of(text)
+
+
 Interval = Annotated[
-    str | None, typer.Option("--interval", metavar="TIME", help="One value for each 500ms, 5s, 2m or 1h that has any.")
+    int | None,
+    typer.Option(
+        "--interval",
+        metavar="TIME",
+        parser=checked(_interval),
+        help="One value for each 500ms, 5s, 2m or 1h that has any.",
+    ),
 ]
 
 
@@ -35,11 +50,9 @@ def counters(
 ) -> None:
     """What a performance monitor would have shown: rates, percentages, times, series by series."""
     from analyzer.report.counters import Counters
-    from analyzer.timeline.counters import interval_of
 
-    interval_ns = interval_of(interval) if interval is not None else None
     analysis = reading.analysis(files)
-    view = Counters(analysis, tuple(counter or ()), interval_ns)
+    view = Counters(analysis, tuple(counter or ()), interval)
     writing.write(view, output_format.value)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:

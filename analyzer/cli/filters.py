@@ -25,7 +25,7 @@ class TimeColumn(StrEnum):
     delta = "delta"
 
 
-def _checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
+def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
     """What the user wrote, made into what is asked for before any capture is read, so that mistakes are told at once."""
 
     def checked(text: str) -> Any:
@@ -129,7 +129,7 @@ CallFilterOption = Annotated[
         "-Y",
         metavar="EXPR",
         help=_FILTER_HELP,
-        parser=_checked(_call_filter),
+        parser=checked(_call_filter),
         autocompletion=_completing(_call_fields),
     ),
 ]
@@ -140,7 +140,7 @@ SampleFilterOption = Annotated[
         "-Y",
         metavar="EXPR",
         help=_FILTER_HELP,
-        parser=_checked(_sample_filter),
+        parser=checked(_sample_filter),
         autocompletion=_completing(_sample_fields),
     ),
 ]
@@ -155,7 +155,7 @@ FollowHandle = Annotated[
     typer.Option(
         "--follow-handle",
         metavar="HANDLE",
-        parser=_checked(_handle),
+        parser=checked(_handle),
         help="Only calls on this query handle (q2, 2) or registry key (k1), by number or UUID.",
     ),
 ]
@@ -164,7 +164,7 @@ FollowSession = Annotated[
     typer.Option(
         "--follow-session",
         metavar="SESSION",
-        parser=_checked(_session),
+        parser=checked(_session),
         help="Only calls of this SMB session: its id (0x1d), or the number of a call in it. "
         "For a call over plain TCP: those of its connection.",
     ),

@@ -92,8 +92,32 @@ CsvRaw = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
+
+
+def _interface(text: str) -> str:
+    from analyzer.timeline.selection import known_interface
+
+    try:
+        return known_interface(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _interfaces(incomplete: str) -> list[str]:
+    from analyzer.rpc.interfaces import interface_names
+
+    return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
+
+
 Interface = Annotated[
-    str | None, typer.Option("--interface", help="Only calls of this interface (PerflibV2, winreg, a UUID).")
+    list[str] | None,
+    typer.Option(
+        "--interface",
+        metavar="NAME|UUID",
+        parser=_interface,
+        autocompletion=_interfaces,
+        help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
+    ),
 ]
 
 
@@ -214,12 +238,10 @@ def _reading(
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
     keyring = keyring.merged(
-        Keyring.build(
-            passwords=[(user, word) if user else word for word in given],
-            nt_hashes=[(user, value) if user else value for value in nt_hash or ()],
-            keytabs=keytab or (),
-            smb_session_keys=smb_session_key or (),
-        )
+        Keyring.build(passwords=[(user, word) if user else word for word in given]),
+        _of_option("--nt-hash", nt_hashes=[(user, value) if user else value for value in nt_hash or ()]),
+        Keyring.build(keytabs=keytab or ()),
+        _of_option("--smb-session-key", smb_session_keys=smb_session_key or ()),
     )
     tcp = TcpLimits()
     if max_held is not None:
@@ -228,6 +250,16 @@ def _reading(
         tcp = replace(tcp, max_connections=max_connections)
     limits = Limits(tcp) if max_stub is None else Limits(tcp, max_stub)
     return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from)
+
+
+def _of_option(option: str, **values: Any) -> Keyring:
+    """Keys that stand in an option: a mistake in one is one of usage."""
+    from analyzer.auth.keyring import Keyring
+
+    try:
+        return Keyring.build(**values)
+    except InputError as error:
+        raise typer.BadParameter(f"{error}" + (f"; {error.hint}" if error.hint else ""), param_hint=option) from None
 
 
 class Writing:

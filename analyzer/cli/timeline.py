@@ -33,7 +33,7 @@ def timeline(
     from analyzer.report.output import Timeline
     from analyzer.timeline.selection import Selection
 
-    selection = Selection(interface, follow_handle, follow_session, call_filter, tail)
+    selection = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
     writing.write(Timeline(analysis, selection, all_attempts, time.value), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

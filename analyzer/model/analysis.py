@@ -35,7 +35,7 @@ class Analysis(Struct, frozen=True, eq=False):
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
     `name_tables` hold what the servers told about their counters, over the whole capture. `closed` are the numbers of the
-    channels whose end is in the capture.
+    channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`.
     """
 
     capture: CaptureFacts
@@ -49,3 +49,4 @@ class Analysis(Struct, frozen=True, eq=False):
     secrets_given: bool = False
     features: Sequence[FeaturesOffered] = ()
     closed: frozenset[int] = frozenset()
+    connections: Mapping[str, int] = field(default_factory=dict)

@@ -92,7 +92,8 @@ def remove_headers(
 ) -> None:
     """Adds to `inner` what is inside the IP payloads at `at`, of these protocol numbers; `ends` is where each frame's bytes end.
 
-    UDP to ports of no tunnel (but for the replies of a KDC, which `plain` reads) and headers that belong to no tunnel are dropped; fragments must not be among the payloads.
+    UDP to ports of no tunnel (but for the replies of a KDC, which `plain` reads) and headers that belong to no tunnel are dropped;
+    fragments must not be among the payloads.
     """
     for protocol, remove in _BY_PROTOCOL.items():
         chosen = protocols == protocol

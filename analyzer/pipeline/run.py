@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from analyzer.pcq.layer import PerflibCall, PerflibLayer
 from analyzer.rpc.call import Call
 from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
-from analyzer.smb.events import ChannelClosed, NotOurs, SmbSession
+from analyzer.smb.events import ChannelClosed, NotOurs, Recognised, SmbSession
 from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from analyzer.timeline.calls import plain_call, sort_calls
@@ -137,6 +138,7 @@ def analyze(
         secrets_given=bool(keyring),
         features=tuple(collected.features),
         closed=frozenset(collected.closed),
+        connections=collected.connections,
     )
 
 
@@ -195,6 +197,7 @@ class _Collector:
         self.features: list[FeaturesOffered] = []
         self.closed: set[int] = set()
         self.has_ended = False
+        self.connections: Counter[str] = Counter()
         self.pdus: list[Pdu] = []
 
     def _keep(self, exchange: Exchange) -> None:
@@ -218,6 +221,8 @@ class _Collector:
                 self.problems.append(event)
             case SmbSession():
                 self.sessions.append(event)
+            case Recognised(protocol=protocol):
+                self.connections[protocol] += 1
             case Bound():
                 self.bounds.append(event)
             case ChannelClosed(channel=channel):

@@ -1,33 +1,73 @@
-"""Whether there was anything to read, in one sentence."""
+"""Whether there was anything to read, in one sentence.
+
+What this program is for are performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its
+relatives. A sealed call of winreg counts as one: nothing tells what it reads.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+
 from analyzer.core.absence import Missing
+from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import all_problems
 from analyzer.pcq.layer import PerflibCall
+from analyzer.rpc.call import Call
 from analyzer.winperf.layer import WinregCall
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
-# More files than these are counted in a sentence, not named.
+# More files or interfaces than these are counted in a sentence, not named.
 _NAMED = 5
 _LOSSES = frozenset({"unreadable", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
 
 
+def is_performance(call: Call) -> bool:
+    """Whether a call is about performance counters, or may be as far as the capture tells."""
+    if isinstance(call, PerflibCall):
+        return True
+    if not isinstance(call, WinregCall):
+        return False
+    return (
+        call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
+    )
+
+
 def nothing_found(analysis: Analysis) -> str | None:
-    """Why there is nothing to show; None where there is a call, or something that may hide calls."""
-    if analysis.calls or any(problem.layer in _OURS and problem.kind in _LOSSES for problem in analysis.problems):
+    """Why there is nothing to show, and what there is instead; None where there is a performance call, or something that may
+    hide one."""
+    if any(map(is_performance, analysis.calls)):
         return None
-    first, *others = analysis.capture.files
-    name = ", ".join(analysis.capture.files) if len(others) < _NAMED else f"{first} and {len(others)} more files"
+    others = _frames_of_others(analysis)
+    if any(problem.layer in _OURS and _may_hide(problem, others) for problem in analysis.problems):
+        return None
+    first, *more = analysis.capture.files
+    name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
     if analysis.capture.frames == 0:
         return f"{name} holds no frames."
+    if analysis.calls:
+        return f"{name} holds {_count(len(analysis.calls), 'DCERPC call')} ({_interfaces(analysis)}), but no performance call."
+    if analysis.bounds:
+        return f"{name} holds {_count(len(analysis.bounds), 'DCERPC bind')}, but no call."
     if analysis.sessions:
-        count = len(analysis.sessions)
-        return f"{name} holds {count} SMB session{'s' if count != 1 else ''}, but no DCERPC call in them."
-    count = analysis.capture.frames
-    return f"{name} holds {count} frame{'s' if count != 1 else ''}, but neither SMB nor DCERPC among them."
+        return f"{name} holds {_count(len(analysis.sessions), 'SMB session')}, but no DCERPC call in them."
+    for protocol, words in (("smb", "SMB"), ("dcerpc", "DCERPC")):
+        if count := analysis.connections.get(protocol):
+            return f"{name} holds {_count(count, 'connection')} with {words}, but no DCERPC call."
+    return f"{name} holds {_count(analysis.capture.frames, 'frame')}, but neither SMB nor DCERPC among them."
+
+
+def _interfaces(analysis: Analysis) -> str:
+    """The interfaces called, the most frequent first."""
+    counts = Counter(call.interface_name or call.exchange.interface or "unknown interface" for call in analysis.calls)
+    names = [name for name, _ in counts.most_common(_NAMED)]
+    more = len(counts) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
@@ -52,7 +92,19 @@ def unreadable(analysis: Analysis) -> list[str]:
 
 
 def unread(analysis: Analysis) -> bool:
-    """Whether something could not be read."""
-    return any(call.state != "complete" for call in analysis.calls) or any(
-        problem.kind in _LOSSES for problem in all_problems(analysis)
-    )
+    """Whether a performance call, or something that may have been one, could not be read."""
+    if any(call.state != "complete" and is_performance(call) for call in analysis.calls):
+        return True
+    others = _frames_of_others(analysis)
+    return any(_may_hide(problem, others) for problem in all_problems(analysis))
+
+
+def _frames_of_others(analysis: Analysis) -> set[int]:
+    """The frames of the calls that are certainly about something else."""
+    sides = (side for call in analysis.calls if not is_performance(call) for side in (call.request, call.response))
+    return {frame for side in sides if side is not None for frame in side.message.frames}
+
+
+def _may_hide(problem: Problem, others: set[int]) -> bool:
+    """Whether a problem is a loss, and not one inside the calls of other interfaces alone."""
+    return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))

@@ -176,6 +176,16 @@ def _pick(uuid: str, version: tuple[int, int] | None) -> _Foreign | None:
     return candidates[0] if candidates else None
 
 
+@cache
+def interface_names() -> frozenset[str]:
+    """Every name that `interface_name` may give."""
+    names = set(_NAMES.values())
+    for path, _ in _sources():
+        for match in _REGISTERED.finditer(path.read_text("utf-8")):
+            names |= {value for key, value, _ in _ARGUMENT.findall(match["body"]) if key == "name"}
+    return frozenset(names)
+
+
 def interface_name(uuid: str, version: tuple[int, int] | None = None) -> str | None:
     """The name of an interface, None for one nobody knows."""
     uuid = uuid.lower()

@@ -118,6 +118,13 @@ class SmbSession(Event, frozen=True):
     refused: int | None = None
 
 
+class Recognised(Event, frozen=True):
+    """A connection carries SMB, or DCERPC directly on TCP; emitted once."""
+
+    connection: Connection
+    protocol: Literal["smb", "dcerpc"]
+
+
 class NotOurs(Event, frozen=True):
     """A connection carries neither SMB nor DCERPC; said once, so that the rooms below may forget its bytes."""
 

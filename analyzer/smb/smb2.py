@@ -283,6 +283,8 @@ class Smb2Reader:
                 to = session.opens.get(file_id) if file_id is not None else None
                 if to is None or (length and (start < HEADER_LEN or start + length > stop - at)):
                     break
+                if to.kind == "pipe" and to.is_dcerpc is None:
+                    break
                 if to.channel is None and to.kind != "file":
                     span = slice(at + start, at + start + min(length, _LOOKED_AT))
                     if to.kind == "pipe" or looks_like_dcerpc(data[span].data if opened is None else opened[span]):

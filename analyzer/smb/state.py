@@ -41,6 +41,47 @@ def looks_like_dcerpc(data: bytes) -> bool:
     return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
 
 
+def may_be_dcerpc(data: bytes) -> bool:
+    """The same for bytes of which perhaps not all of a header are there."""
+    if len(data) >= 10:
+        return looks_like_dcerpc(data)
+    return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
+
+
+# Pipes whose protocol is DCERPC, whatever is read from them (the "well-known endpoints" of the Windows protocol documents).
+RPC_PIPES = frozenset(
+    (
+        "atsvc",
+        "browser",
+        "efsrpc",
+        "epmapper",
+        "eventlog",
+        "fssagentrpc",
+        "initshutdown",
+        "keysvc",
+        "lsarpc",
+        "lsass",
+        "msgsvc",
+        "netdfs",
+        "netlogon",
+        "ntsvcs",
+        "plugplay",
+        "protected_storage",
+        "router",
+        "samr",
+        "scerpc",
+        "spoolss",
+        "srvsvc",
+        "svcctl",
+        "tapsrv",
+        "trkwks",
+        "w32time",
+        "winreg",
+        "wkssvc",
+    )
+)
+
+
 def pipe_name(path: str) -> str:
     """`\\\\PIPE\\\\WinReg` as `winreg`."""
     name = path.replace("/", "\\").lstrip("\\").lower()
@@ -55,7 +96,9 @@ class Tree(Struct):
 class Open(Struct):
     """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
 
-    `client` is the end of the connection that the open was met on: a session may have several connections.
+    `client` is the end of the connection that the open was met on: a session may have several connections. `is_dcerpc` says
+    whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that does not is read
+    no further, like a file.
     """
 
     kind: OpenKind
@@ -64,6 +107,7 @@ class Open(Struct):
     channel: Channel | None = None
     impersonation: int | None = None
     client: Endpoint | None = None
+    is_dcerpc: bool | None = None
 
 
 class Seal(Struct):
@@ -256,6 +300,11 @@ class Session:
             yield self._closed(self.orphan.channel)
             self.orphan = None
 
+    def _drop_channel(self, opened: Open) -> Iterator[Event]:
+        channel, opened.channel = opened.channel, None
+        if channel is not None:
+            yield self._closed(channel)
+
     def _closed(self, channel: Channel) -> ChannelClosed:
         for intact in self._intact:
             intact.pop(channel.number, None)
@@ -266,6 +315,7 @@ class Session:
 
     def _make_channel(self, opened: Open) -> Channel:
         opened.kind = "pipe"
+        opened.is_dcerpc = opened.name in RPC_PIPES or None
         opened.channel = Channel(
             next(self.link.world.channel_numbers),
             "ncacn_np",
@@ -303,6 +353,14 @@ class Session:
             if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
                 return
             channel = self._take_orphan(opened) or self._make_channel(opened)
+            opened.is_dcerpc = True
+        elif opened.is_dcerpc is None:
+            # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing tells.
+            opened.is_dcerpc = isinstance(parts[0], Hole) or may_be_dcerpc(parts[0].data)
+            if not opened.is_dcerpc:
+                opened.kind = "file"
+                yield from self._drop_channel(opened)
+                return
         self.has_data(from_client, channel)
         for part in parts:
             if isinstance(part, Hole):

@@ -13,7 +13,7 @@ from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.smb.connection import SmbConnection
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs
+from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs, Recognised
 from analyzer.smb.framing import HEADER_LEN, KEEPALIVE, MAGICS, POSITIVE_RESPONSE, SESSION_REQUEST, find_header
 from analyzer.smb.state import KeyLog, World, looks_like_dcerpc
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
@@ -196,7 +196,9 @@ class Transport:
             return
         if kind == "smb":
             chosen = SmbConnection(self._world, item.connection)
+            yield Recognised(item.connection, "smb")
         else:
+            yield Recognised(item.connection, "dcerpc")
             chosen = _RpcConnection(self._world, item.connection, reader.client_direction())
         self._connections[number] = chosen
         for held in reader.items:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import handle_json
 from analyzer.rpc.call import Call
+from analyzer.rpc.interfaces import interface_names
 
 if TYPE_CHECKING:
     from analyzer.timeline.filters.filter import CallFilter
@@ -23,9 +25,10 @@ Numbered = tuple[int, Call]
 
 
 class Selection(Struct, frozen=True):
-    """What is to be shown; each part that is given must hold. `handle` and `session` are as the user wrote them."""
+    """What is to be shown; each part that is given must hold, and of the interfaces one. `handle` and `session` are as the user
+    wrote them."""
 
-    interface: str | None = None
+    interfaces: tuple[str, ...] = ()
     handle: str | None = None
     session: str | None = None
     filter: CallFilter | None = None
@@ -34,9 +37,9 @@ class Selection(Struct, frozen=True):
     def calls(self, analysis: Analysis) -> list[Numbered]:
         """The calls selected, in their order, before `tail`."""
         numbered: Iterator[Numbered] = enumerate(analysis.calls, 1)
-        if self.interface is not None:
-            wanted = self.interface
-            numbered = (item for item in numbered if is_of(item[1], wanted))
+        if self.interfaces:
+            wanted = self.interfaces
+            numbered = (item for item in numbered if any(is_of(item[1], one) for one in wanted))
         if self.handle is not None:
             numbered = _on_handle(numbered, self.handle)
         if self.session is not None:
@@ -57,8 +60,8 @@ class Selection(Struct, frozen=True):
     def words(self) -> str | None:
         """What selects, in words; None where everything is shown."""
         parts = []
-        if self.interface is not None:
-            parts.append(f"interface {self.interface}")
+        if self.interfaces:
+            parts.append(f"interface {' or '.join(self.interfaces)}")
         if self.handle is not None:
             parts.append(f"handle {self.handle}")
         if self.session is not None:
@@ -78,6 +81,21 @@ def is_of(call: Call, interface: str) -> bool:
     """Whether a call is one of the interface of this name or UUID."""
     names = {call.exchange.interface, call.interface_name}
     return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
+
+
+def known_interface(text: str) -> str:
+    """The name or UUID of an interface that the user wrote. Raises `ValueError` for what is neither."""
+    wanted = text.strip("{}").casefold()
+    if _UUID.fullmatch(text):
+        return wanted
+    names = {name.casefold(): name for name in interface_names()}
+    if wanted in names:
+        return names[wanted]
+    near = [names[name] for name in get_close_matches(wanted, names)]
+    raise ValueError(
+        f"{text} is no interface that is known by name: write its UUID"
+        + (f", or {' or '.join(near)}, if that is meant" if near else "")
+    )
 
 
 def handle_name(text: str) -> str:

@@ -23,7 +23,8 @@ from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
 
 CLIENT, KDC = Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.9", 88)
 CONNECTION = Connection(0, CLIENT, KDC, True)
-TALK = kerberos_handshake()
+# Made once: what they encrypt is random.
+TALK, SECOND = kerberos_handshake(), kerberos_handshake(seed=2)
 
 
 def framed(message: bytes) -> bytes:
@@ -67,7 +68,7 @@ def test_a_reply_over_udp_names_it_too() -> None:
 
 def test_the_name_belongs_to_that_ticket_alone() -> None:
     tickets = tickets_of(chunks(framed(kdc_reply(TALK.ticket))))
-    other = identity(tickets, kerberos_handshake(seed=2))
+    other = identity(tickets, SECOND)
     assert (other.account, other.account_source, other.who) == (None, None, "unknown user")
     issued = tickets.find(TALK.ticket)
     assert issued is not None
@@ -93,16 +94,16 @@ def test_a_reply_that_hides_its_client_names_nobody() -> None:
 
 @given(st.lists(st.integers(1, 200), min_size=1, max_size=8))
 def test_cutting_the_stream_changes_nothing(cuts: list[int]) -> None:
-    whole = framed(kdc_reply(TALK.ticket)) + framed(kdc_reply(kerberos_handshake(seed=2).ticket, client="second"))
-    pieces, at = [], 5
+    whole = framed(kdc_reply(TALK.ticket)) + framed(kdc_reply(SECOND.ticket, client="second"))
+    pieces, at = [], 0
     while at < len(whole):
-        size = cuts[len(pieces) % len(cuts)]
+        # Where there is less than two bytes of the length, nothing tells a message from other protocols.
+        size = cuts[len(pieces) % len(cuts)] + (not at)
         pieces.append(whole[at : at + size])
         at += size
-    # The first piece tells what the connection is.
-    tickets = tickets_of(chunks(whole[:5], *pieces))
+    tickets = tickets_of(chunks(*pieces))
     assert len(tickets) == 2
-    assert identity(tickets, kerberos_handshake(seed=2)).account == "second@LAB.TEST"
+    assert identity(tickets, SECOND).account == "second@LAB.TEST"
 
 
 def test_after_a_loss_the_next_message_is_taken_up() -> None:

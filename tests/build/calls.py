@@ -272,4 +272,5 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         name_tables=registry.names,
         features=tuple(collected.features),
         closed=frozenset(collected.closed),
+        connections=collected.connections,
     )

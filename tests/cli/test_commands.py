@@ -148,9 +148,6 @@ def mistakes(place: Path) -> dict[str, list[object]]:
         "secrets lost keytab": ["timeline", PCQ, "--secrets", place / "lost.json"],
         "keytab missing": ["timeline", PCQ, "--keytab", place / "nowhere.keytab"],
         "keytab no keytab": ["timeline", PCQ, "--keytab", place / "paper.pdf"],
-        "short hash": ["timeline", PCQ, "--nt-hash", "abcdef"],
-        "hash no hex": ["timeline", PCQ, "--nt-hash", "x" * 32],
-        "bad session key": ["timeline", PCQ, "--smb-session-key", "1"],
         "output a directory": ["timeline", CLEAR, "-o", place],
         "output nowhere": ["timeline", CLEAR, "-o", place / "no" / "such" / "place"],
         "no such call": ["show", CLEAR, "--call", "9999"],
@@ -173,6 +170,37 @@ def test_each_mistake_is_one_sentence(tmp_path: Path) -> None:
         assert "\n" not in sentence, name
         assert len(sentence) < 300, (name, sentence)
         assert result.stdout == "", name
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--nt-hash", "abcdef", "6 hexadecimal digits"),
+        ("--nt-hash", "x" * 32, "not hexadecimal"),
+        ("--smb-session-key", "1", "1 fields"),
+        ("--interface", "nonsense", "no interface"),
+        ("--interface", "PerflibV3", "PerflibV2"),
+        ("--format", "nonsense", "nonsense"),
+        ("--tail", "0", "0"),
+    ],
+)
+def test_a_wrong_option_value_is_wrong_usage(option: str, value: str, words: str) -> None:
+    result = run("timeline", PCQ, option, value)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.output.replace("│", "").split())
+    assert result.stdout == ""
+
+
+def interfaces(result: Result) -> set[str]:
+    calls = (json.loads(line) for line in result.stdout.splitlines())
+    return {call["interface"]["name"] for call in calls if call["record"] == "call"}
+
+
+def test_several_interfaces_add_up() -> None:
+    names = ["--interface", "winreg", "--interface", "PERFLIBV2", "--format", "jsonl"]
+    both = run("timeline", CLEAR, PCQ, *names)
+    assert interfaces(both) == {"winreg", "PerflibV2"}
+    assert interfaces(run("timeline", CLEAR, PCQ, *names[:2], "--format", "jsonl")) == {"winreg"}
 
 
 def test_main_prints_the_sentence_and_the_hint(tmp_path: Path) -> None:

@@ -280,7 +280,9 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
         ("perflibv2", 1),
         ("{DA5A86C5-12C2-4943-AB30-7F74A813D853}", 1),
     ):
-        calls = [one for one in Timeline(analysis, Selection(interface=wanted)).records() if one["record"] == "call"]
+        calls = [
+            one for one in Timeline(analysis, Selection(interfaces=(wanted,))).records() if one["record"] == "call"
+        ]
         assert [one["number"] for one in calls] == [number]
 
 

@@ -220,7 +220,7 @@ def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
 
 
 def test_a_filter_that_fits_nothing_says_so() -> None:
-    lines = timeline(analysis_of(Calls().open_query()), selection=Selection(interface="spoolss"))
+    lines = timeline(analysis_of(Calls().open_query()), selection=Selection(interfaces=("spoolss",)))
     assert "no call passes: interface spoolss; without that all calls are shown" in lines
     assert lines[-1] == "0 of 1 call (interface spoolss)"
 

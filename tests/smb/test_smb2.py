@@ -14,7 +14,7 @@ from analyzer.auth.context import Door
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.packet.segment import Endpoint
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbSession
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, Recognised, SmbSession
 from analyzer.smb.transport import Transport
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth
@@ -161,6 +161,32 @@ def test_files_are_not_channels_and_every_pipe_is() -> None:
     assert session_of(events).pipes == ("spoolss",)
 
 
+def test_pipes_that_carry_something_else_are_read_no_further() -> None:
+    """PsExec's service talks over pipes of its own: what is not DCERPC in them is no lost DCERPC."""
+    talk = Talk().begin().tree().open("PSEXESVC", b"P" * 16).open("PSEXESVC-client-1-stdout", b"O" * 16)
+    talk.open("custom", b"C" * 16).write(b"\x04\x08\0\0a name", b"P" * 16).read(b"C:\\WINDOWS>", b"O" * 16)
+    talk.write(b"whoami\r\n", b"P" * 16).read(b"more of it", b"O" * 16)
+    talk.transceive(ASK, SAY, b"C" * 16).write(b"\x05\0", b"C" * 16)
+    out = run(stream(talk.sent))
+    assert {(event.channel.pipe, event.data.data) for event in only(out, ChannelData)} == {
+        ("custom", ASK),
+        ("custom", SAY),
+        ("custom", b"\x05\0"),
+    }
+    assert only(out, ChannelGap) == only(out, Problem) == []
+    assert session_of(out).pipes == ("psexesvc", "psexesvc-client-1-stdout", "custom")
+
+
+def test_a_pipe_of_windows_is_dcerpc_whatever_comes_first() -> None:
+    talk = Talk().begin().tree().open("winreg").write(b"no PDU at all")
+    assert said(run(stream(talk.sent))) == [(0, True, b"no PDU at all")]
+
+
+def test_what_a_connection_carries_is_emitted_once() -> None:
+    out = run(stream(Talk().begin().tree().sent))
+    assert [event.protocol for event in only(out, Recognised)] == ["smb"]
+
+
 def test_two_opens_of_one_pipe_are_two_channels() -> None:
     talk = Talk().begin().tree().open("winreg", b"A" * 16).open("winreg", b"B" * 16)
     talk.transceive(ASK, SAY, b"B" * 16).transceive(SAY, ASK, b"A" * 16)
@@ -177,7 +203,7 @@ def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -
     talk.answer(talk.ask(TREE_DISCONNECT, b"\x04\0\0\0"), TREE_DISCONNECT, b"\x04\0\0\0")
     talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
     events = run(stream(talk.sent, closed=False))
-    assert [type(event) for event in events] == [ChannelClosed, SmbSession]
+    assert [type(event) for event in events] == [Recognised, ChannelClosed, SmbSession]
 
 
 def test_the_same_file_id_again_means_a_missed_close() -> None:

@@ -60,7 +60,7 @@ def numbers(analysis: Analysis, **selection: Any) -> list[int]:
         ({"session": "0x1e"}, [6]),
         ({"session": "#6"}, [6, 8, 9, 10]),
         ({"session": "#7"}, [7]),
-        ({"interface": "winreg"}, [8, 9, 10]),
+        ({"interfaces": ("winreg",)}, [8, 9, 10]),
         ({"filter": CallFilter("opnum == 3 or status == ERROR_MORE_DATA")}, [1, 2, 6, 8, 9]),
         ({"tail": 3}, [8, 9, 10]),
         ({"tail": 100, "handle": "q1"}, [1, 3, 5]),
