@@ -31,13 +31,13 @@ def crosscheck(
         CrosscheckFormat, typer.Option("--format", help="How to print it.")
     ] = CrosscheckFormat.text,
 ) -> None:
-    """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 0 where both agree, 5 where they do not."""
+    """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 5 where tshark contradicts, else 0."""
     from analyzer.pipeline.crosscheck import crosscheck as compare
     from analyzer.report.output import dumps_line
 
     analysis = reading.analysis([file], pdus=True)
     exchanges = [call.exchange for call in analysis.calls]
-    result = compare(Path(file), analysis.pdus, exchanges, out_of_order=out_of_order)
+    result = compare(Path(file), analysis.pdus, exchanges, analysis.bounds, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:
         document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()
     else:

@@ -4,6 +4,10 @@ tshark reads the file in two passes, with its own reassembly and no keys. A PDU 
 agree and tshark shows it in a frame that carried it for us (or, for a copy of a frame, near by). Where it is not, tshark's
 own remarks on the frames are the reason given: what it found malformed, or TCP segments it took for lost or repeated. By
 default tshark does not sort segments (`tcp.reassemble_out_of_order`); with `out_of_order` it is asked to.
+
+A difference is of one of two kinds. tshark lacks what is needed to see what we see: a key, the bind of the association, the
+order or the bytes of segments, NDR64 (which it does not pair). Or it contradicts us: it shows something else, or sees what
+we do not. Only a contradiction says that one of the two is wrong.
 """
 
 from __future__ import annotations
@@ -18,13 +22,16 @@ from msgspec import Struct
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
-from analyzer.rpc.events import Exchange, Pdu
+from analyzer.rpc.events import Bound, Exchange, Pdu
 from analyzer.rpc.pdu import Ptype
 
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
 _NEAR = 64
 # RTS belongs to RPC over HTTP and is told by its number.
 _TYPES = {kind.value: kind.name.lower() for kind in Ptype if kind is not Ptype.RTS}
+# Words of tshark's expert information about TCP segments: "Previous segment(s) not captured", "out-of-order segment",
+# "suspected retransmission", "New fragment overlaps old data", "ACKed segment that wasn't captured".
+_ABOUT_SEGMENTS = ("captured", "out-of-order", "retransmission", "overlap", "duplicate", "unreassembled")
 # The frames with DCERPC, those tshark has a remark on, and those whose SMB3 encryption it would need a key for.
 _FILTER = "dcerpc or _ws.expert or smb2.header.transform.msg_size"
 
@@ -54,20 +61,28 @@ class SeenPdu(Struct, frozen=True):
 
 
 class PduDifference(Struct, frozen=True):
-    """A PDU only one of the two shows; `reason` is made of tshark's remarks."""
+    """A PDU only one of the two shows; `reason` is made of tshark's remarks. `contradicts` False: tshark lacks what is needed to
+    see it."""
 
     pdu: SeenPdu
     reason: str
+    contradicts: bool
 
 
 class PairingDifference(Struct, frozen=True):
-    """A request and a response paired differently: our frames (empty: no pair of ours), and tshark's (None: no pair)."""
+    """A request and a response paired differently: our frames (empty: no pair of ours), and tshark's (None: no pair). `lacks` says
+    what tshark would need to pair them as we do; None where it contradicts."""
 
     call_id: int
     request: tuple[int, ...]
     response: tuple[int, ...]
     tshark_request: int | None
     tshark_response: int | None
+    lacks: str | None = None
+
+    @property
+    def contradicts(self) -> bool:
+        return self.lacks is None
 
     def __str__(self) -> str:
         ours = f"{_listed(self.request) or 'none'} -> {_listed(self.response) or 'none'}"
@@ -75,7 +90,7 @@ class PairingDifference(Struct, frozen=True):
             theirs = "does not pair them"
         else:
             theirs = f"pairs {self.tshark_request} -> {self.tshark_response}"
-        return f"call {self.call_id}: ours {ours}, tshark {theirs}"
+        return f"call {self.call_id}: ours {ours}, tshark {theirs}" + (f"; {self.lacks}" if self.lacks else "")
 
 
 class CrosscheckResult(Struct, frozen=True):
@@ -92,8 +107,19 @@ class CrosscheckResult(Struct, frozen=True):
     complaint: str | None
 
     @property
+    def contradictions(self) -> int:
+        """How many differences are more than something tshark could not know."""
+        differences: list[PduDifference | PairingDifference] = [
+            *self.only_ours,
+            *self.only_tshark,
+            *self.pairings_different,
+        ]
+        return sum(difference.contradicts for difference in differences)
+
+    @property
     def agrees(self) -> bool:
-        return not (self.only_ours or self.only_tshark or self.pairings_different)
+        """Whether nothing contradicts."""
+        return not self.contradictions
 
     def to_text(self) -> str:
         order = "sorting" if self.out_of_order else "not sorting"
@@ -102,9 +128,15 @@ class CrosscheckResult(Struct, frozen=True):
         lines.append(f"{self.same} PDUs the same" + (f" ({counts})" if counts else ""))
         for title, differences in (("only ours", self.only_ours), ("only tshark's", self.only_tshark)):
             lines.append(f"{len(differences)} {title}")
-            lines += [f"  {difference.pdu}; {difference.reason}" for difference in differences]
+            lines += [f"  {_kind(difference)}  {difference.pdu}; {difference.reason}" for difference in differences]
         lines.append(f"{self.pairings_same} pairings the same, {len(self.pairings_different)} different")
-        lines += [f"  {difference}" for difference in self.pairings_different]
+        lines += [f"  {_kind(difference)}  {difference}" for difference in self.pairings_different]
+        count = self.contradictions
+        total = len(self.only_ours) + len(self.only_tshark) + len(self.pairings_different)
+        if total:
+            lines.append(
+                f"{count} of {total} differences contradict; the others are what tshark lacks the knowledge for"
+            )
         if self.complaint is not None:
             lines.append(f"tshark: {self.complaint}")
         return "\n".join(lines) + "\n"
@@ -116,10 +148,11 @@ class CrosscheckResult(Struct, frozen=True):
             "file": self.path,
             "out_of_order": self.out_of_order,
             "agrees": self.agrees,
+            "contradictions": self.contradictions,
             "same": self.same,
             "same_by_type": dict(self.same_by_type),
-            "only_ours": [entry.pdu.to_json() | {"reason": entry.reason} for entry in self.only_ours],
-            "only_tshark": [entry.pdu.to_json() | {"reason": entry.reason} for entry in self.only_tshark],
+            "only_ours": [_difference_json(entry) for entry in self.only_ours],
+            "only_tshark": [_difference_json(entry) for entry in self.only_tshark],
             "pairings_same": self.pairings_same,
             "pairings_different": [
                 {
@@ -128,6 +161,8 @@ class CrosscheckResult(Struct, frozen=True):
                     "response": list(entry.response),
                     "tshark_request": entry.tshark_request,
                     "tshark_response": entry.tshark_response,
+                    "kind": _kind(entry),
+                    "reason": entry.lacks,
                 }
                 for entry in self.pairings_different
             ],
@@ -135,10 +170,19 @@ class CrosscheckResult(Struct, frozen=True):
         }
 
 
+def _kind(difference: PduDifference | PairingDifference) -> str:
+    return "contradicts" if difference.contradicts else "lacks"
+
+
+def _difference_json(entry: PduDifference) -> dict[str, Any]:
+    return entry.pdu.to_json() | {"kind": _kind(entry), "reason": entry.reason}
+
+
 def crosscheck(
     path: str | Path,
     pdus: Iterable[Pdu],
     exchanges: Iterable[Exchange],
+    bounds: Iterable[Bound],
     *,
     out_of_order: bool = False,
     preferences: Mapping[str, str] | None = None,
@@ -146,7 +190,8 @@ def crosscheck(
 ) -> CrosscheckResult:
     """Compares what we made of one file with what tshark makes of it.
 
-    `preferences` are given to tshark as they are (`-o name:value`). Raises `InputError` without tshark or for a file it
+    `bounds` are the presentation contexts whose bind is in the file. `preferences` are given to tshark as they are
+    (`-o name:value`). Raises `InputError` without tshark or for a file it
     cannot open.
     """
     theirs = _Theirs()
@@ -154,22 +199,27 @@ def crosscheck(
         theirs.take(packet)
     if theirs.complaint is not None and not theirs.frames:
         raise InputError(f"tshark: {theirs.complaint}")
-    ours = [
-        SeenPdu(pdu.ptype, pdu.call_id, pdu.flags, pdu.length, tuple(number_of(frame) for frame in pdu.frames))
-        for pdu in pdus
-    ]
+    bound = {each.channel.number for each in bounds}
+    ours: list[SeenPdu] = []
+    unbound: set[SeenPdu] = set()
+    for pdu in pdus:
+        seen = SeenPdu(pdu.ptype, pdu.call_id, pdu.flags, pdu.length, tuple(number_of(frame) for frame in pdu.frames))
+        ours.append(seen)
+        if pdu.channel.number not in bound:
+            unbound.add(seen)
     same, only_ours, only_tshark = _compare(ours, theirs.pdus)
     types = Counter(_TYPES.get(pdu.ptype, f"type {pdu.ptype}") for pdu, _ in same)
     # A PDU of several segments: tshark names the frame it was whole in, which need not be one of ours.
     shown_in = {(pdu.call_id, shown.frames[0]): pdu.frames for pdu, shown in same}
-    paired, different = _compare_pairs(exchanges, theirs.pairs, shown_in)
+    hidden = {frame for pdu in only_ours for frame in pdu.frames}
+    paired, different = _compare_pairs(exchanges, theirs.pairs, shown_in, bound, hidden, theirs)
     return CrosscheckResult(
         path=str(path),
         out_of_order=out_of_order,
         same=len(same),
         same_by_type=tuple(sorted(types.items(), key=lambda entry: (-entry[1], entry[0]))),
-        only_ours=tuple(PduDifference(pdu, theirs.why_not(pdu, out_of_order)) for pdu in only_ours),
-        only_tshark=tuple(PduDifference(pdu, theirs.remark(pdu.frames) or "no remark") for pdu in only_tshark),
+        only_ours=tuple(theirs.why_not(pdu, out_of_order, is_bound=pdu not in unbound) for pdu in only_ours),
+        only_tshark=tuple(PduDifference(pdu, theirs.remark(pdu.frames) or "no remark", True) for pdu in only_tshark),
         pairings_same=paired,
         pairings_different=tuple(different),
         complaint=theirs.complaint,
@@ -261,25 +311,35 @@ class _Theirs:
         said = [remark for frame in frames if frame in self.frames for remark in self.frames[frame].remarks]
         return "tshark says: " + "; ".join(dict.fromkeys(said)) if said else ""
 
-    def why_not(self, pdu: SeenPdu, out_of_order: bool) -> str:
+    def why_not(self, pdu: SeenPdu, out_of_order: bool, *, is_bound: bool) -> PduDifference:
+        """Why tshark does not show a PDU of ours."""
         if remark := self.remark(pdu.frames):
             suffix = "" if out_of_order else " (tcp.reassemble_out_of_order is off)"
-            return remark + suffix
+            return PduDifference(pdu, remark + suffix, not _is_about_segments(remark))
         known = [self.frames[frame] for frame in pdu.frames if frame in self.frames]
         if any("dcerpc" not in shown.protocols.split(":") for shown in known):
-            return "inside SMB3 encryption, for which tshark was given no key"
+            return PduDifference(pdu, "inside SMB3 encryption, for which tshark was given no key", False)
         if known:
-            return "tshark shows other DCERPC in this frame"
+            return PduDifference(pdu, "tshark shows other DCERPC in this frame", True)
+        if not is_bound:
+            text = "the bind is not in the capture, without which tshark does not look for DCERPC here"
+            return PduDifference(pdu, text, False)
         holes = [
             shown.frame
             for shown in self.frames.values()
             if shown.frame < min(pdu.frames, default=0) and any("not captured" in remark for remark in shown.remarks)
         ]
         if holes and out_of_order:
-            return (
+            text = (
                 f"tshark shows no DCERPC in this frame; it may be waiting since frame {max(holes)} for a lost segment"
             )
-        return "tshark shows no DCERPC in this frame and says nothing about it"
+            return PduDifference(pdu, text, False)
+        return PduDifference(pdu, "tshark shows no DCERPC in this frame and says nothing about it", True)
+
+
+def _is_about_segments(remark: str) -> bool:
+    """Whether tshark says that segments are lost, repeated or out of order; what it says of DCERPC is another matter."""
+    return any(word in remark.lower() for word in _ABOUT_SEGMENTS)
 
 
 def _frame_number(fields: Mapping[str, Any], name: str) -> int | None:
@@ -324,10 +384,13 @@ def _compare_pairs(
     exchanges: Iterable[Exchange],
     pairs: set[tuple[int, int, int]],
     shown_in: Mapping[tuple[int, int], tuple[int, ...]],
+    bound: set[int],
+    hidden: set[int],
+    theirs: _Theirs,
 ) -> tuple[int, list[PairingDifference]]:
     by_call: dict[int, set[tuple[int, int]]] = defaultdict(set)
-    for call_id, asked, answered in pairs:
-        by_call[call_id].add((asked, answered))
+    for call_id, *pair_frames in pairs:
+        by_call[call_id].add((pair_frames[0], pair_frames[1]))
     used: set[tuple[int, int, int]] = set()
     same = 0
     different: list[PairingDifference] = []
@@ -348,8 +411,21 @@ def _compare_pairs(
         if agreed:
             same += 1
             continue
-        other = min(near) if near else (None, None)
-        different.append(PairingDifference(exchange.call_id, request, response, *other))
+        asked: int | None = None
+        answered: int | None = None
+        if near:
+            asked, answered = min(near)
+        lacks = None
+        if not near:
+            if exchange.channel.number not in bound:
+                lacks = "the bind is not in the capture, without which tshark pairs nothing"
+            elif exchange.syntax == "ndr64":
+                lacks = "tshark does not pair calls in NDR64"
+            elif not hidden.isdisjoint((*request, *response)):
+                lacks = "tshark does not show one of the two"
+            elif _is_about_segments(remark := theirs.remark((*request, *response))):
+                lacks = remark
+        different.append(PairingDifference(exchange.call_id, request, response, asked, answered, lacks))
     for call_id, *frames in sorted(pairs - used, key=lambda pair: pair[1:]):
         different.append(PairingDifference(call_id, (), (), frames[0], frames[1]))
     return same, different

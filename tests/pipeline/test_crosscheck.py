@@ -23,7 +23,7 @@ def checked(name: str, *, out_of_order: bool = False, secrets: str | None = None
     keyring = Keyring.load(CAPTURES / secrets) if secrets is not None else None
     analysis = analyze([CAPTURES / name], keyring)
     exchanges = [call.exchange for call in analysis.calls]
-    return analysis, crosscheck(CAPTURES / name, analysis.pdus, exchanges, out_of_order=out_of_order)
+    return analysis, crosscheck(CAPTURES / name, analysis.pdus, exchanges, analysis.bounds, out_of_order=out_of_order)
 
 
 def test_a_clean_capture_is_the_same_pdu_by_pdu() -> None:
@@ -51,6 +51,17 @@ def test_swapped_frames_cost_tshark_pdus_until_it_sorts_segments() -> None:
     assert not sorting.only_ours
 
 
+def test_only_contradictions_count() -> None:
+    """Without the bind tshark pairs nothing, and out of order it sees less: neither contradicts."""
+    for name in ("n_v1_midstream.pcap", "n_v1_reordered.pcap"):
+        _, result = checked(name)
+        assert result.pairings_different
+        assert {difference.contradicts for difference in result.pairings_different} == {False}
+        assert result.agrees
+        assert "0 of " in result.to_text()
+    assert "the bind is not in the capture" in checked("n_v1_midstream.pcap")[1].to_text()
+
+
 def test_what_only_a_key_opens_is_ours_alone_and_says_so() -> None:
     name = "pcq_smbd_scapy_sambalib_smb311gcm128_ntlm_seal"
     analysis, result = checked(f"{name}.pcap", secrets=f"{name}.secrets.json")
@@ -65,8 +76,10 @@ def test_what_we_miss_is_listed_as_tsharks() -> None:
     analysis = analyze([path])
     exchanges = [call.exchange for call in analysis.calls]
     lost = analysis.pdus[5]
-    result = crosscheck(path, [pdu for pdu in analysis.pdus if pdu is not lost], exchanges[1:])
+    result = crosscheck(path, [pdu for pdu in analysis.pdus if pdu is not lost], exchanges[1:], analysis.bounds)
+    assert not result.agrees
     (difference,) = result.only_tshark
+    assert difference.contradicts
     assert (difference.pdu.call_id, difference.pdu.ptype) == (lost.call_id, lost.ptype)
     assert [different.request for different in result.pairings_different] == [()]
 
@@ -75,8 +88,9 @@ def test_a_wrong_pair_is_told_with_the_frames_of_both() -> None:
     path = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
     analysis = analyze([path])
     first, second, *rest = [call.exchange for call in analysis.calls]
-    result = crosscheck(path, analysis.pdus, [replace(first, response=second.response), second, *rest])
+    result = crosscheck(path, analysis.pdus, [replace(first, response=second.response), second, *rest], analysis.bounds)
     (different,) = result.pairings_different
+    assert different.contradicts
     assert first.request is not None
     assert different.request == first.request.frames
     assert different.tshark_request in first.request.frames
@@ -87,7 +101,8 @@ def test_the_result_is_json() -> None:
     _, result = checked("n_v1_reordered.pcap")
     told = json.loads(json.dumps(result.to_json()))
     assert told["same"] == result.same
-    assert told["agrees"] is False
+    assert (told["agrees"], told["contradictions"]) == (True, 0)
+    assert {entry["kind"] for entry in told["only_ours"]} == {"lacks"}
     assert len(told["only_ours"]) == len(result.only_ours)
 
 
@@ -95,4 +110,4 @@ def test_a_file_tshark_cannot_open_is_an_input_error(tmp_path: Path) -> None:
     path = tmp_path / "novel.txt"
     path.write_text("It was a dark and stormy night.")
     with pytest.raises(InputError, match="isn't a capture file"):
-        crosscheck(path, [], [])
+        crosscheck(path, [], [], [])
