@@ -9,6 +9,12 @@ from msgspec import Struct
 
 Sender = Literal["initiator", "acceptor"]
 
+# What searches of all contexts of an analysis may cost. Tries are counted as above, of half a microsecond for each KiB and some two
+# for each message; a capture with losses earns more with each byte that its contexts see, so that the time stays in proportion.
+SEARCH_TRIES, BYTES_A_TRY = 400_000, 2
+# Keystream that is made for searches and to go back. RC4 makes some 300 MB a second.
+SEARCH_KEYSTREAM, KEYSTREAM_A_BYTE = 128 << 20, 64
+
 # What every NTLM message begins with, [MS-NLMP] section 2.2.1.
 NTLM_SIGNATURE = b"NTLMSSP\x00"
 
@@ -128,6 +134,35 @@ class Unprotected(Struct, frozen=True):
     header_signed: bool | None = None
 
 
+class SearchBudget:
+    """What looking for lost places in keystreams may cost, for all contexts of an analysis together.
+
+    `tries` and `keystream` (bytes) are what is left. `given_up` counts the messages that were not looked for as far as they
+    would have been, for want of either.
+    """
+
+    def __init__(self, tries: int = SEARCH_TRIES, keystream: int = SEARCH_KEYSTREAM) -> None:
+        self.tries = tries
+        self.keystream = keystream
+        self.given_up = 0
+        self._earned = 0
+
+    def earn(self, size: int) -> None:
+        """So many bytes of protected messages were seen."""
+        self._earned += size
+        self.keystream += size * KEYSTREAM_A_BYTE
+        if self._earned >= BYTES_A_TRY:
+            self.tries += self._earned // BYTES_A_TRY
+            self._earned %= BYTES_A_TRY
+
+    def makes(self, size: int) -> bool:
+        """Takes so much keystream, where there is as much left."""
+        if size > self.keystream:
+            return False
+        self.keystream -= size
+        return True
+
+
 class SecurityContext(Protocol):
     """An established context that opens RPC messages one after the other, in the order their sender protected them."""
 
@@ -202,8 +237,8 @@ class Handshake(Protocol):
         """The exported session key ([MS-NLMP] ExportedSessionKey; Kerberos subkey as used by [MS-SMB2] 3.2.5.3.1), full length."""
         ...
 
-    def context(self) -> SecurityContext:
-        """A new security context in its initial state (keystreams at the start).
+    def context(self, search: SearchBudget | None = None) -> SecurityContext:
+        """A new security context in its initial state (keystreams at the start); `search` is shared by all of an analysis.
 
         Usable also when `door` is shut: it then says so for every message.
         """

@@ -19,6 +19,7 @@ from analyzer.auth.context import (
     Door,
     Handshake,
     Identity,
+    SearchBudget,
     SecurityContext,
     Sender,
     Unprotected,
@@ -201,10 +202,10 @@ class TokenHandshake:
         """Whether NTLM's MIC over its three messages fits; None where there is none or it cannot be checked."""
         return self._ntlm.mic_is_right if self._chosen == "ntlm" else None
 
-    def context(self) -> SecurityContext:
+    def context(self, search: SearchBudget | None = None) -> SecurityContext:
         """See `Handshake.context`."""
         exchange = self._exchange
-        made = exchange.context() if exchange is not None else None
+        made = exchange.context(search) if exchange is not None else None
         if made is not None:
             return made
         door, reason = self._verdict()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity, SecurityContext, Sender
+from analyzer.auth.context import Door, Identity, SearchBudget, SecurityContext, Sender
 from analyzer.auth.kerberos import (
     RC4_HMAC,
     SUPPORTED_ETYPES,
@@ -161,7 +161,7 @@ class KerberosExchange:
         keys = self._keys
         return keys[0].data if keys and self.door is Door.OPEN else None
 
-    def context(self) -> SecurityContext | None:
+    def context(self, search: SearchBudget | None = None) -> SecurityContext | None:
         if self.door is not Door.OPEN:
             return None
         # Not before there is a key: it loads the ciphers.

@@ -23,7 +23,7 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 from msgspec import Struct
 
-from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
+from analyzer.auth.context import AuthLevel, Door, SearchBudget, Sender, Unprotected
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
 
@@ -50,6 +50,10 @@ _SEARCH_MINIMUM = 256
 _REMEMBERED = 512
 # How much keystream a search makes at a time.
 _STRETCH = 4096
+# Keystream that is made in one go, so that a jump over much of it does not hold it three times.
+_MADE_AT_ONCE = 1024 * 1024
+# What may be made beyond the proven position without asking the budget: twice what a PDU can have (its length has 16 bits).
+_FREE_AHEAD = 128 * 1024
 _HEADER_LEN, _TRAILER_LEN = 24, 8
 # Version, checksum, sequence number ([MS-NLMP] section 2.2.2.9.2).
 _SIGNATURE = struct.Struct("<I8sI")
@@ -66,24 +70,39 @@ class _Keystream:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._restart()
+        self.restart(0)
 
-    def _restart(self) -> None:
+    def restart(self, position: int) -> None:
+        """Keeps no output, and goes on at this position."""
         self._cipher = Cipher(ARC4(self._key), mode=None).encryptor()
         self._buffer = bytearray()
         self._opened: deque[tuple[bytes, bytes]] = deque()
-        self._base = self._end = 0
+        for at in range(0, position, _MADE_AT_ONCE):
+            self._cipher.update(bytes(min(position - at, _MADE_AT_ONCE)))
+        self._base = self._end = position
+
+    @property
+    def end(self) -> int:
+        """How far output has been made."""
+        return self._end
+
+    def cost(self, position: int, length: int) -> int:
+        """Bytes of output to be made before `at` can answer; where it has to begin anew, before the end is reached again, too."""
+        stop = position + length
+        return max(stop, self._end) if position < self._base else max(stop - self._end, 0)
 
     def at(self, position: int, length: int, ahead: int = 0) -> bytes:
         """Output from a position on; with `ahead` more of it is made, for those who are going to ask for what follows."""
         if position < self._base:
-            self._restart()
+            self.restart(position)
         while self._opened:
             self._buffer += _xor(*self._opened.popleft())
-        missing = position + length - self._end
-        if missing > 0:
-            self._buffer += self._cipher.update(bytes(missing + ahead))
-            self._end += missing + ahead
+        stop = position + length
+        stop += ahead if stop > self._end else 0
+        while self._end < stop:
+            size = min(stop - self._end, _MADE_AT_ONCE)
+            self._buffer += self._cipher.update(bytes(size))
+            self._end += size
         start = position - self._base
         return bytes(self._buffer[start : start + length])
 
@@ -128,7 +147,8 @@ class _Piece(Struct, frozen=True):
 class _Stream:
     """Where one keystream stands. `position` and `number` are what follows the last proven message."""
 
-    def __init__(self, keys: bytes) -> None:
+    def __init__(self, keys: bytes, search: SearchBudget) -> None:
+        self.total = search
         self.keystream = _Keystream(keys)
         self.position = 0
         self.number = 0
@@ -145,6 +165,10 @@ class _Stream:
         # Losses that were searched for in vain, one after the other, and whether the present one was.
         self.in_vain = 0
         self.searched = False
+        # Whether the search for the last message ended for want of the analysis' budget.
+        self.is_given_up = False
+        # Bytes of messages opened as they came, not yet earned by the budget.
+        self.followed = 0
 
     def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
         self._remember(position, number)
@@ -166,7 +190,27 @@ class _Stream:
         self._remember(self.position, self.number)
         self.position += spent
         self.number += 1
+        self.followed += spent
         self.keystream.forget(self.position)
+
+    def earn(self, size: int) -> None:
+        """A message of this size came that has to be looked at; those before it, which did not, count as well."""
+        self.total.earn(size + self.followed)
+        self.followed = 0
+
+    def may_try(self, position: int, length: int) -> bool:
+        """Whether the keystream there is at hand, or the budget has what it takes to make it."""
+        cost = self.keystream.cost(position, length)
+        if (cost <= _FREE_AHEAD and position >= self.position) or self.total.makes(cost):
+            return True
+        self.is_given_up = True
+        return False
+
+    def settle(self) -> None:
+        """Lets go of what a search made beyond the proven position. To make it again counts, so the next search waits."""
+        if self.keystream.end - self.position > 2 * _FREE_AHEAD:
+            self.total.keystream -= self.position
+            self.keystream.restart(self.position)
 
     def _remember(self, position: int, number: int) -> None:
         self.places[number] = position
@@ -177,15 +221,17 @@ class _Stream:
 class NtlmContext:
     """Opens the messages of one NTLM security context, each sender's in the order it protected them."""
 
-    def __init__(self, session_key: bytes, flags: int) -> None:
+    def __init__(self, session_key: bytes, flags: int, search: SearchBudget | None = None) -> None:
+        """`search` is shared by the contexts of an analysis."""
+        search = search if search is not None else SearchBudget()
         self._extended = bool(flags & Flag.EXTENDED_SESSIONSECURITY)
         self._key_exchange = bool(flags & Flag.KEY_EXCH)
         client = direction_keys(session_key, flags, initiator=True)
         server = direction_keys(session_key, flags, initiator=False)
-        first = _Stream(client.seal)
+        first = _Stream(client.seal, search)
         # [MS-NLMP] 3.4.5.3 gives both sides one key without extended session security; implementations also share
         # the handle and the sequence number.
-        second = _Stream(server.seal) if self._extended else first
+        second = _Stream(server.seal, search) if self._extended else first
         self._streams: dict[Sender, _Stream] = {"initiator": first, "acceptor": second}
         self._sign: dict[Sender, Hmac] = {"initiator": Hmac(client.sign, "md5"), "acceptor": Hmac(server.sign, "md5")}
         self._header_signed = True
@@ -203,11 +249,13 @@ class NtlmContext:
         sealed = level >= AuthLevel.PRIVACY
         piece = _Piece(pdu[:start], plain, pdu[stop:at], pdu[at:end], sealed)
         stream = self._streams[sender]
+        stream.earn(len(pdu))
+        stream.is_given_up = False
         if len(piece.signature) != SIGNATURE_LEN or piece.signature[:4] != b"\x01\0\0\0":
             return self._refused(piece, stream, "the verifier is no NTLM signature")
-        if self._extended:
-            return self._open_extended(sender, stream, piece)
-        return self._open_plain(stream, piece)
+        result = self._open_extended(sender, stream, piece) if self._extended else self._open_plain(stream, piece)
+        stream.settle()
+        return result
 
     @property
     def header_signed(self) -> bool:
@@ -274,22 +322,26 @@ class NtlmContext:
     def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
         """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
         seen: set[int] = set()
-        candidates = [stream.position + stream.failed_length, stream.position]
+        candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])
         if not stream.proven:
             # After a mechListMIC the stream has moved by a checksum, or was begun again.
             candidates += [0, 8, 16, 12, 24]
         skipped = max(number - stream.number, 0)
-        if skipped and not piece.sealed:
-            candidates.append(stream.position + skipped * self._spent(piece))
+        # The number is what the message says, and nothing has proven it yet.
+        if skipped and not piece.sealed and (ahead := skipped * self._spent(piece)) <= _MAX_AHEAD:
+            candidates.append(stream.position + ahead)
         for position in candidates:
-            if position not in seen:
+            if position not in seen and stream.may_try(position, self._spent(piece)):
                 seen.add(position)
                 yield position
 
     def _search(self, stream: _Stream, piece: _Piece, missing: int) -> Iterator[int]:
-        """Positions after a loss, the likeliest first, within the budget."""
+        """Positions after a loss, the likeliest first, within the budgets."""
+        if stream.total.keystream <= 0:
+            stream.is_given_up = True
+            return
         cost = 1 + len(piece.body) // 1024
         low = stream.position
         # What was lost had a header, a sec_trailer and a signature in each PDU, of which only a checksum spends keystream.
@@ -302,6 +354,7 @@ class NtlmContext:
         guess = min(guess, high)
         left = max(min(stream.share, stream.budget), _SEARCH_MINIMUM * cost)
         stream.share *= 2
+        total, length = stream.total, self._spent(piece)
         for step in (4, 1):
             # Stub data is padded to 4 at least, and the checksum takes 8 (or 12), so positions are multiples of 4
             # unless somebody pads otherwise.
@@ -317,8 +370,14 @@ class NtlmContext:
                         continue
                     if left < cost:
                         return
+                    if total.tries < cost:
+                        stream.is_given_up = True
+                        return
+                    if not stream.may_try(position, length):
+                        return
                     left -= cost
                     stream.budget -= cost
+                    total.tries -= cost
                     yield position
                 up += step
                 down -= step
@@ -406,9 +465,12 @@ class NtlmContext:
 
     def _not_found(self, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
         missing = number - stream.number - stream.failed_count
+        if stream.is_given_up:
+            stream.total.given_up += 1
         if stream.has_lost or missing > 0:
             count = f"{missing} " if missing > 0 else ""
-            reason = f"{count}messages before it were not captured and its place in the keystream was not found"
+            found = "not looked for to the end" if stream.is_given_up else "not found"
+            reason = f"{count}messages before it were not captured and its place in the keystream was {found}"
             return self._refused(piece, stream, reason, Door.BYTES_MISSING)
         return self._refused(piece, stream, f"the checksum of message {number} is wrong")
 

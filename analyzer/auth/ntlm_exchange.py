@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity, SecurityContext
+from analyzer.auth.context import Door, Identity, SearchBudget, SecurityContext
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import (
     Authenticate,
@@ -151,13 +151,13 @@ class NtlmExchange:
             return None
         return mic_is_right(proof.session_key, negotiate, challenge, answer)
 
-    def context(self) -> SecurityContext | None:
+    def context(self, search: SearchBudget | None = None) -> SecurityContext | None:
         if self._proof is None:
             return None
         # Not before there is a key: it loads the ciphers.
         from analyzer.auth.ntlm_context import NtlmContext
 
-        return NtlmContext(self._proof.session_key, self.flags)
+        return NtlmContext(self._proof.session_key, self.flags, search)
 
 
 def _allowed(answer: Authenticate) -> Literal["nothing", "identification", "impersonation"]:

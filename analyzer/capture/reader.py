@@ -42,6 +42,8 @@ _KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
 # What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
 FEWEST_BLOCK_BYTES = 64 * 1024
+# What is known of a frame takes more memory than a record without data; a file of such records is given out in smaller blocks.
+MOST_FRAMES = 1 << 16
 _HEAD_BYTES = 512
 _GLOB_CHARACTERS = "*?["
 
@@ -281,7 +283,9 @@ class CaptureReader:
                         info.names,
                     )
                     self.info = info
-                yield item
+                    yield from _pieces(item)
+                else:
+                    yield item
         finally:
             for file in self._files:
                 file.close()
@@ -377,6 +381,15 @@ def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
     if count == len(block):
         return block, _select(block, slice(count, count))
     return _select(block, slice(0, count)), _select(block, slice(count, None))
+
+
+def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
+    """The block as blocks of no more than `MOST_FRAMES`."""
+    if len(block) <= MOST_FRAMES:
+        yield block
+        return
+    for start in range(0, len(block), MOST_FRAMES):
+        yield _select(block, slice(start, start + MOST_FRAMES))
 
 
 def _select(block: FrameBlock, run: slice) -> FrameBlock:

@@ -35,6 +35,8 @@ from analyzer.packet.tunnels import Views
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
 LOOK_BEHIND_BYTES = 2 * 1024 * 1024
+# What each frame adds to them, its record in the file: frames without any bytes do not wait for ever.
+FRAME_COST = 16
 _MOST_ENDPOINTS = 100_000
 _FRAMES_NAMED = 16
 _MOST_OF_A_KIND = 16
@@ -169,7 +171,7 @@ class Dissector:
             key = flow_key(found.src, found.dst)
             if key not in self._flows:
                 self._flows.add(key)
-        return _Held(block, views, common, plain, int(block.captured.sum()))
+        return _Held(block, views, common, plain, int(block.captured.sum()) + FRAME_COST * len(block))
 
     def _hits(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
         """Positions of the frames that may make their flow ours and are not of a flow that is."""

@@ -17,7 +17,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, Sender
+from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SearchBudget, Sender
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
@@ -225,13 +225,20 @@ class _Offered(Struct, frozen=True):
 class Association:
     """Everything known of one channel."""
 
-    def __init__(self, channel: Channel, begin: Callable[[int], Handshake], max_stub: int, pdus: bool) -> None:
+    def __init__(
+        self,
+        channel: Channel,
+        begin: Callable[[int], Handshake],
+        search: SearchBudget,
+        max_stub: int,
+        pdus: bool,
+    ) -> None:
         self._channel = channel
         self._max_stub = max_stub
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         self._swapped = False
-        self._security = SecurityTable(begin)
+        self._security = SecurityTable(begin, search)
         self._header_signing: bool | None = None
         self._presentations: dict[int, _Presentation] = {}
         self._offers: dict[int, _Offered] = {}

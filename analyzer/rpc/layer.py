@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from analyzer.auth import handshake
-from analyzer.auth.context import Handshake
+from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.rpc.association import Association
 from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, ChannelMessages
 
@@ -27,10 +27,12 @@ class RpcLayer:
         *,
         max_stub: int = DEFAULT_MAX_STUB_BYTES,
         begin: Callable[[Keyring, int | None], Handshake] = handshake.begin,
+        search: SearchBudget | None = None,
         pdus: bool = True,
     ) -> None:
-        """Without `pdus`, single PDUs are not told."""
+        """Without `pdus`, single PDUs are not told. `search` is what looking for places in keystreams may cost."""
         self._begin = lambda auth_type: begin(keyring, auth_type)
+        self._search = search if search is not None else SearchBudget()
         self._max_stub = max_stub
         self._pdus = pdus
         self._associations: dict[int, Association] = {}
@@ -65,11 +67,14 @@ class RpcLayer:
         for association in self._associations.values():
             yield from association.close(_CAPTURE_ENDS)
         self._associations.clear()
+        if count := self._search.given_up:
+            text = "sealed messages were not looked for in their keystream to the end: all of an analysis share its searches"
+            yield Problem("limit", "rpc", (), f"{count} {text}")
 
     def _association(self, channel: Channel) -> Association:
         association = self._associations.get(channel.number)
         if association is None:
             association = self._associations[channel.number] = Association(
-                channel, self._begin, self._max_stub, self._pdus
+                channel, self._begin, self._search, self._max_stub, self._pdus
             )
         return association

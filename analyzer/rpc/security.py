@@ -19,6 +19,7 @@ from analyzer.auth.context import (
     Handshake,
     Identity,
     QuickContext,
+    SearchBudget,
     SecurityContext,
     Sender,
     Unprotected,
@@ -59,10 +60,11 @@ class Opened(Struct, frozen=True):
 class Security:
     """One security context of an association."""
 
-    def __init__(self, auth_type: int, level: int, handshake: Handshake) -> None:
+    def __init__(self, auth_type: int, level: int, handshake: Handshake, search: SearchBudget) -> None:
         self.auth_type = auth_type
         self.level = level
         self._handshake = handshake
+        self._search = search
         self._context: SecurityContext | None = None
         self._quick: QuickContext | None = None
         self._lost_before: list[tuple[Sender, int | None]] = []
@@ -154,7 +156,7 @@ class Security:
             if self._heard == {"initiator"}:
                 # The client seals, so the server has answered.
                 self._handshake.missed("acceptor")
-            self._context = self._handshake.context()
+            self._context = self._handshake.context(self._search)
             for side, length in self._lost_before:
                 self._context.lost(side, length)
             self._lost_before.clear()
@@ -205,8 +207,9 @@ class Security:
 class SecurityTable:
     """The security contexts of one association by auth_context_id."""
 
-    def __init__(self, begin: Callable[[int], Handshake]) -> None:
+    def __init__(self, begin: Callable[[int], Handshake], search: SearchBudget) -> None:
         self._begin = begin
+        self._search = search
         self._by_id: dict[int, Security] = {}
         self._former: list[Security] = []
         self._has_strangers = False
@@ -259,6 +262,6 @@ class SecurityTable:
             former = self._by_id.pop(next(iter(self._by_id)))
         if former is not None and former.shut is not None and len(self._former) < _MAX_CONTEXTS:
             self._former.append(former)
-        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type))
+        security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search)
         self._by_id[trailer.context_id] = security
         return security

@@ -914,7 +914,8 @@ class Reassembler:
         self._drop_state(flow)
         del self._flows[flow.connection.number]
         for key in flow.keys:
-            del self._halves[key]
+            # An end that sends to itself has the same key in both directions.
+            self._halves.pop(key, None)
 
     def _make_room(self, out: list[Event]) -> None:
         """Keeps the number of connections in bounds: an eighth goes at once, the least missed first."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
-from analyzer.auth.context import Door, Handshake
+from analyzer.auth.context import Door, Handshake, SearchBudget
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
@@ -194,6 +194,72 @@ def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> N
     context.lost("acceptor", lost)
     pdu, where, verifier = protected_pdu(conversation, "acceptor", b"found" * 8)
     assert context.unprotect("acceptor", PRIVACY, pdu, where, verifier).body == b"found" * 8
+
+
+@pytest.mark.parametrize("bit", range(16, 32))
+def test_a_number_that_is_only_claimed_makes_no_keystream_without_bound(
+    bit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = ntlm_handshake()
+    context = followed(conversation).context(SearchBudget(tries=100))
+    reached = [0]
+    original = _Keystream.at
+
+    def at(self: _Keystream, position: int, length: int, ahead: int = 0) -> bytes:
+        reached.append(position + length)
+        assert position <= 1 << 26
+        return original(self, position, length, ahead)
+
+    monkeypatch.setattr(_Keystream, "at", at)
+    for _ in range(3):
+        pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear", level=INTEGRITY)
+        forged = bytearray(pdu)
+        forged[verifier.start + 12 + bit // 8] ^= 1 << bit % 8
+        result = context.unprotect("initiator", INTEGRITY, bytes(forged), where, verifier)
+        assert (result.body, result.verified) == (b"in clear", False)
+    pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear", level=INTEGRITY)
+    assert context.unprotect("initiator", INTEGRITY, pdu, where, verifier).verified is True
+
+
+def test_keystream_that_a_search_made_is_let_go_and_paid_for() -> None:
+    search = SearchBudget()
+    conversation = ntlm_handshake()
+    context = followed(conversation).context(search)
+    for claimed in (1 << 21, 1 << 22):
+        pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear", level=INTEGRITY)
+        forged = bytearray(pdu)
+        forged[verifier.start + 12 : verifier.start + 16] = claimed.to_bytes(4, "little")
+        before = search.keystream
+        context.unprotect("initiator", INTEGRITY, bytes(forged), where, verifier)
+        assert search.keystream < before - (8 * claimed >> 1)
+        (stream,) = (each for each in context._streams.values() if each.failed_count)  # type: ignore[attr-defined]
+        assert len(stream.keystream._buffer) < 1 << 19
+
+
+def test_all_contexts_of_an_analysis_share_what_searches_may_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = [0]
+    original = Hmac.digest
+
+    def digest(self: Hmac, data: bytes) -> bytes:
+        tried[0] += 1
+        return original(self, data)
+
+    search = SearchBudget(tries=5000)
+    conversations = [ntlm_handshake() for _ in range(12)]
+    contexts = [followed(each).context(search) for each in conversations]
+    monkeypatch.setattr(Hmac, "digest", digest)
+    results = []
+    for conversation, context in zip(conversations, contexts, strict=True):
+        context.lost("acceptor", None)
+        for _ in range(3):
+            pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(40))
+            damaged = bytes([*pdu[: where.start], pdu[where.start] ^ 1, *pdu[where.start + 1 :]])
+            results.append(context.unprotect("acceptor", PRIVACY, damaged, where, verifier))
+    # Each place is tried with and without the header; the messages themselves earn a few tries.
+    assert tried[0] < 2 * 5000 + 5000
+    assert search.given_up > 0
+    assert all(result.body is None for result in results)
+    assert "not looked for to the end" in str(results[-1].reason)
 
 
 def test_a_message_that_comes_twice_is_opened_twice() -> None:

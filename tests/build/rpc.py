@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from analyzer.auth.context import AuthLevel, Door, Identity, Sender, Unprotected
+from analyzer.auth.context import AuthLevel, Door, Identity, SearchBudget, Sender, Unprotected
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import Endpoint
@@ -384,7 +384,7 @@ class ToyHandshake:
     def is_anonymous(self) -> bool:
         return False
 
-    def context(self) -> ToyContext:
+    def context(self, search: SearchBudget | None = None) -> ToyContext:
         made = ToyContext(self._tokens[1][12:]) if self.door is Door.OPEN else ShutToyContext(self.door, self.reason)
         self.contexts.append(made)
         return made

@@ -5,12 +5,13 @@ import random
 import sys
 from io import BytesIO, TextIOWrapper
 from itertools import pairwise
+from struct import pack
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.reader import CaptureReader, expand
+from analyzer.capture.reader import MOST_FRAMES, CaptureReader, expand
 from analyzer.core.errors import InputError
 from analyzer.core.frames import file_of, number_of
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcap, pcapng, read
@@ -145,3 +146,14 @@ def test_many_files_at_the_same_time_share_the_memory_of_one(tmp_path):
     reader = CaptureReader([str(tmp_path / "*.pcap")])
     blocks = list(reader)
     assert [time for block in blocks for time in block.times_ns.tolist()] == [time for time, _ in frames]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_records_without_data_come_in_blocks_of_bounded_length(tmp_path, packed):
+    count = 2 * MOST_FRAMES + 5
+    data = pcap([]) + pack("<IIII", 1, 2, 0, 0) * count
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(gzip.compress(data) if packed else data)
+    blocks = list(CaptureReader([path]))
+    assert [len(block) for block in blocks] == [MOST_FRAMES, MOST_FRAMES, 5]
+    assert blocks[1].frames[0] == MOST_FRAMES + 1

@@ -122,3 +122,12 @@ def test_segments_carry_shared_endpoints():
     segments, _ = dissect(block(talk(445, smb2()) * 10))
     assert len({id(segment.src) for segment in segments}) == 2
     assert all(isinstance(segment, Segment) for segment in segments)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_frames_without_bytes_do_not_wait_for_ever(monkeypatch, fast):
+    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 16_000)
+    reader = Dissector(fast=fast)
+    for number in range(0, 10_000, 500):
+        list(reader.feed(block([b""] * 500, first=number + 1)))
+        assert sum(len(held.block) for held in reader._held) <= 1500

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.auth.context import AuthLevel, Door, Unprotected
+from analyzer.auth.context import AuthLevel, Door, SearchBudget, Unprotected
+from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
+from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
+from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import (
     ALTER,
     ALTER_RESP,
@@ -162,7 +165,7 @@ def test_no_plaintext_is_shown_that_was_not_proven():
 
     def careless(keyring, auth_type=None):
         handshake = begin(keyring, auth_type)
-        handshake.context = lambda: Careless(b"")
+        handshake.context = lambda search: Careless(b"")
         return handshake
 
     keys.begin = careless
@@ -367,3 +370,14 @@ def test_after_a_gap_a_context_may_have_been_negotiated_unseen():
     other = ToySealer(b"key", "initiator", context_id=5)
     call = only_call(talk.client(request(6, b"ask me!", call_id=2, sealer=other)))
     assert (call.state, call.auth.door) == ("request-only", Door.NO_HANDSHAKE)
+
+
+def test_searches_that_were_given_up_are_one_limit_problem() -> None:
+    search = SearchBudget()
+    layer = RpcLayer(Keyring(), search=search)
+    assert not list(layer.finish())
+    search.given_up = 3
+    (problem,) = layer.finish()
+    assert isinstance(problem, Problem)
+    assert (problem.kind, problem.layer) == ("limit", "rpc")
+    assert problem.text.startswith("3 sealed messages")

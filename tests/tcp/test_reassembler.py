@@ -475,3 +475,11 @@ def test_data_behind_a_fin_is_ignored_with_a_word() -> None:
     segments = [*talk.open(), talk.c(b"ask"), talk.fin(CLIENT)]
     extra = talk.raw(CLIENT, talk.seq[CLIENT], talk.received[CLIENT], ACK | PSH | FIN, b"more")
     assert told(run([*segments, extra, talk.s(b"ok")])) == [(0, b"ask"), "note", (1, b"ok"), "end"]
+
+
+def test_an_end_that_sends_to_itself_is_forgotten_like_any_other() -> None:
+    alone = Talk(client=CLIENT, server=CLIENT).c(b"to myself")
+    others = [Talk(client=Endpoint("192.0.2.1", 50001 + n), first_frame=n + 2).c(b"ask") for n in range(3)]
+    events = run([alone, *others], TcpLimits(max_connections=1))
+    assert [event.data.data for event in events if isinstance(event, StreamChunk)] == [b"to myself", *[b"ask"] * 3]
+    assert [event.reason for event in events if isinstance(event, StreamClosed)] == [*["limit"] * 3, "end"]
