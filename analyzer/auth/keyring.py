@@ -6,9 +6,10 @@ Nothing here is ever shown: `repr` and `str` of everything give names and counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from analyzer.core.discreet import Discreet
 
@@ -74,11 +75,14 @@ class Keyring:
         self.files = tuple(files)
 
     @classmethod
-    def load(cls, path: str | Path) -> Keyring:
-        """Reads a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`."""
+    def load(cls, path: str | Path, note: Callable[[str], None] = warn) -> Keyring:
+        """Reads a secrets file: TOML or JSON by content, or a bare keytab. Raises `InputError`.
+
+        `note` is given a sentence for each key of the file that is not used and is nearly one that would be.
+        """
         from analyzer.auth.secrets import read_secrets
 
-        return read_secrets(Path(path))
+        return read_secrets(Path(path), note)
 
     @classmethod
     def build(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,80 @@ from analyzer.auth.keytab import KerberosKey, is_keytab, parse_keytab
 from analyzer.auth.ntlm import nt_hash
 from analyzer.core.errors import DecodeError, InputError
 
-# A secrets file is written by hand or by a script for one capture; a larger one is some other file.
+# A secrets file is written by hand or by a script for one capture; a larger one is some other file. Parsed, text takes up to
+# two hundred times its size.
 _MAX_FILE_BYTES = 16 * 1024 * 1024
+_MAX_TEXT_BYTES = 1024 * 1024
+# Python's TOML parser takes time and memory by the square of the parts of a key, and secrets files have no use for dots.
+_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){16}""")
+
+# What a secrets file may hold, table by table, and what people write instead.
+_KNOWN_KEYS = {
+    "": ("users", "keytabs", "smb_session_keys", "kerberos_keys"),
+    "users": ("username", "domain", "password", "nt_hash"),
+    "smb_session_keys": ("line", "session_id", "session_key", "client_to_server_key", "server_to_client_key"),
+    "kerberos_keys": ("principal", "etype", "kvno", "key"),
+}
+_OTHER_WORDS = {
+    "user": ("users", "username"),
+    "account": ("users", "username"),
+    "accounts": ("users",),
+    "name": ("username",),
+    "login": ("username",),
+    "pass": ("password",),
+    "passwd": ("password",),
+    "pwd": ("password",),
+    "secret": ("password",),
+    "hash": ("nt_hash",),
+    "ntlmhash": ("nt_hash",),
+    "sessionkeys": ("smb_session_keys",),
+    "seskey": ("session_key",),
+    "c2skey": ("client_to_server_key",),
+    "s2ckey": ("server_to_client_key",),
+}
+_LONGEST_WORD, _MOST_NOTES = 30, 10
 
 
-def read_secrets(path: Path) -> Keyring:
+def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
     """See `Keyring.load`."""
-    data = _read_file(path, "secrets file")
-    if is_keytab(data):
-        return Keyring(kerberos_keys=_parse_keytab(path, data), files=[path])
-    return _FileReader(path).read(_parse_document(path, data))
+    try:
+        data = _read_file(path, "secrets file")
+        if is_keytab(data):
+            return Keyring(kerberos_keys=_parse_keytab(path, data), files=[path])
+        document = _parse_document(path, data)
+        keyring = _FileReader(path).read(document)
+        for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
+            note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
+    except MemoryError:
+        raise InputError(f"there is not enough memory to read the secrets file {path}") from None
+    return keyring
+
+
+def _near_misses(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Where in the document a word stands that is nearly one of ours: the place, the word, and ours."""
+    for word, meant in _misspelt(document, _KNOWN_KEYS[""]):
+        yield "", word, meant
+    for key, known in _KNOWN_KEYS.items():
+        for number, entry in enumerate(document.get(key) or () if key else (), 1):
+            if isinstance(entry, dict):
+                for word, meant in _misspelt(entry, known):
+                    yield f"{key}[{number}]: ", word, meant
+
+
+def _misspelt(table: Mapping[str, Any], known: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    plain = {word.replace("_", ""): word for word in known if word not in table}
+    for word in table:
+        folded = re.sub(r"[\s_-]", "", word[: 2 * _LONGEST_WORD]).casefold()
+        if word in known or not folded or len(folded) > _LONGEST_WORD:
+            continue
+        meant = next((each for each in _OTHER_WORDS.get(folded, ()) if each in plain.values()), None)
+        if meant is None:
+            from difflib import get_close_matches
+
+            close = get_close_matches(folded, plain, 1, 0.8)
+            meant = plain[close[0]] if close else None
+        if meant is not None:
+            yield word, meant
 
 
 def keyring_of(
@@ -86,16 +151,24 @@ def _split_account(who: str | None) -> tuple[str | None, str | None]:
 
 
 def _read_file(path: Path, what: str) -> bytes:
-    if path.is_dir():
-        raise InputError(f"{path} is a directory, not a {what}", hint="give the file itself")
     try:
+        if path.is_dir():
+            raise InputError(f"{path} is a directory, not a {what}", hint="give the file itself")
         with path.open("rb") as file:
             data = file.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise InputError(f"cannot read the {what} {path}: {error.strerror}", hint="check the path") from None
+        raise InputError(f"cannot read the {what} {_shown(path)}: {error.strerror}", hint="check the path") from None
+    except ValueError:
+        raise InputError(f"the path of the {what} holds a character that no path has", hint="check the path") from None
     if len(data) > _MAX_FILE_BYTES:
         raise InputError(f"{path} is too large for a {what}", hint="is it a capture? give captures as plain arguments")
     return data
+
+
+def _shown(path: Path) -> str:
+    """A path for people, which may be as long as a file makes it."""
+    text = str(path)
+    return text if len(text) <= 200 else f"{text[:100]}...{text[-50:]}"
 
 
 def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
@@ -110,6 +183,10 @@ def _parse_keytab(path: Path, data: bytes) -> tuple[KerberosKey, ...]:
 
 def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
     """The top-level table. The parsers' own exceptions carry the text, so they are not chained to ours."""
+    if len(data) > _MAX_TEXT_BYTES:
+        raise InputError(
+            f"{path} is too large for a secrets file", hint="is it a capture? give captures as plain arguments"
+        )
     places: list[str] = []
     document: Any = None
     try:
@@ -121,14 +198,20 @@ def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
             document = json.loads(text)
         except json.JSONDecodeError as error:
             places.append(f"as JSON: line {error.lineno} column {error.colno}")
+        except ValueError:
+            places.append("as JSON: a number of too many digits")
         except RecursionError:
             places.append("as JSON: nested too deep")
-        if document is None:
+        if document is None and _LONG_KEY.search(text):
+            places.append("as TOML: a key of too many parts")
+        elif document is None:
             try:
                 document = tomllib.loads(text)
             except tomllib.TOMLDecodeError as error:
                 found = re.search(r"\(at ([^()]*)\)$", str(error))
                 places.append(f"as TOML: {found[1] if found else 'unreadable'}")
+            except ValueError:
+                places.append("as TOML: a number of too many digits")
             except RecursionError:
                 places.append("as TOML: nested too deep")
     if document is None:
@@ -194,6 +277,8 @@ class _FileReader:
         hashed = self._text(entry, "nt_hash", place)
         if username and domain is None:
             username, domain = _split_account(username)
+        if password is not None and any("\ud800" <= character <= "\udfff" for character in password):
+            raise self._error(f"{place}.password", "holds a character that no password has")
         if password is not None:
             yield UserKey(username or None, domain or None, nt_hash(password), password)
         if hashed:

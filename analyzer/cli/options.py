@@ -212,6 +212,10 @@ class CaptureReading(Struct, frozen=True):
         return given
 
 
+def _note(sentence: str) -> None:
+    typer.echo(f"pcq-analyzer: note: {sentence}", err=True)
+
+
 def _reading(
     secrets: Secrets = None,
     user: User = None,
@@ -233,7 +237,7 @@ def _reading(
 
     keyring = Keyring()
     for path in secrets or ():
-        keyring = keyring.merged(Keyring.load(path))
+        keyring = keyring.merged(Keyring.load(path, _note))
     given = [asked_password(user) if word == "-" else word for word in password or ()]
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import traceback
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keys import default_salt, keys_from_password, ntlm_keytab, seskey_line, split_principal
 from analyzer.auth.keytab import KerberosKey, etype_name, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
-from analyzer.auth.secrets import parse_seskey_line
+from analyzer.auth.secrets import _LONG_KEY, parse_seskey_line
 from analyzer.core.errors import DecodeError, InputError
+from tests.truth import CAPTURES
 
 NT = nt_hash("S3cret!pw").hex()
 KEYS = (
@@ -219,3 +221,77 @@ def test_nt_hashes_go_into_a_keytab_for_wireshark() -> None:
 
 def test_encryption_types_have_their_registered_names() -> None:
     assert (etype_name(18), etype_name(99)) == ("aes256-cts-hmac-sha1-96", "etype 99")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ('{"a": ' + "9" * 5000 + "}", "number of too many digits"),
+        ("a = " + "9" * 5000, "number of too many digits"),
+        ('{"keytabs": ["a\\u0000b"]}', "a character that no path has"),
+        ('{"keytabs": ["' + "k" * 5000 + '"]}', "File name too long"),
+        ('{"keytabs": ["\\ud800"]}', "a character that no path has"),
+        ("x" + ".x" * 20_000 + " = 1", "a key of too many parts"),
+        ("[" + '"x" . ' * 20_000 + "x]", "a key of too many parts"),
+        ("a = {" + "x." * 20_000 + "x = 1}", "a key of too many parts"),
+        ("a = 1\n" * 300_000, "too large for a secrets file"),
+        ('{"users": [{"password": "\\ud800"}]}', "users[1].password holds a character that no password has"),
+    ],
+    ids=lambda value: value[:12],
+)
+def test_what_no_secrets_file_holds_is_one_sentence(
+    tmp_path: Path, content: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    original = tomllib.loads
+    monkeypatch.setattr(tomllib, "loads", lambda text: (parsed.append(text), original(text))[1])
+    with pytest.raises(InputError) as raised:
+        Keyring.load(write(tmp_path / "s", content))
+    assert told in str(raised.value)
+    assert len(str(raised.value)) < 600
+    assert not parsed or "x.x" not in parsed[0]
+
+
+def test_no_memory_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(json, "loads", fail)
+    with pytest.raises(InputError, match="not enough memory to read the secrets file"):
+        Keyring.load(write(tmp_path / "s", "{}"))
+
+
+@pytest.mark.parametrize(
+    "text", ["a.b.c.keytab", "'d.e' . f = 1", 'x = "' + "A sentence. " * 40 + '"', "# " + "." * 200]
+)
+def test_ordinary_dots_are_no_long_key(text: str) -> None:
+    assert not _LONG_KEY.search(text)
+
+
+@pytest.mark.parametrize(
+    ("document", "notes"),
+    [
+        ({"users": [{"username": "a", "pasword": "b"}]}, ['users[1]: "pasword" is not used; "password" was']),
+        ({"user": [{"username": "a", "password": "b"}]}, ['"user" is not used; "users" was']),
+        ({"Users": [], "keytab": []}, ['"keytab" is not used; "keytabs" was']),
+        ({"users": [{"user": "a", "pwd": "b", "NTHash": "c"}]}, ['"username"', '"password"', '"nt_hash"']),
+        ({"smb_session_keys": [{"line": f"1,{'ab' * 16}", "sesion_key": ""}]}, ['"session_key" was']),
+        ({"kerberos_keys": [{"etype": 17, "key": "ab" * 16, "principle": ""}]}, ['"principal" was']),
+        ({"users": [{"username": "a", "password": "b", "user": "c", "x" * 100: "", "realm": "", "note": ""}]}, []),
+        ({"sessions": [], "comment": "", "kdc": {}, "keytabs": []}, []),
+    ],
+    ids=str,
+)
+def test_near_misses_are_named_with_what_was_probably_meant(
+    tmp_path: Path, document: dict[str, object], notes: list[str]
+) -> None:
+    told: list[str] = []
+    Keyring.load(write(tmp_path / "s", json.dumps(document)), told.append)
+    told = [each for each in told if '"Users"' not in each]
+    assert len(told) == len(notes)
+    assert all(note in each for note, each in zip(notes, told, strict=True))
+
+
+def test_secrets_files_of_captures_are_spelt_right() -> None:
+    for path in sorted(CAPTURES.glob("*.secrets.json")):
+        Keyring.load(path, pytest.fail)

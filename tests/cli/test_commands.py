@@ -600,3 +600,12 @@ def test_a_command_without_the_others_is_the_same(command: str) -> None:
     assert len(alone.registered_commands) == 1
     result = CliRunner().invoke(alone, [command, "--help"])
     assert (result.exit_code, result.stdout) == (0, run(command, "--help").stdout)
+
+
+def test_a_near_miss_in_a_secrets_file_is_a_note_on_standard_error(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text('[[users]]\nusername = "perfmon"\npasword = "never shown"\n')
+    result = run("timeline", CLEAR, "--secrets", path)
+    assert result.exit_code == 0
+    assert 'users[1]: "pasword" is not used; "password" was probably meant' in result.stderr
+    assert "never shown" not in result.output
