@@ -18,6 +18,8 @@ from typing import BinaryIO, Protocol
 from analyzer.core.errors import InputError
 
 _COMPRESSED_READ = 256 * 1024
+# What a decompressor is given at once: what it leaves of it, because a member ended, is copied.
+_COMPRESSED_PIECE = 16 * 1024
 _SNIFF_BYTES = 512
 # Nobody wraps a capture more often than this; a file that keeps unwrapping is built to.
 MAX_WRAPPINGS = 3
@@ -170,8 +172,11 @@ class _Decompressed:
         self._kind = kind
         self._magic = next(magic for magic, name in _COMPRESSION if name == kind)
         self._stream = stream
-        self._member: _Member | None = _MEMBERS[kind]()
+        self._member: _Member = _MEMBERS[kind]()
         self._ended = False
+        # Compressed bytes that were read, and how many of them the members have taken.
+        self._input = b""
+        self._taken = 0
 
     def read(self, size: int) -> bytes:
         parts: list[bytes] = []
@@ -187,10 +192,9 @@ class _Decompressed:
         return b"".join(parts)
 
     def _more(self, size: int) -> bytes:
-        assert self._member is not None
         part = self._member.decompress(b"", size)
         while not part and not self._member.eof:
-            data = self._stream.read(_COMPRESSED_READ)
+            data = self._next_input()
             if not data:
                 self._ended = True
                 self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
@@ -200,16 +204,26 @@ class _Decompressed:
             self._next_member(self._member.unused_data or b"")
         return part
 
+    def _next_input(self) -> bytes:
+        if self._taken >= len(self._input):
+            self._input, self._taken = self._stream.read(_COMPRESSED_READ), 0
+        piece = self._input[self._taken : self._taken + _COMPRESSED_PIECE]
+        self._taken += len(piece)
+        return piece
+
     def _next_member(self, rest: bytes) -> None:
         # Between and after members there may be padding (xz: groups of four zero bytes; gzip: what tapes add).
         rest = rest.lstrip(b"\0")
         while len(rest) < len(self._magic):
-            more = self._stream.read(_COMPRESSED_READ)
+            more = self._next_input()
             if not more:
                 break
             rest = (rest + more).lstrip(b"\0")
         if rest.startswith(self._magic):
-            self._stream = Peeked(rest, self._stream)
+            if len(rest) <= self._taken:
+                self._taken -= len(rest)
+            else:
+                self._input, self._taken = rest + self._input[self._taken :], 0
             self._member = _MEMBERS[self._kind]()
             return
         self._ended = True

@@ -12,6 +12,7 @@ import pytest
 import zstandard
 
 from analyzer.capture.reader import CaptureReader
+from analyzer.capture.streams import open_stream
 from analyzer.core.errors import InputError
 from tests.build.capture import as_given, frames_of, pcap, pcapng, read
 
@@ -136,3 +137,13 @@ def test_an_unreadable_file_is_refused_with_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InputError, match="may not read"):
         CaptureReader([path])
+
+
+@pytest.mark.parametrize(("name", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def test_members_without_bytes_are_passed_over_however_many(tmp_path, name, compress):
+    path = tmp_path / f"many.{name}"
+    path.write_bytes(compress(b"first") + compress(b"") * 1500 + compress(b"last"))
+    stream, _ = open_stream(path, "many")
+    assert stream.read(100) == b"firstlast"
+    assert stream.damage is None
+    stream.close()
