@@ -26,6 +26,8 @@ DATA_HEADER, BLOCK_HEADER = 48, 16
 _HEADER = struct.Struct("<II3Q8H")
 _BLOCK = struct.Struct("<4I")
 _PAIR = struct.Struct("<II")
+# A block of so many counters or instances is not searched for the one instance that has too few or too many values.
+_MOST_COUNTERS, _MOST_ROWS = 512, 4096
 # So many bytes of an answer are read again at most; a forged one must not cost more than it tells.
 _MOST_REREAD = 4 << 20
 
@@ -46,6 +48,8 @@ class FlawKind(StrEnum):
     IDS_COUNT = "dwCounters is not the number of counter ids"
     INSTANCES_SIZE = "dwTotalSize of the instances is not their size"
     INSTANCE_COUNT = "dwInstances is not the number of instances"
+    ROW_COUNT = "an instance has another number of values than there are counter ids"
+    BLOCK_UNPADDED = "dwSize of a block leaves out the padding that follows it"
     INSTANCE_SIZE = "Size of an instance does not lead to its values"
     INSTANCE_UNPADDED = "Size of an instance is not a multiple of 8"
 
@@ -377,10 +381,13 @@ class _Way(NamedTuple):
     natural_names: bool = False
     ids_end: int = 0
     counted: int = 0
+    # The instance that has another number of values, and that number.
+    other_row: tuple[int, int] | None = None
 
     @property
     def corrections(self) -> int:
-        return self.natural_values + self.natural_names + (self.ids_end > 1) + (self.counted > 0)
+        odd_row = self.other_row is not None
+        return self.natural_values + self.natural_names + (self.ids_end > 1) + (self.counted > 0) + odd_row
 
 
 _AS_SAID = _Way()
@@ -410,6 +417,16 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
             block.stop = at
         return block
     leads_on = fits and _is_block(data, at + size)
+    if not leads_on and fits and size % 8 and at + rounded(size) <= len(data) and _is_block(data, at + rounded(size)):
+        stops = (at + size, at + rounded(size))
+        found = (_filling(answer, block, stop, only_as_said=False) for stop in stops)
+        content = next((one for one in found if one is not None), None)
+        if content is not None:
+            wanted = f"{rounded(size)}"
+            answer.flaws.append(Flaw(FlawKind.BLOCK_UNPADDED, f"{path}.size", (at + 8, at + 12), wanted, f"{size}"))
+            _take(answer, block, content)
+            block.stop = at + rounded(size)
+            return block
     # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
     content = _filling(answer, block, at + size, only_as_said=not leads_on) if fits else None
     if content is not None:
@@ -440,7 +457,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
     return block
 
 
-_PADDING = (FlawKind.VALUE_UNPADDED, FlawKind.INSTANCE_UNPADDED)
+_PADDING = (FlawKind.VALUE_UNPADDED, FlawKind.INSTANCE_UNPADDED, FlawKind.BLOCK_UNPADDED)
 _WANTED = {
     ERROR: "no content",
     SINGLE: "one value",
@@ -461,6 +478,37 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_said: bool)
         answer.rereads -= stop - block.at
         if block.kind == ERROR or only_as_said or answer.rereads < 0:
             return None
+    return _with_another_row(answer, block, stop) if block.kind == COUNTERSET else None
+
+
+def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content | None:
+    """The reading in which one instance has another number of values than there are counter ids, and all else is as stated."""
+    at = block.at + BLOCK_HEADER
+    if at + 8 > stop:
+        return None
+    ids_size, count = _PAIR.unpack_from(answer.data, at)
+    instances_at = at + ids_size
+    if count > _MOST_COUNTERS or ids_size < 8 + 4 * count or instances_at + 8 > stop:
+        return None
+    _, rows = _PAIR.unpack_from(answer.data, instances_at)
+    # Values behind the one instance are misread, so that it is the last one that reads well, or the one after it.
+    well = 0
+    for number in range(min(rows, _MOST_ROWS)):
+        if answer.rereads < 0:
+            return None
+        answer.rereads -= stop - block.at
+        content = _content(answer.data, block, stop, _Way(), by_count=True, most_rows=number + 1)
+        if content is None:
+            break
+        well = number
+    for number in range(min(well + 1, rows - 1), max(well - 2, -1), -1):
+        for values in (*range(count - 1, -1, -1), count + 1, count + 2):
+            if answer.rereads < 0:
+                return None
+            answer.rereads -= stop - block.at
+            content = _content(answer.data, block, stop, _Way(other_row=(number, values)), by_count=True)
+            if content is not None and content.end == stop and not content.contradictions:
+                return content
     return None
 
 
@@ -475,8 +523,11 @@ def _padded(data: bytes, block: Block, stop: int) -> _Content | None:
     return content if content.end == stop - 4 and content.ids_size % 8 == 4 else None
 
 
-def _content(data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool) -> _Content | None:
-    """Reads the content of a block in one way; None where it cannot be. `by_count`: counts say where it ends, else `stop` does."""
+def _content(
+    data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool, most_rows: int | None = None
+) -> _Content | None:
+    """Reads the content of a block in one way, or its first `most_rows` instances; None where it cannot be. `by_count`: counts say
+    where it ends, else `stop` does."""
     at = block.at + BLOCK_HEADER
     content = _Content(at)
     kind = block.kind
@@ -511,7 +562,8 @@ def _content(data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool)
     content.instances_at = at
     content.total_size, content.said_instances = _PAIR.unpack_from(data, at)
     at += 8
-    while (len(content.rows) < content.said_instances) if by_count else at < stop:
+    wanted_rows = content.said_instances if most_rows is None else min(most_rows, content.said_instances)
+    while (len(content.rows) < wanted_rows) if by_count else at < stop:
         if at + 8 > stop:
             return None
         size, number = _PAIR.unpack_from(data, at)
@@ -521,7 +573,8 @@ def _content(data: bytes, block: Block, stop: int, way: _Way, *, by_count: bool)
         begin = at + size
         if size < 8 or begin > stop:
             return None
-        row = _row(data, begin, stop, count, way)
+        is_other = way.other_row is not None and way.other_row[0] == len(content.rows)
+        row = _row(data, begin, stop, way.other_row[1] if is_other and way.other_row else count, way)
         if row is None:
             return None
         content.rows.append(Row(size, number, at + 8, begin, row))
@@ -585,6 +638,13 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
             wanted, seen = f"{content.end - start}", f"{content.total_size}"
             path_size = f"{path}.instances.total_size"
             answer.flaws.append(Flaw(FlawKind.INSTANCES_SIZE, path_size, (start, start + 4), wanted, seen))
+    if block.kind == COUNTERSET and content.ids is not None:
+        for number, row in enumerate(block.rows):
+            if (values := len(row.shape.sizes)) != len(content.ids):
+                start = row.name_at - 8
+                span = (start, row.begin + sum(row.shape.sizes))
+                wanted, seen = f"{len(content.ids)} values", f"{values}"
+                answer.flaws.append(Flaw(FlawKind.ROW_COUNT, _row_path(block, number), span, wanted, seen))
     _look_at_sizes(answer, block)
     _look_at_values(answer, block)
     block.is_whole = not any(flaw.kind not in _PADDING for flaw in answer.flaws[before:])
@@ -606,10 +666,12 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
             continue
         for column, (held, size) in enumerate(zip(row.shape.data_sizes, row.shape.sizes, strict=True)):
             if size != rounded(8 + held):
+                kind = FlawKind.VALUE_UNPADDED if size == 8 + held else FlawKind.VALUE_SIZE
                 at = row.begin + sum(rounded(8 + other) for other in row.shape.data_sizes[:column]) + 4
                 path = f"{value_path(block, number, column)}.size"
-                answer.flaws.append(Flaw(FlawKind.VALUE_SIZE, path, (at, at + 4), f"{rounded(8 + held)}", f"{size}"))
-                break
+                answer.flaws.append(Flaw(kind, path, (at, at + 4), f"{rounded(8 + held)}", f"{size}"))
+                if kind is FlawKind.VALUE_SIZE:
+                    break
         # From here on its values are where their lengths put them.
         natural = _Sizes(tuple(row.shape.data_sizes), tuple(rounded(8 + held) for held in row.shape.data_sizes))
         rows[number] = row._replace(shape=natural)

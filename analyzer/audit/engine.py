@@ -21,6 +21,7 @@ from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
 from analyzer.audit.findings import JUDGED, Coverage, Finding, actor_of
+from analyzer.audit.root_causes import RootCauses
 from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.core.absence import Missing
@@ -67,6 +68,7 @@ class Audit:
         self.found: Counter[Outcome] = Counter()
         self.baseline = frozenset(baseline)
         self._matched: Counter[Accepted] = Counter()
+        self._causes = RootCauses()
         self.evidence = Evidence(analysis)
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
         judged: dict[str, list[str]] = {}
@@ -97,7 +99,8 @@ class Audit:
         return sum(verdict in JUDGED for verdict in verdicts) / len(verdicts) if verdicts else 1.0
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong, in the order of the calls; what only shows at the end of the capture comes last."""
+        """What is wrong, in the order of the calls; what only shows at the end of the capture comes after it, and last what others
+        follow from."""
         watches: dict[str, Watch] = {
             rule.code: rule.watch(self.evidence) for rule in self._rules if rule.watch is not None
         }
@@ -112,6 +115,7 @@ class Audit:
                 self._unknown(call)
                 continue
             interface = exchange.interface or ""
+            judged: list[tuple[Rule, Judgement]] = []
             for rule in (*by_call.get((interface, exchange.opnum), ()), *by_call.get((interface, None), ())):
                 assert rule.reads is not None
                 if not _is_read(rule.reads, call):
@@ -122,23 +126,26 @@ class Audit:
                         self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
                     continue
                 judge = rule.check if rule.check is not None else watches[rule.code].feed
-                yield from self._judged(rule, judge(call))
+                judged += ((rule, judgement) for judgement in judge(call))
+            yield from self._judged(self._causes.of_call(call, judged))
         for rule in self._rules:
             if rule.code in watches:
-                yield from self._judged(rule, watches[rule.code].finish())
+                late = ((rule, judgement) for judgement in watches[rule.code].finish())
+                yield from self._judged(self._causes.afterwards(late))
+        for rule, judgement, follow in self._causes.causes():
+            yield from (replace(finding, follow=follow) for finding in self._judged([(rule, judgement)]))
 
-    def _judged(self, rule: Rule, judgements: Iterable[Judgement]) -> Iterator[Finding]:
-        for judgement in judgements:
+    def _judged(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[Finding]:
+        for rule, judgement in judged:
             assert set(judgement.requirements) <= set(rule.requirements), (rule.code, judgement.requirements)
             if judgement.outcome not in (Outcome.FAILED, Outcome.WARNED):
                 self._note(judgement)
                 continue
             if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
                 continue
+            is_note = judgement.outcome is Outcome.WARNED and (judgement.note or rule.severity is Severity.INFO)
             if judgement.outcome is Outcome.WARNED and self.profile is Profile.STRICT:
-                judgement = replace(judgement, outcome=Outcome.FAILED)
-            # A note of a rule that only informs is no warning; `strict` has neither.
-            is_note = rule.severity is Severity.INFO and judgement.outcome is Outcome.WARNED
+                judgement, is_note = replace(judgement, outcome=Outcome.FAILED), False
             excused = is_note or (judgement.deviation is not None and self.profile is Profile.WINDOWS)
             self._note(judgement, excused=excused)
             finding = self._finding(rule, judgement, excused=excused)

@@ -20,7 +20,9 @@ JUDGED: tuple[CoverageVerdict, ...] = ("pass", "warn", "fail")
 
 
 def actor_of(judgement: Judgement) -> Actor:
-    """The side that a requirement binds; where it binds both, the side that sent the bytes."""
+    """The side that a requirement binds; where it binds both, the one the rule names, else the side that sent the bytes."""
+    if judgement.actor is not None:
+        return judgement.actor
     bound = catalogue()[judgement.requirement].actor
     if bound != "both":
         return Actor(bound)
@@ -33,6 +35,7 @@ class Finding(Struct, frozen=True):
     """Something a rule saw that should not be: the judgement, whose it is, and where its bytes are.
 
     `place` is None where no bytes show it (an answer that never came). `is_excused`: a known deviation that the profile lets pass.
+    `follow`: how many findings follow from this one and are not reported.
     """
 
     rule: Rule
@@ -40,6 +43,7 @@ class Finding(Struct, frozen=True):
     severity: Severity
     is_excused: bool
     place: Place | None
+    follow: int = 0
 
     @property
     def call(self) -> int | None:

@@ -62,10 +62,12 @@ def told(
     message: str,
     *,
     warn: bool = False,
+    note: bool = False,
     confidence: Confidence = Confidence.HIGH,
     deviation: Deviation | None = None,
 ) -> Iterator[Judgement]:
-    """The verdict on `looked_at` things of which some are `odd`: the first is shown, the others are counted."""
+    """The verdict on `looked_at` things of which some are `odd`: the first is shown, the others are counted. A `note` is a warning
+    that only informs."""
     if looked_at > len(odd):
         for requirement in requirements:
             yield passed(requirement, looked_at - len(odd))
@@ -74,7 +76,7 @@ def told(
     first = odd[0]
     if len(odd) > 1:
         message = f"{message}, the first of several"
-    say = warned if warn else failed
+    say = warned if warn or note else failed
     yield say(
         requirements[0],
         call,
@@ -85,6 +87,7 @@ def told(
         confidence=confidence,
         deviation=deviation,
         also=requirements[1:],
+        note=note,
     )
 
 

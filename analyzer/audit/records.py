@@ -45,6 +45,7 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
         "seen": judgement.seen,
         "deviation": {"authority": deviation.authority, "text": deviation.text} if deviation is not None else None,
         "excused": finding.is_excused,
+        "follow": finding.follow,
     }
 
 

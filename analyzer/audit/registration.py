@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Reads
+from analyzer.buffers.readings import string_table_base
 from analyzer.buffers.text import utf16_length
 from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
 
@@ -20,6 +21,7 @@ COUNTERSET_DAMAGED = Reads(_METHOD, ("response.lpData",), success=True, codes=_S
 COUNTERSET_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_SET)
 # Answers with records of counters: all of a set, or one.
 COUNTERS = Reads(_METHOD, ("response.lpData",), success=True, codes=_BOTH)
+COUNTERS_ASKED = Reads(_METHOD, ("request", "response.lpData"), success=True, codes=_BOTH)
 
 
 def answers_to(*codes: RequestCode) -> Reads:
@@ -45,6 +47,20 @@ def ids_of_set(call: CallEvidence) -> frozenset[int] | None:
     return frozenset(number for number, counter in entry.counters.items() if counter.info is not None)
 
 
+def types_of_set(call: CallEvidence) -> dict[int, int] | None:
+    """The types of the counters of the set that an answer is about, by id: those of the answer where it describes the whole set,
+    else those of the capture's other answers; None where the capture has no registration of the set."""
+    assert call.response is not None
+    if "counters" in call.response.tree:
+        return {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    ids = ids_of_set(call)
+    if ids is None:
+        return None
+    counters = call.catalog.countersets[call.asked["CounterSetGuid"]].counters
+    types = {number: counters[number].info for number in ids}
+    return {number: info["counter_type"] & 0xFFFFFFFF for number, info in types.items() if info is not None}
+
+
 def text_flaw(data: bytes) -> tuple[str, int, int] | None:
     """What keeps bytes from being one UTF-16 string with its NUL and less than 8 bytes of padding, and where; None for nothing."""
     end = utf16_length(data) + 2
@@ -55,20 +71,34 @@ def text_flaw(data: bytes) -> tuple[str, int, int] | None:
     return None
 
 
-def lost_string(data: bytes, offsets: Sequence[int], head: int, base: int) -> int | None:
-    """The first of the offsets, counted from `base`, that leads to no UTF-16 string with a NUL behind the `head` bytes of headers;
-    None where all do. 0xFFFFFFFF leads to none on purpose."""
-    # The last NUL a string at an even and at an odd place may end with.
-    last = [_last_nul(data, 0), _last_nul(data, 1)]
-    for number, offset in enumerate(offsets):
-        at = base + offset
-        if offset != NONE_ID and (at < head or at > last[at % 2]):
-            return number
-    return None
+class StringOffsets(NamedTuple):
+    """Where the offsets of a string table count from (0: its start, else the end of its headers); which lead to no string."""
+
+    base: int
+    lost: list[int]
+
+    @property
+    def counts_from_start(self) -> bool:
+        return not self.base
 
 
-def _last_nul(data: bytes, parity: int) -> int:
-    at = data.rfind(b"\0\0")
-    while at > 0 and at % 2 != parity:
-        at = data.rfind(b"\0\0", 0, at + 1)
-    return at
+def string_offsets(data: bytes, offsets: Sequence[int], head: int) -> StringOffsets:
+    """The base that loses fewer strings; where neither loses one, the one that decoding takes. `head` bytes are headers."""
+    taken, _ = string_table_base(data)
+    bases = (taken, 0 if taken else head)
+    return min(
+        (StringOffsets(base, _lost_strings(data, offsets, head, base)) for base in bases), key=lambda one: len(one.lost)
+    )
+
+
+def _lost_strings(data: bytes, offsets: Sequence[int], head: int, base: int) -> list[int]:
+    """The offsets that lead to no UTF-16 string with a NUL behind the headers. 0xFFFFFFFF leads to none on purpose."""
+    # Characters take two bytes, and all that precedes the first string a multiple of that: no string begins at an odd place.
+    last = data.rfind(b"\0\0")
+    while last > 0 and last % 2:
+        last = data.rfind(b"\0\0", 0, last + 1)
+    return [
+        number
+        for number, offset in enumerate(offsets)
+        if offset != NONE_ID and ((base + offset) % 2 or not head <= base + offset <= last)
+    ]

@@ -83,7 +83,10 @@ class Judgement(Struct, frozen=True):
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
     `also` are further requirements that demand the same thing: it is told once and counted for each.
-    `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense.
+    `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
+    does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
+    profile `strict` has none. `displaces`: the parameters of the call are not where the IDL puts them, so that whatever other
+    rules find in it, or in what the call did to its handle, follows from this.
     """
 
     outcome: Outcome
@@ -98,6 +101,9 @@ class Judgement(Struct, frozen=True):
     deviation: Deviation | None = None
     frames: tuple[int, ...] | None = None
     also: tuple[str, ...] = ()
+    actor: Actor | None = None
+    note: bool = False
+    displaces: bool = False
 
     @property
     def requirements(self) -> tuple[str, ...]:
@@ -133,9 +139,25 @@ class _Say(Struct, frozen=True):
         deviation: Deviation | None = None,
         frames: tuple[int, ...] | None = None,
         also: tuple[str, ...] = (),
+        actor: Actor | None = None,
+        note: bool = False,
+        displaces: bool = False,
     ) -> Judgement:
         return Judgement(
-            self.outcome, requirement, call, at, message, expected, seen, 1, confidence, deviation, frames, also
+            self.outcome,
+            requirement,
+            call,
+            at,
+            message,
+            expected,
+            seen,
+            confidence=confidence,
+            deviation=deviation,
+            frames=frames,
+            also=also,
+            actor=actor,
+            note=note,
+            displaces=displaces,
         )
 
 

@@ -148,6 +148,11 @@ class AuditView(Struct, OfCapture, frozen=True):
                 f"    {requirement.level} by section {requirement.section}: {requirement.statement}", 6, width
             )
         )
+        follow = sum(one.follow for one in group.first)
+        if follow:
+            yield from (
+                safe(line) for line in folded(f"    {follow} findings that follow from it are not shown.", 4, width)
+            )
         if judgement.deviation is not None:
             known = f"    Known: {judgement.deviation.text} ({judgement.deviation.authority})"
             yield from (safe(line) for line in folded(known, 6, width))

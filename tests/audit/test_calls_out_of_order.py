@@ -1,7 +1,8 @@
+from tests.audit.handles import bound, closed
 from tests.audit.judging import judged
 from tests.audit.methods import call
 from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, Calls, sealed
+from tests.build.calls import COUNTERSET, OTHER_HANDLE, Calls, sealed
 
 ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
 ONE = identifier(COUNTERSET, name="a")
@@ -18,6 +19,21 @@ def test_a_call_after_the_close_is_warned_of():
     calls = Calls()
     (finding,) = judged("PCQ717", calls.open_query(), calls.close_query(), call(6, calls, status=6)).findings
     assert (finding.judgement.outcome, finding.judgement.requirements, finding.call) == ("warn", (MODEL,), 3)
+
+
+def test_adding_before_opening_is_warned_of():
+    calls = Calls()
+    events = [calls.validate(ONE), calls.open_query(), calls.counter_data(DATA)]
+    found = judged("PCQ717", bound(), *events, closed()).findings
+    assert [(finding.judgement.requirements, finding.call) for finding in found if finding.call == 1] == [((MODEL,), 1)]
+
+
+def test_a_foreign_handle_is_no_matter_of_order():
+    calls = Calls()
+    opening = calls.open_query()
+    stub = calls.stub().handle(OTHER_HANDLE).uint(64)
+    foreign = calls.exchange(6, stub, calls.sized(b"", 6, room=64))
+    assert not judged("PCQ717", bound(), opening, foreign, closed()).findings
 
 
 def test_the_model_of_the_text_is_accepted():

@@ -4,8 +4,9 @@ from struct import pack_into
 
 import pytest
 
+from analyzer.audit.engine import Profile
 from tests.audit.judging import judged
-from tests.build.buffers import Block, perf_data
+from tests.build.buffers import Block, pad8, perf_data
 from tests.build.calls import Calls, sealed
 
 RULES = ("PCQ501", "PCQ505", "PCQ506", "PCQ507", "PCQ510", "PCQ511", "PCQ512", "PCQ513", "PCQ530")
@@ -185,12 +186,59 @@ def unpadded(*values):
     return answer(u4(48 + len(block)) + u4(1) + head[8:] + block)
 
 
-def test_a_value_without_padding_is_a_warning_and_moves_the_next():
+def test_a_value_without_padding_is_a_note_and_moves_the_next():
     call = unpadded(u4(1), u4(2))
-    assert said(call) == {"PCQ511": "PCQ-2.2.4.9-R02", "PCQ530": "PCQ-2.2.4-R02"}
-    assert judged("PCQ511", call).findings[0].judgement.outcome == "warn"
+    assert said(call) == {"PCQ511": "PL-QCD-R08", "PCQ530": "PCQ-2.2.4-R02"}
+    (note,) = judged("PCQ511", call).findings
+    assert (note.severity, note.is_excused) == ("info", True)
+    assert judged("PCQ511", call, profile=Profile.SPEC).verdict("PCQ-2.2.4.9-R02") == "pass"
+    assert judged("PCQ511", call, profile=Profile.STRICT).verdict("PL-QCD-R08") == "fail"
     assert judged("PCQ530", call).findings[0].judgement.outcome == "fail"
     assert judged("PCQ530", call).verdict("PL-QCD-R07") == "pass"
+
+
+def padded_outside(*values, blocks=1):
+    """Blocks of type 2 whose values are padded, and no size counts the padding; neither does that of the block at its end."""
+    ids = u4(8 + 4 * len(values)) + u4(len(values)) + b"".join(u4(number) for number in range(len(values)))
+    body = pad8(ids) + b"".join(pad8(u4(len(value)) + u4(8 + len(value)) + value) for value in values)
+    size = 16 + len(body) - (-len(values[-1]) % 8)
+    block = u4(0) + u4(2) + u4(size) + u4(0) + body
+    head = perf_data([])
+    return answer(u4(48 + blocks * len(block)) + u4(blocks) + head[8:] + blocks * block)
+
+
+def test_padding_that_no_size_counts_is_no_more_than_a_note():
+    for blocks in (1, 2):
+        call = padded_outside(u4(1), u4(2), blocks=blocks)
+        assert said(call) == {"PCQ511": "PL-QCD-R08"}
+        verdict = judged("PCQ511", call)
+        assert verdict.count("PCQ-2.2.4.9-R02") == 2 * blocks
+        assert verdict.verdict("PCQ-2.2.4.9-R02") == "pass"
+
+
+def test_a_block_that_ends_off_eight_is_blamed_itself():
+    """Figure 6 draws one value of four bytes and no padding: the next block begins where it should not, by this one's size."""
+    first = u4(0) + u4(1) + u4(28) + u4(0) + u4(4) + u4(12) + u4(7)
+    second = u4(0) + u4(1) + u4(32) + u4(0) + u4(8) + u4(16) + u8(8)
+    head = perf_data([])
+    call = answer(u4(48 + 60) + u4(2) + head[8:] + first + second)
+    (finding,) = (one for one in judged("PCQ530", call).findings if one.judgement.requirement == "PCQ-2.2.4-R02")
+    assert (finding.judgement.at.path, finding.judgement.at.span) == ("lpData.blocks[0].size", (56, 60))
+    drawn = answer(u4(48 + 64) + u4(2) + head[8:] + first + u4(0) + second)
+    assert said(drawn) == {"PCQ511": "PL-QCD-R08"}
+
+
+@pytest.mark.parametrize(("short", "values"), [(0, 1), (1, 2), (2, 0), (1, 4)])
+def test_one_instance_with_too_few_or_too_many_values_is_found_at_its_own_bytes(short, values):
+    names = (("a", 0), ("b", 1), ("c", 2))
+    rows = tuple((u4(5),) * (values if number == short else 3) for number in range(3))
+    call = answer(perf_data([Block(6, ids=(1, 2, 3), instances=names, values=rows), ERROR]))
+    assert said(call) == {"PCQ513": "PCQ-3.1.4.1.6-R26"}
+    (finding,) = judged("PCQ513", call).findings
+    start, stop = finding.judgement.at.span
+    data = call.response.stub.data[20:]
+    assert stop - start == 16 + 16 * values
+    assert data[start + 8 : start + 10] == "abc"[short].encode("utf-16-le")
 
 
 def test_a_total_size_off_eight_is_flagged():

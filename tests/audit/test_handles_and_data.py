@@ -183,12 +183,15 @@ def test_an_instance_id_that_was_not_listed_is_a_warning():
     assert judged("PCQ440", seven).verdict("PCQ-2.2.4.6-R08") == "inconclusive"
 
 
-def test_other_instances_than_those_listed_are_a_warning_of_low_confidence():
+def test_other_instances_than_those_listed_are_a_note_of_low_confidence():
     calls = Calls()
     (finding,) = judged("PCQ550", instances({0: "c", 1: "d"}, calls), *story(asked(1, "*"), EACH)).findings
     assert (finding.judgement.confidence.name, finding.judgement.seen) == ("LOW", "'a', 'b'")
-    near = judged("PCQ550", instances({0: "A", 1: "d", 2: "b"}, calls), *story(asked(1, "*"), EACH))
+    assert finding.is_excused
+    near = judged("PCQ550", instances({0: "A", 2: "d", 1: "b"}, calls), *story(asked(1, "*"), EACH))
     assert near.verdict("PCQ-3.1.4.1.6-R29") == "pass"
+    (other,) = judged("PCQ550", instances({0: "a", 7: "b"}, calls), *story(asked(1, "*"), EACH)).findings
+    assert (other.judgement.outcome, other.judgement.seen, other.place.stop - other.place.start) == ("warn", "1", 4)
     assert judged("PCQ550", *story(asked(1, "*"), EACH)).verdict("PCQ-3.1.4.1.6-R29") == "inconclusive"
 
 
@@ -234,6 +237,8 @@ CASES = {
     "a registered counter added": (0, (), 1, NAMED, "R20", "pass"),
     "a listed counterset not found": (0x1068, (), 1, NAMED, "R21", "fail"),
     "an unlisted counterset not found": (0x1068, (), 1, UNKNOWN_SET, "R21", "pass"),
+    "a counter of an unlisted counterset added": (0, (), 1, UNKNOWN_SET, "R21", "fail"),
+    "an unlisted instance added": (0, (), 1, asked(1, "z"), "R23", "warn"),
     "a listed instance not found": (3, (), 1, NAMED, "R23", "warn"),
     "an unlisted instance not found": (3, (), 1, asked(1, "z"), "R23", "pass"),
     "a counter added twice": (0, (before,), 1, NAMED, "R24", "fail"),

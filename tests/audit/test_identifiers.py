@@ -44,9 +44,21 @@ def test_nothing_is_said_of_sound_identifiers():
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_requirement_passes_on_sound_identifiers(code):
-    both = NAMED + identifier(SINGLE, name="")
+    both = NAMED + identifier(SINGLE, name="" if code != "PCQ412" else None)
     verdict = judged(code, *registered(), info(both), asked(both))
     assert {coverage.verdict for coverage in verdict.coverage.values()} == {"pass"}
+
+
+@pytest.mark.parametrize("name", [None, "", "a"])
+def test_of_two_readings_of_a_name_where_there_are_no_instances_at_most_one_is_kept(name):
+    events = [*registered(), asked(identifier(SINGLE, name=name))]
+    text = judged("PCQ410", *events).verdict("PCQ-3.1.4.1.7-R14")
+    header = judged("PCQ412", *events).verdict("PL-QCD-R11")
+    assert (text, header) == {
+        None: ("not-exercised", "pass"),
+        "": ("pass", "not-exercised"),
+        "a": ("pass", "not-exercised"),
+    }[name]
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -135,7 +135,7 @@ BROKEN = [
     ("PCQ333", "PCQ-3.1.4.1.2-R36", 6, TABLE[:4] + pack("<I", 99) + TABLE[8:], Outcome.FAILED),
     ("PCQ333", "PCQ-2.2.4.4-R01", 10, string_table([(1, "a"), (1, "b")], from_start=False), Outcome.FAILED),
     ("PCQ333", "PCQ-2.2.4.4-R02", 5, TABLE[:12] + pack("<I", 5000) + TABLE[16:], Outcome.FAILED),
-    ("PCQ333", "PCQ-2.2.4.4-R02", 5, string_table([(0, "a"), (1, "b")], from_start=True), Outcome.WARNED),
+    ("PCQ333", "PCQ-2.2.4.4-R02", 5, string_table([(0, "a"), (1, "b")], from_start=True), Outcome.FAILED),
     ("PCQ333", "PCQ-3.1.4.1.2-R34", 5, bytes(4), Outcome.FAILED),
     ("PCQ333", "PCQ-3.1.4.1.2-R35", 5, pack("<4I", 18, 1, 0, 0) + b"\0\0", Outcome.WARNED),
     ("PCQ335", "PCQ-3.1.4.1.2-R39", 8, bytes(8), Outcome.FAILED),
@@ -209,6 +209,24 @@ def test_a_table_is_compared_with_the_registration_where_there_is_one() -> None:
     assert judged("PCQ333", table).verdict("PCQ-2.2.4.3-R02") == "inconclusive"
     stranger = calls.registration(5, string_table([(0, "a"), (1, "b"), (9, "c")], from_start=False))
     assert judged("PCQ333", known, stranger).requirements == {"PCQ-2.2.4.4-R01"}
+
+
+@pytest.mark.parametrize("code", ["PCQ321", "PCQ323", "PCQ325"])
+def test_an_answer_about_one_counter_is_held_against_the_registration_of_its_set(code: str) -> None:
+    """Types that refer to another counter, which the set has not."""
+    kind, requirement = {
+        "PCQ321": (AVERAGE_TIMER, "PCQ-2.2.4.2-R54"),
+        "PCQ323": (0x30240500, "PCQ-2.2.4.2-R62"),
+        "PCQ325": (0x22410500, "PCQ-2.2.4.2-R66"),
+    }[code]
+    calls = Calls()
+    one = record(0, kind, base=9, time=9, freq=9, multi=9)
+    known = calls.registration(1, registered(record(0), record(1)))
+    alone = calls.registration(2, one)
+    assert requirement in judged(code, known, alone).requirements
+    assert judged(code, alone).verdict(requirement) == "inconclusive"
+    fitting = calls.registration(2, record(0, kind, base=1, time=1, freq=1, multi=1))
+    assert requirement not in judged(code, known, fitting).requirements
 
 
 # ------------------------------------------------------------------------------------------------ languages

@@ -138,8 +138,8 @@ IDENTIFIERS: dict[str, tuple[Broken, ...]] = {
     r"7\.request\.lpData\.identifiers\.index": (broken(to(3), by_rule="PCQ420"),),
     r"7\.request\.lpData\.identifiers\.reserved": (broken(to(1), by_rule="PCQ420", also="PCQ430"),),
     r"7\.request\.lpData\.identifiers\.name": (
-        broken(text("z"), by_rule="PCQ430", also="PCQ412"),
-        broken(text("\ud800"), by_rule="PCQ405", also="PCQ412 PCQ430"),
+        broken(text("z"), by_rule="PCQ430", also="PCQ412 PCQ435"),
+        broken(text("\ud800"), by_rule="PCQ405", also="PCQ412 PCQ430 PCQ435"),
     ),
     r"7\.response\.lpData\.identifiers\.counterset_guid": (broken(flipped, by_rule="PCQ430", also=LISTS),),
     r"7\.response\.lpData\.identifiers\.status": (

@@ -23,8 +23,13 @@ def test_a_fault_for_another_reason_is_warned_of():
     assert (finding.judgement.outcome, finding.place.part) == ("warn", "response PDU 1")
 
 
-def test_the_methods_of_the_idl_are_accepted():
-    assert judged("PCQ120", Calls().open_query()).count(REQUIREMENT) == 1
+def test_the_methods_of_the_idl_do_not_exercise_it():
+    assert judged("PCQ120", Calls().open_query()).verdict(REQUIREMENT) == "not-exercised"
+
+
+def test_that_the_server_answers_is_not_held_against_the_client():
+    (finding,) = judged("PCQ120", Calls().exchange(8, b"", b"")).findings
+    assert finding.actor == "server"
 
 
 def test_a_lost_answer_proves_nothing():

@@ -10,9 +10,22 @@ from tests.build.calls import Calls, sealed
 
 
 @pytest.mark.parametrize("from_start", [False, True])
-def test_offsets_may_be_counted_from_either_place(from_start):
+def test_of_two_readings_of_offsets_only_the_one_that_was_followed_is_kept(from_start):
     table = string_table([(1, "one"), (2, None), (3, "three")], from_start=from_start)
-    assert judged("PCQ390", Calls().registration(5, table)).verdict("PL-QCD-R14") == "pass"
+    (this, code), (other, other_code) = pairs = [("PL-QCD-R14", "PCQ390"), ("PCQ-2.2.4.4-R02", "PCQ333")]
+    if not from_start:
+        (other, other_code), (this, code) = pairs
+    call = Calls().registration(5, table)
+    assert judged(code, call).verdict(this) == "pass"
+    assert judged(other_code, call).verdict(other) == "not-exercised"
+
+
+def test_a_string_at_an_odd_place_is_flagged():
+    table = bytearray(string_table([(1, "one"), (2, "two")], from_start=False))
+    pack_into("<I", table, 20, 7)
+    for code in ("PCQ390", "PCQ333"):
+        (finding,) = judged(code, Calls().registration(10, bytes(table))).findings
+        assert (finding.judgement.seen, finding.place.start) == ("7", 20 + 20)
 
 
 @pytest.mark.parametrize("offset", [4096, 0x7FFFFFFF, 0xFFFFFFFE])

@@ -45,7 +45,7 @@ def test_a_fault_for_another_reason_is_a_refusal_that_says_nothing_of_the_code()
 def test_a_sealed_request_may_be_answered_and_shows_nothing_of_the_code():
     verdict = judged("PCQ102", one_call(3, Calls(level=AuthLevel.PRIVACY), status=0))
     assert not verdict.findings
-    assert (verdict.verdict(SERVED), verdict.verdict(CODE_OF_METHOD[3])) == ("pass", "not-exercised")
+    assert (verdict.verdict(SERVED), verdict.verdict(CODE_OF_METHOD[3])) == ("not-exercised", "not-exercised")
 
 
 def test_a_response_in_clear_to_a_sealed_request_is_flagged():

@@ -49,6 +49,15 @@ def test_serving_others_is_flagged_at_the_return_value(withholding, seen):
     assert finding.place.part == "response stub"
 
 
+def test_an_anonymous_client_that_is_told_the_size_is_served():
+    calls = Calls(channel=replace(CHANNEL, impersonation=0))
+    told = calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=4096, room=64))
+    (finding,) = judged("PCQ106", told).findings
+    assert (finding.judgement.seen, finding.place.start, finding.place.stop) == ("nothing", 4, 8)
+    refused = calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=0, room=64))
+    assert not judged("PCQ106", refused).findings
+
+
 @pytest.mark.parametrize("unknown", [of(None, mechanism="krb5"), over(None)])
 def test_what_is_not_in_the_capture_proves_nothing(unknown):
     verdict = judged("PCQ106", unknown)

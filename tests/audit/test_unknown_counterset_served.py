@@ -34,11 +34,22 @@ def test_not_finding_a_counterset_that_is_listed_is_warned_of(opnum, requirement
 
 
 @EACH
-@pytest.mark.parametrize(("listed", "status"), [(COUNTERSET, 0), (OTHER_COUNTERSET, 0x1068)])
-def test_the_list_and_the_answers_agree(opnum, requirement, listed, status):
+@pytest.mark.parametrize(
+    ("listed", "status", "expected"),
+    [(COUNTERSET, 0, "not-exercised"), (OTHER_COUNTERSET, 0x1068, "pass"), (OTHER_COUNTERSET, 5, "not-exercised")],
+)
+def test_the_list_and_the_answers_agree(opnum, requirement, listed, status, expected):
     verdict = judged("PCQ702", listing(listed), asked(opnum, status))
     assert not verdict.findings
-    assert verdict.verdict(requirement) == "pass"
+    assert verdict.verdict(requirement) == expected
+
+
+@EACH
+@pytest.mark.parametrize(("status", "side"), [(2, "response"), (8, "request")])
+def test_another_answer_than_0x1068_about_an_unlisted_counterset_is_flagged(opnum, requirement, status, side):
+    (finding,) = judged("PCQ702", listing(OTHER_COUNTERSET), asked(opnum, status)).findings
+    assert (finding.judgement.requirement, finding.judgement.at.side) == (requirement, side)
+    assert (finding.judgement.outcome, finding.actor) == ("fail", "server")
 
 
 @EACH

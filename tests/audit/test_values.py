@@ -137,6 +137,12 @@ def test_handles_that_are_polled_again_are_counted():
 
 
 def test_aggregate_functions_are_counted_only():
-    assert judged("PCQ620", *countersets({COUNTERSET: (0, {1: BULK})})).verdict("PCQ-2.2.4.2-R75") == "pass"
+    plain = countersets({COUNTERSET: (0, {1: BULK})})
+    assert judged("PCQ620", *plain).verdict("PCQ-2.2.4.2-R75") == "not-exercised"
+    summed = countersets({COUNTERSET: (4, {1: BULK})})[0]
+    data = bytearray(summed.response.stub.data)
+    data[20 + 32 + 40] = 1
+    summed = Calls().registration(1, bytes(data[20:-4]))
+    assert judged("PCQ620", summed).verdict("PCQ-2.2.4.2-R75") == "pass"
     shut = [sealed(call) for call in countersets({COUNTERSET: (0, {1: BULK})})]
     assert judged("PCQ620", *shut).verdict("PCQ-2.2.4.2-R75") == "inconclusive"

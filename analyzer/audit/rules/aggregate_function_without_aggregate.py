@@ -29,9 +29,9 @@ REQUIREMENT = "PCQ-2.2.4.2-R75"
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
-    counters = call.response.tree.get("counters", ())
-    if counters:
-        yield passed(REQUIREMENT, len(counters))
+    asking = sum(counter["aggregate_func"] != 0 for counter in call.response.tree.get("counters", ()))
+    if asking:
+        yield passed(REQUIREMENT, asking)
 
 
 RULE = Rule(

@@ -1,8 +1,8 @@
 """pdwOutSize, pdwRtnSize and the return value tell different stories of whether the buffer was large enough.
 
-Looks for: success with a pdwOutSize that is not pdwRtnSize; ERROR_NOT_ENOUGH_MEMORY (8) with a pdwRtnSize that would have fitted
-into the client's buffer, or with data; from EnumerateCounterSet, any answer with GUIDs although there are more than the buffer
-holds.
+Looks for: success with a pdwOutSize that is not pdwRtnSize (what was returned shows which of them is wrong);
+ERROR_NOT_ENOUGH_MEMORY (8) with a pdwRtnSize that would have fitted into the client's buffer, or with data; from
+EnumerateCounterSet, any answer with GUIDs although there are more than the buffer holds.
 
 Why it matters: clients ask with a small buffer first, and again with pdwRtnSize. One that is told 8 and a size it has offered
 already asks for ever; one that is told 0 takes a part of the data for all of it.
@@ -27,6 +27,7 @@ from msgspec import Struct
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
+from analyzer.audit.wire import answer_counts
 from analyzer.pcq.identity import Opnum
 
 NOT_ENOUGH_MEMORY = 8
@@ -59,23 +60,35 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield failed(NO_GUIDS, call, At("response", "pdwOutSize"), message, expected="0", seen=str(out))
         else:
             yield passed(NO_GUIDS)
-    if call.status == 0:
-        if out == needed:
-            yield passed(sizes.out_size)
-            yield passed(sizes.rtn_size)
-            yield passed(sizes.too_small)
-        else:
-            yield failed(
-                sizes.out_size,
-                call,
-                At("response", "pdwOutSize"),
-                "the call succeeded with another size than is needed for everything",
-                expected=f"pdwRtnSize, {needed}",
-                seen=str(out),
-                also=(sizes.too_small,),
-            )
+    if call.status == 0 and out == needed:
+        yield passed(sizes.out_size)
+        yield passed(sizes.rtn_size)
+    elif call.status == 0:
+        yield from _unequal(call, sizes, room, out, needed)
     elif call.status == NOT_ENOUGH_MEMORY:
         yield from _too_small(call, sizes, room, out, needed)
+
+
+def _unequal(call: CallEvidence, sizes: Sizes, room: int, out: int, needed: int) -> Iterator[Judgement]:
+    """Success, and the two sizes differ: what was returned tells which of them is wrong."""
+    assert call.response is not None
+    counts = answer_counts(call.response)
+    returned = counts.actual_count.value if counts is not None else out
+    damaged = call.response.buffer is not None and call.response.buffer.problem is not None
+    if returned == needed:
+        message = "the call succeeded with a pdwOutSize that is not what was returned"
+        at = At("response", "pdwOutSize")
+        yield failed(sizes.out_size, call, at, message, expected=f"pdwRtnSize, {needed}", seen=str(out))
+    elif needed > room and (out >= room or damaged):
+        message = "the call succeeded, and what it returned is not everything"
+        at = At("response", "pdwOutSize")
+        expected = f"ERROR_NOT_ENOUGH_MEMORY (8) for a buffer of {room}, or {needed}"
+        yield failed(sizes.out_size, call, at, message, expected=expected, seen=str(out), also=(sizes.too_small,))
+    else:
+        message = "the call succeeded, and pdwRtnSize is not the size of what was returned"
+        at = At("response", "pdwRtnSize")
+        expected = f"pdwOutSize, {out}"
+        yield failed(sizes.rtn_size, call, at, message, expected=expected, seen=str(needed), also=(sizes.out_size,))
 
 
 def _too_small(call: CallEvidence, sizes: Sizes, room: int, out: int, needed: int) -> Iterator[Judgement]:

@@ -1,6 +1,6 @@
 """A counter whose type needs a base names none, itself, or one of the wrong type.
 
-Looks for: in answers to RequestCode 1, counters of the seven types that are divided by a base whose BaseCounterId is no
+Looks for: in answers to RequestCodes 1 and 2, counters of the seven types that are divided by a base whose BaseCounterId is no
 counter of the set, the counter itself, or of another type than the text pairs it with.
 
 Why it matters: without its base such a value means nothing, and with a wrong one something wrong.
@@ -13,8 +13,8 @@ Flagged: a PERF_AVERAGE_TIMER whose BaseCounterId is 0xFFFFFFFF.
 Accepted: any BaseCounterId of a counter whose type needs none; a PERF_PRECISION_OBJECT_TIMER with a base, as older
 references have it, in place of a clock of its own.
 
-Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
-not known.
+Silent: where the answer is sealed, was not captured, or failed; about an answer to RequestCode 2 where the registration of the
+counterset is not in the capture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from collections.abc import Iterator
 
 from analyzer.audit.counter_types import BASE_OF
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.looks import NO_REGISTRATION, cannot_say
+from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
@@ -33,10 +34,13 @@ _PAIRED = dict(zip(BASE_OF, (f"PCQ-2.2.4.2-R{number}" for number in range(55, 62
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    types = types_of_set(call)
     for path, record in records_of(call):
         kind = record["counter_type"] & 0xFFFFFFFF
         if kind not in BASE_OF:
+            continue
+        if types is None:
+            yield from cannot_say((EXISTS, _PAIRED[kind]), NO_REGISTRATION, call)
             continue
         base = record["base_counter_id"]
         at = At("response", f"{path}.base_counter_id")
@@ -58,6 +62,6 @@ RULE = Rule(
     level=Level.VALUES,
     severity=Severity.ERROR,
     requirements=(EXISTS, *_PAIRED.values()),
-    reads=COUNTERSET,
+    reads=COUNTERS,
     check=check,
 )

@@ -34,8 +34,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     answer = exchange.fault if exchange.fault is not None else call.status
     if answer is None or exchange.auth.level < AuthLevel.PRIVACY:
         return
-    yield passed(MEMBERS)
     if answer == ACCESS_DENIED:
+        yield passed(MEMBERS)
         at = At("response", "pdu" if exchange.fault is not None else "status")
         message = "the server refused the caller, who seems to have no right to performance data"
         yield warned(RIGHTS, call, at, message, expected="an answer", seen="ERROR_ACCESS_DENIED (5)")

@@ -1,6 +1,7 @@
-"""A client asked a query for data before it added counters, or after it closed it.
+"""A client called on a query before it opened it, asked it for data before it added counters, or went on after it closed it.
 
-Looks for: QueryCounterData on handles that hold no counter, and calls on handles after they were closed. Both are warnings.
+Looks for: calls on handles that were not given out before, QueryCounterData on handles that hold no counter, and calls on handles
+after they were closed. All are warnings.
 
 Why it matters: nothing is wrong with the answer, a header without blocks or a fault. The client does not do what its author
 meant.
@@ -8,7 +9,7 @@ meant.
 Specification: [MS-PCQ] section 3.2.1: counters are added to the handle before their data is asked for; section 4.1 shows the
 model: open, add, ask again and again, close.
 
-Flagged: OpenQueryHandle, then QueryCounterData; a poll of a handle whose close succeeded.
+Flagged: ValidateCounters, then OpenQueryHandle; OpenQueryHandle, then QueryCounterData; a poll of a handle whose close succeeded.
 
 Accepted: polls of a handle to which at least one counter was added.
 
@@ -29,12 +30,24 @@ ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
+    first_open: dict[str, int] = {}
+    for life in evidence.lives:
+        if life.opened is not None:
+            first_open[life.server.ip] = min(life.opened, first_open.get(life.server.ip, life.opened))
     for life in evidence.lives:
         for event in life.events:
-            if event.kind == "open" or life.origin == "never opened":
+            if event.kind == "open":
                 continue
             name = "phQuery" if event.kind == "close" else "hQuery"
-            if "after-close" in event.oddities:
+            # A handle that is not of this server's is no matter of order where the client has opened others: PCQ712 reports it.
+            never_opened = life.origin == "never opened"
+            if never_opened and first_open.get(life.server.ip, event.call) < event.call:
+                continue
+            if never_opened or (life.opened is not None and event.call < life.opened):
+                message = "the client called on a handle before it opened one"
+                expected, at = "OpenQueryHandle first", At("request", name)
+                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=life.handle)
+            elif "after-close" in event.oddities:
                 message = f"the client called on a handle that call {life.closed} had closed"
                 expected, at = "a handle that is open", At("request", name)
                 yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=life.handle)

@@ -1,6 +1,6 @@
 """A counter whose type has a clock of its own names none, itself, or one of the wrong type.
 
-Looks for: in answers to RequestCode 1, counters of the four types with a clock of their own whose PerfTimeId or PerfFreqId
+Looks for: in answers to RequestCodes 1 and 2, counters of the four types with a clock of their own whose PerfTimeId or PerfFreqId
 is no other counter of the set, or one that is not a PERF_COUNTER_LARGE_RAWCOUNT.
 
 Why it matters: such a counter is divided by the change of this clock.
@@ -11,8 +11,8 @@ Flagged: a PERF_ELAPSED_TIME whose PerfTimeId is 0xFFFFFFFF.
 
 Accepted: a PERF_PRECISION_OBJECT_TIMER that names a base in place of a clock, as older references have it.
 
-Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
-not known.
+Silent: where the answer is sealed, was not captured, or failed; about an answer to RequestCode 2 where the registration of the
+counterset is not in the capture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from collections.abc import Iterator
 
 from analyzer.audit.counter_types import LARGE_RAWCOUNT, OWN_CLOCK, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.looks import NO_REGISTRATION, cannot_say
+from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
 
@@ -34,10 +35,13 @@ _OLDER = Deviation("the counter type reference of Windows Server 2003", "this ty
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    types = types_of_set(call)
     for path, record in records_of(call):
         kind = record["counter_type"] & 0xFFFFFFFF
         if kind not in OWN_CLOCK:
+            continue
+        if types is None:
+            yield from cannot_say(REQUIREMENTS, NO_REGISTRATION, call)
             continue
         has_base = kind == PRECISION_OBJECT_TIMER and record["base_counter_id"] in types
         for field, exists, typed in _FIELDS:
@@ -68,6 +72,6 @@ RULE = Rule(
     level=Level.VALUES,
     severity=Severity.ERROR,
     requirements=REQUIREMENTS,
-    reads=COUNTERSET,
+    reads=COUNTERS,
     check=check,
 )

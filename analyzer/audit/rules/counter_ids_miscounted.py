@@ -41,6 +41,9 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         odd = answer.of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=(kind,))
         message = "another number of counters follows than was told"
         yield from told(call, "response", (NUMBER, number), len(blocks), odd, message)
+        odd = answer.of(FlawKind.ROW_COUNT, block_types=(kind,))
+        message = "an instance has another number of values than there are counter ids"
+        yield from told(call, "response", (number,), 0, odd, message)
 
 
 RULE = Rule(

@@ -36,9 +36,9 @@ class _Lists:
         before = self._numbers.get(call.server)
         if number:
             self._numbers[call.server] = number
-        if before is None or before == number or not number:
+        if before == number and number:
             yield passed(NUMBER)
-        else:
+        elif before is not None and number:
             yield warned(
                 NUMBER,
                 call,
@@ -49,11 +49,12 @@ class _Lists:
                 confidence=Confidence.LOW,
             )
         seen: set[str] = set()
-        for position, guid in enumerate(call.response.tree.get("guids", ())):
+        guids = call.response.tree.get("guids", ())
+        for position, guid in enumerate(guids):
             if guid in seen:
                 at = At("response", f"lpData.guids[{position}]")
                 yield warned(DISTINCT, call, at, "a counterset is listed twice", expected="each once", seen=guid)
-            else:
+            elif len(guids) > 1:
                 yield passed(DISTINCT)
             seen.add(guid)
 

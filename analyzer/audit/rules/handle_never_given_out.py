@@ -41,7 +41,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 reason = f"the opening of a query handle is not in the capture: {life.reason}"
                 for requirement in (UNCHANGED, *also):
                     yield inconclusive(requirement, reason)
-            elif life.origin == "never opened":
+            elif life.origin == "never opened" or (life.opened is not None and event.call < life.opened):
                 message = "the client used a handle that the server had not given out"
                 call = evidence.call(event.call)
                 yield failed(

@@ -73,7 +73,7 @@ def _asked(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgem
             yield inconclusive(ASKED, NO_REGISTRATION, call)
             yield inconclusive(ASKED_SINGLE, NO_REGISTRATION, call)
         elif not named:
-            single += 1
+            single += bool(block.room)
         else:
             multiple += 1
             if not block.has_nul:

@@ -45,7 +45,6 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield passed(REGINFO)
     elif call.status == 0:
         if size:
-            yield passed(NONE_ACTIVE)
             yield from _registered(call)
         else:
             yield warned(
@@ -77,8 +76,6 @@ def _registered(call: CallEvidence) -> Iterator[Judgement]:
             expected="one, or ERROR_WMI_INVALID_REGINFO (0x1073)",
             seen=str(instances),
         )
-    else:
-        yield passed(REGINFO)
 
 
 RULE = Rule(

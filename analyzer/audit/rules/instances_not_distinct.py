@@ -30,14 +30,15 @@ _WINDOWS = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     seen: set[tuple[str, int]] = set()
-    for number, instance in enumerate(call.response.tree.get("instances", ())):
+    instances = call.response.tree.get("instances", ())
+    for number, instance in enumerate(instances):
         key = instance["name"].casefold(), instance["instance_id"]
         if key in seen:
             at = At("response", f"lpData.instances[{number}]")
             said = "two instances have the same name and the same id"
             shown = f"{instance['name']} ({instance['instance_id']})"
             yield warned(REQUIREMENT, call, at, said, expected="another name or id", seen=shown, deviation=_WINDOWS)
-        else:
+        elif len(instances) > 1:
             yield passed(REQUIREMENT)
         seen.add(key)
 

@@ -1,14 +1,16 @@
 """The instances in a data answer are not those the server lists.
 
 Looks for: blocks that answer the instance name "*", and the answer of EnumerateCounterSetInstances for the same counterset
-nearest in time, within a minute, where less than half of the names are in both.
+nearest in time, within a minute, where less than half of the names are in both, or where an instance of the same name has another
+id.
 
 Why it matters: a client offers its user the instances it was listed. If the data are of others, one of the two is wrong.
 
 Specification: [MS-PCQ] section 3.1.4.1.6: a wildcard gets the values of all active instances; section 3.1.4.1.3: these are what
-EnumerateCounterSetInstances lists. Instances come and go, so this is a warning of low confidence.
+EnumerateCounterSetInstances lists, each with its id. Instances come and go, so that other names are no more than a note of low
+confidence, and another id a warning.
 
-Flagged: as a warning, instances "a" and "b" in the data, "c" and "d" in the list.
+Flagged: instances "a" and "b" in the data, "c" and "d" in the list; instance "a" with the id 1 in the list and 7 in the data.
 
 Accepted: "a", "b" and "d" against "a", "b" and "c".
 
@@ -17,14 +19,16 @@ Silent: where nothing was listed within a minute, or the capture does not tell w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERSET, INSTANCES
+from analyzer.audit.answers import COUNTERSET, INSTANCES, Block
 from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.knowledge import InstanceList
 from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import counter_of, query_of
-from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
+from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 
 REQUIREMENT = "PCQ-3.1.4.1.6-R29"
 
@@ -58,11 +62,31 @@ class _Instances:
                 expected = f"those call {listed.call} listed: {_shown(listed.folded)}"
                 odd.append(Odd(f"{block.path}.body.instances", span, expected, _shown(names)))
             message = "the instances in the data are not those the server lists"
-            yield from told(call, "response", (REQUIREMENT,), 1 - len(odd), [], message)
-            yield from told(call, "response", (REQUIREMENT,), 0, odd, message, warn=True, confidence=Confidence.LOW)
+            yield from told(call, "response", (REQUIREMENT,), 0, odd, message, note=True, confidence=Confidence.LOW)
+            other = _renumbered(answer.data, block, listed)
+            message = "an instance in the data has another id than in the server's list"
+            yield from told(
+                call, "response", (REQUIREMENT,), 0, other, message, warn=True, confidence=Confidence.MEDIUM
+            )
+            if not odd and not other:
+                yield passed(REQUIREMENT)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
+
+
+def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Odd]:
+    """Instances whose name the list has once, with another id."""
+    counts = Counter(name.casefold() for name in listed.names)
+    ids = {name.casefold(): number for name, number in zip(listed.names, listed.ids, strict=True)}
+    odd = []
+    for number, (row, name) in enumerate(zip(block.rows, block.names(data), strict=False)):
+        folded = name.casefold()
+        if counts[folded] == 1 and ids[folded] != row.instance_id:
+            at = row.name_at - 4
+            path = f"{block.path}.body.instances.instances[{number}].header.instance_id"
+            odd.append(Odd(path, (at, at + 4), f"{ids[folded]}, as call {listed.call} listed", f"{row.instance_id}"))
+    return odd
 
 
 def _shown(names: frozenset[str] | set[str]) -> str:
@@ -74,7 +98,7 @@ RULE = Rule(
     code="PCQ550",
     name="instances-unlike-those-listed",
     level=Level.SEQUENCES,
-    severity=Severity.INFO,
+    severity=Severity.WARNING,
     requirements=(REQUIREMENT,),
     reads=DATA,
     watch=_Instances,

@@ -1,6 +1,6 @@
 """A multi-timer names no counter for the number of its components, itself, or one of the wrong type.
 
-Looks for: in answers to RequestCode 1, counters of the four multi-timer types whose MultiId is no other counter of the set,
+Looks for: in answers to RequestCodes 1 and 2, counters of the four multi-timer types whose MultiId is no other counter of the set,
 or one that is not a PERF_COUNTER_RAWCOUNT.
 
 Why it matters: the timer is compared with this number: four processors can be busy four seconds in one.
@@ -11,8 +11,8 @@ Flagged: a PERF_COUNTER_MULTI_TIMER whose MultiId is its own id.
 
 Accepted: any MultiId of other types.
 
-Silent: where the answer is sealed, was not captured, or failed. Of an answer about one counter (RequestCode 2), the set is
-not known.
+Silent: where the answer is sealed, was not captured, or failed; about an answer to RequestCode 2 where the registration of the
+counterset is not in the capture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from collections.abc import Iterator
 
 from analyzer.audit.counter_types import MULTI, RAWCOUNT
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.registration import COUNTERSET, records_of
+from analyzer.audit.looks import NO_REGISTRATION, cannot_say
+from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 
@@ -29,9 +30,12 @@ EXISTS, TYPED = "PCQ-2.2.4.2-R66", "PCQ-2.2.4.2-R67"
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    types = {record["counter_id"]: record["counter_type"] & 0xFFFFFFFF for _, record in records_of(call)}
+    types = types_of_set(call)
     for path, record in records_of(call):
         if record["counter_type"] & 0xFFFFFFFF not in MULTI:
+            continue
+        if types is None:
+            yield from cannot_say((EXISTS, TYPED), NO_REGISTRATION, call)
             continue
         number = record["multi_id"]
         at = At("response", f"{path}.multi_id")
@@ -53,6 +57,6 @@ RULE = Rule(
     level=Level.VALUES,
     severity=Severity.ERROR,
     requirements=(EXISTS, TYPED),
-    reads=COUNTERSET,
+    reads=COUNTERS,
     check=check,
 )

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
-from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
+from analyzer.audit.verdicts import Actor, At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.pcq.identity import Opnum
 from analyzer.rpc.status import fault_name
 
@@ -33,7 +33,6 @@ _OUT_OF_RANGE = (0x1C010002, 1745, 5)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     exchange = call.call.exchange
     if exchange.opnum in tuple(Opnum):
-        yield passed(REQUIREMENT)
         return
     expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {exchange.opnum}"
     if exchange.fault in _OUT_OF_RANGE:
@@ -46,7 +45,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield inconclusive(REQUIREMENT, "what came of a call with an opnum above 7 was not captured", call)
     else:
         message = "the server answered a method that does not exist"
-        yield failed(REQUIREMENT, call, At("request", "pdu.22:24"), message, expected=expected, seen=seen)
+        at = At("request", "pdu.22:24")
+        yield failed(REQUIREMENT, call, at, message, expected=expected, seen=seen, actor=Actor.SERVER)
 
 
 RULE = Rule(

@@ -13,7 +13,8 @@ Flagged: a counter added to the handle of one client, and listed for that of ano
 
 Accepted: the same counter added to both.
 
-Silent: where the handle was not opened in the capture, or a ValidateCounters on it is sealed or was lost.
+Silent: where no two handles were open at once; where the handle was not opened in the capture, or a ValidateCounters on it is
+sealed or was lost.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.pcq.identity import Opnum
 from analyzer.pcq.queries import Identifier
+from analyzer.timeline.handles import HandleLife
 
 REQUIREMENT = "PCQ-2.2.1-R04"
 # Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
@@ -33,13 +35,14 @@ _Key = tuple[str, int, str]
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
+    lives = evidence.lives
     holders: dict[tuple[str, _Key], set[int]] = {}
-    for life in evidence.lives:
+    for life in lives:
         for event in life.events:
             if event.kind == "add" and event.succeeded:
                 for identifier in event.identifiers or ():
                     holders.setdefault((life.server.ip, _key(identifier)), set()).add(life.number)
-    for life in evidence.lives:
+    for life in lives:
         for event in life.events:
             if event.kind != "info" or not event.succeeded:
                 continue
@@ -63,7 +66,15 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     )
                     break
             else:
-                yield passed(REQUIREMENT)
+                here = [other for other in lives if other.server.ip == life.server.ip and other.number != life.number]
+                if any(_was_open(other, event.call) for other in here):
+                    yield passed(REQUIREMENT)
+
+
+def _was_open(life: HandleLife, call: int) -> bool:
+    """Whether another query was open and held something when a call was made."""
+    held = any(event.kind == "add" and event.succeeded and event.call < call for event in life.events)
+    return held and (life.closed is None or life.closed > call)
 
 
 def _key(identifier: Identifier) -> _Key:

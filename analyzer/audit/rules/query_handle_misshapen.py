@@ -45,7 +45,15 @@ def _judged(call: CallEvidence, side: SideEvidence, name: str, attributes: int) 
     if attributes and rest in _REFERENTS:
         message = "a query handle is preceded by a referent"
         at = At(side.name, f"stub[0:{rest}]")
-        yield failed(REFERENCE, call, at, message, expected="the handle", seen=f"{attributes:#x}")
+        yield failed(
+            REFERENCE,
+            call,
+            at,
+            message,
+            expected="the handle",
+            seen=f"{attributes:#x}",
+            displaces=side.name == "request",
+        )
         return
     yield passed(REFERENCE)
     if attributes:

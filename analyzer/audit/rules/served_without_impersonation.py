@@ -10,7 +10,8 @@ Specification: [MS-PCQ] section 2.1: the server carries operations out only if t
 client's behalf; behaviour note <1>: Windows impersonates, and wants RPC_C_IMP_LEVEL_IMPERSONATE at least. The flag of NTLM:
 [MS-NLMP] section 2.2.2.5 (IDENTIFY); the level of the pipe: [MS-SMB2] section 2.2.13 (2 is impersonation, 3 delegation).
 
-Flagged: a null session that lists countersets; data over a pipe that was opened at level 1.
+Flagged: a null session that lists countersets, or is told by ERROR_NOT_ENOUGH_MEMORY (8) how large the list is; data over a pipe
+that was opened at level 1.
 
 Accepted: any refusal of such a client; NTLM without IDENTIFY.
 
@@ -28,6 +29,7 @@ from analyzer.auth.context import AuthLevel
 
 REQUIREMENT = "PCQ-2.1-R06"
 _SMB_LEVELS = {0: "nothing", 1: "identification", 2: "impersonation", 3: "delegation"}
+_NOT_ENOUGH_MEMORY = 8
 _ENOUGH = ("impersonation", "delegation")
 
 
@@ -40,7 +42,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     else:
         allowed = _SMB_LEVELS.get(-1 if exchange.channel.impersonation is None else exchange.channel.impersonation)
         unknown = "the level at which the client opened the pipe was not captured"
-    if exchange.fault is not None or call.status:
+    if exchange.fault is not None or (call.status and not _tells_the_size(call)):
         if allowed is not None and allowed not in _ENOUGH:
             yield passed(REQUIREMENT)
     elif call.status is None:
@@ -53,11 +55,16 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield failed(
             REQUIREMENT,
             call,
-            At("response", "status"),
+            At("response", "pdwRtnSize" if call.status else "status"),
             "the server answered a client that does not let it act in its name",
             expected="impersonation",
             seen=allowed,
         )
+
+
+def _tells_the_size(call: CallEvidence) -> bool:
+    """Whether an answer refuses no more than the client's buffer, and tells how large the data are."""
+    return call.status == _NOT_ENOUGH_MEMORY and bool(call.answered.get("pdwRtnSize"))
 
 
 RULE = Rule(

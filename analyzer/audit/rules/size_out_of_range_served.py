@@ -12,7 +12,7 @@ checks them; the answer is a fault (0x1C000007, 0x6C6, 0x6F7).
 Flagged: dwInSize 0x10000000 for registration information, answered with data.
 
 Accepted: any fault to such a request. A server that lists more than 256 countersets can only be asked by a larger dwInSize: that
-is a warning, for its IDL has another range.
+is a warning, for its IDL has another range. Requests within the range do not exercise the requirement.
 
 Silent: where the request is sealed or was not captured, or its answer was not captured.
 """
@@ -34,7 +34,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     opnum, size = Opnum(call.opnum or 0), call.asked["dwInSize"]
     limit, _ = LIMITS[opnum]
     exchange = call.call.exchange
-    if size <= limit or exchange.fault is not None:
+    if size <= limit:
+        return
+    if exchange.fault is not None:
         yield passed(REQUIREMENT)
         return
     if exchange.response is None:

@@ -12,8 +12,8 @@ a call before; 0x57 the identifier is corrupt, or the counter to remove is not i
 succeed while single counters fail.
 
 Flagged: 0x106A for a counter that is registered; 0 for one that is not; 0 for a counter that was added by a call before; 0xB7
-for one that the handle does not hold; 0x57 for the removal of one that it holds. A warning: 3 for an instance that was listed
-within a minute.
+for one that the handle does not hold; 0x57 for the removal of one that it holds; 0 for a counterset that is in no list and was
+never described. Warnings, since instances come and go: 3 for an instance that was listed within a minute, 0 for one that was not.
 
 Accepted: 0 or 0xB7 for the second of two that are alike in one call; 0xE at any time.
 
@@ -27,7 +27,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
-from analyzer.audit.looks import NO_REGISTRATION, VALIDATED, Odd, told
+from analyzer.audit.knowledge import InstanceList
+from analyzer.audit.looks import NO_REGISTRATION, VALIDATED, Odd, has_instances, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
@@ -81,17 +82,32 @@ class _Statuses:
             yield from self._removed(case)
             return
         registered = _registered(call, block)
-        if registered is not None and not block.asks_all_counters and block.counter_id not in registered:
+        if registered is None and self._knowledge.lists_counterset(call.server, block.counterset) is False:
+            message = "a counter was added of a counterset that the server does not list"
+            yield from case.against(NO_SET, "0x1068, no such counterset", message)
+        elif registered is not None and not block.asks_all_counters and block.counter_id not in registered:
             yield from case.against(
                 ADDED, "0x106a, no such counter", "a counter was added that its counterset does not have"
             )
         elif case.held is not None and block.key in case.held:
             expected = "0xb7, added already"
             yield from case.against(THERE_ALREADY, expected, "a counter was added that a call before had added")
+        elif (listed := self._list_without(case)) is not None:
+            message = f"a counter was added of an instance that is not among those call {listed.call} listed"
+            yield from case.against(NO_INSTANCE, "3, no such instance", message, warn=True)
         elif case.held is None:
             yield inconclusive(ADDED, case.unknown, call)
         else:
             yield passed(ADDED)
+
+    def _list_without(self, case: _Case) -> InstanceList | None:
+        """The list of instances nearest in time, where it lacks the instance that was added."""
+        call, block = case.call, case.block
+        if not block.name or "*" in block.name or not has_instances(call, block.counterset):
+            return None
+        time_ns = call.call.exchange.first_time_ns
+        listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
+        return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
     def _removed(self, case: _Case) -> Iterator[Judgement]:
         if case.held is None:

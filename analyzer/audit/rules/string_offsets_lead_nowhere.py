@@ -6,8 +6,7 @@ when counted from the start of the buffer and from the end of its headers.
 Why it matters: the names of counters cannot be read.
 
 Specification: perflib.h counts dwOffset from the start of the buffer, and 0xFFFFFFFF says that there is no string. [MS-PCQ]
-section 2.2.4.4 counts from the end of the headers. What reads in either way satisfies one of them, which is all that this rule
-asks for.
+section 2.2.4.4 counts from the end of the headers. What is counted so does not exercise this requirement.
 
 Flagged: an offset of 4096 in a buffer of 100 bytes.
 
@@ -23,10 +22,10 @@ from struct import unpack_from
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import Odd, cannot_say, told
-from analyzer.audit.registration import answers_to, lost_string
+from analyzer.audit.registration import answers_to, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import RequestCode
+from analyzer.pcq.identity import NONE_ID, RequestCode
 
 REQUIREMENTS = ("PL-QCD-R14",)
 
@@ -40,12 +39,15 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from cannot_say(REQUIREMENTS, "the headers of the strings are damaged", call)
         return
     offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
-    from_start, from_end = (lost_string(data, offsets, head, base) for base in (0, head))
+    found = string_offsets(data, offsets, head)
     odd = []
-    if from_start is not None and from_end is not None:
-        path = f"lpData.strings[{from_end}].ofs_string"
-        at = 12 + 8 * from_end
-        odd.append(Odd(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[from_end]}"))
+    if found.lost:
+        number = found.lost[0]
+        path = f"lpData.strings[{number}].ofs_string"
+        at = 12 + 8 * number
+        odd.append(Odd(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[number]}"))
+    elif not found.counts_from_start or all(offset == NONE_ID for offset in offsets):
+        return
     yield from told(call, "response", REQUIREMENTS, 1, odd, "an offset leads to no string, from wherever it is counted")
 
 

@@ -2,8 +2,8 @@
 
 Looks for: answers to RequestCodes 5, 6 and 10 whose dwSize is not the size of the answer; whose dwCounters headers do not
 fit, or are not as many as the counterset has counters; whose offsets lead to no string under either base that is in use;
-with an id twice, or one the counterset has not; and (a warning, which the profile windows excuses) of a size that is no
-multiple of 8, or with offsets that only fit from the start of the block.
+with an id twice, or one the counterset has not; of a size that is no multiple of 8 (a warning), or with offsets that only fit
+from the start of the block. The profile windows excuses the last two.
 
 Why it matters: names are found by these offsets; a wrong one names a counter after another, or leads out of the buffer.
 
@@ -13,7 +13,8 @@ for no string; dwSize covers headers and strings, and nothing is said of padding
 
 Flagged: dwCounters 9 in a block with room for two headers.
 
-Accepted: a string without a counter's name (0xFFFFFFFF); dwSize with or without the padding at the end.
+Accepted: a string without a counter's name (0xFFFFFFFF); dwSize with or without the padding at the end; under the profile
+`windows`, offsets from the start of the block.
 
 Silent: where the answer is sealed, was not captured, or failed. Ids are compared only with a registration of the counterset
 that is in the capture.
@@ -25,10 +26,11 @@ from collections.abc import Iterator
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import NO_REGISTRATION
-from analyzer.audit.registration import answers_to, ids_of_set, lost_string
+from analyzer.audit.registration import answers_to, ids_of_set, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
-from analyzer.pcq.identity import RequestCode
+from analyzer.buffers.text import utf16_length
+from analyzer.pcq.identity import NONE_ID, RequestCode
 
 SIZE, NUMBER, IDS, OFFSETS = "PCQ-2.2.4.3-R01", "PCQ-2.2.4.3-R02", "PCQ-2.2.4.4-R01", "PCQ-2.2.4.4-R02"
 LAYOUT, ALIGNED, HEADERS, PADDING = (
@@ -64,7 +66,6 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         return
     size, number = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
     yield from _sizes(call, size, len(data))
-    yield passed(PADDING)
     if _HEADER + _ENTRY * number > len(data):
         at = At("response", "lpData", (4, 8))
         most = (len(data) - _HEADER) // _ENTRY
@@ -97,36 +98,30 @@ def _sizes(call: CallEvidence, size: int, length: int) -> Iterator[Judgement]:
 
 def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> Iterator[Judgement]:
     end = _HEADER + _ENTRY * len(offsets)
-    lost = lost_string(data, offsets, end, end)
-    if lost is None:
-        for requirement in (OFFSETS, LAYOUT, form):
-            yield passed(requirement)
+    found = string_offsets(data, offsets, end)
+    if found.lost:
+        number = found.lost[0]
+        start = _HEADER + _ENTRY * number + 4
+        at = At("response", "lpData", (start, start + 4))
+        said = "an offset leads to no string with a NUL in the block, counted from either base"
+        expected = f"an even number below {len(data) - found.base}"
+        yield failed(OFFSETS, call, at, said, expected=expected, seen=str(offsets[number]), also=(LAYOUT, form))
         return
-    if lost_string(data, offsets, end, 0) is None:
-        at = At("response", "lpData", (_HEADER, end))
-        said = "the offsets of the strings count from the start of the block"
-        yield warned(
-            OFFSETS,
-            call,
-            at,
-            said,
-            expected="from the end of the headers",
-            seen="from the start of the block",
-            deviation=_FROM_START,
-        )
-        yield passed(LAYOUT)
-        yield passed(form)
+    yield passed(LAYOUT)
+    yield passed(form)
+    used = [offset for offset in offsets if offset != NONE_ID]
+    if not used:
         return
-    start = _HEADER + _ENTRY * lost + 4
-    yield failed(
-        OFFSETS,
-        call,
-        At("response", "lpData", (start, start + 4)),
-        "an offset leads to no string with a NUL in the block, counted from either base",
-        expected=f"below {len(data) - end}",
-        seen=str(offsets[lost]),
-        also=(LAYOUT, form),
-    )
+    last = found.base + max(used)
+    if last + utf16_length(data[last:]) + 2 < len(data):
+        yield passed(PADDING)
+    if not found.counts_from_start:
+        yield passed(OFFSETS)
+        return
+    at = At("response", "lpData", (_HEADER, end))
+    said = "the offsets of the strings count from the start of the block"
+    expected, seen = "from the end of the headers", "from the start of the block"
+    yield failed(OFFSETS, call, at, said, expected=expected, seen=seen, deviation=_FROM_START)
 
 
 def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:

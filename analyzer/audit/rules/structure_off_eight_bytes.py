@@ -19,8 +19,11 @@ Silent: where the buffer is sealed or was not captured, and behind a size that l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
+from analyzer.audit.answers import Block
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.looks import Odd, cannot_say, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
@@ -62,8 +65,18 @@ _UNPADDED_IDS = Deviation(
 _MESSAGE = "a structure begins off a multiple of 8 bytes"
 
 
-def _odd(starts: list[tuple[str, int]]) -> list[Odd]:
-    return [Odd(path, (at, at + 8), "a multiple of 8", f"offset {at}") for path, at in starts if at % 8]
+def _odd(starts: list[tuple[str, int]], causes: Mapping[str, Block] = MappingProxyType({})) -> list[Odd]:
+    """The structures that begin elsewhere, each at its place, or at the size of the block that moved it there."""
+    odd = []
+    for path, at in starts:
+        if at % 8 and (cause := causes.get(path)) is not None:
+            span = (cause.at + 8, cause.at + 12)
+            odd.append(
+                Odd(f"{cause.path}.size", span, "a multiple of 8", f"{cause.size}, so that the next begins at {at}")
+            )
+        elif at % 8:
+            odd.append(Odd(path, (at, at + 8), "a multiple of 8", f"offset {at}"))
+    return odd
 
 
 def _instances(data: bytes) -> Iterator[tuple[str, int]]:
@@ -83,13 +96,19 @@ def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
         return
     yield passed(CONTENT)
     structures = 1 + sum(1 + block.num_values + len(block.rows) for block in answer.blocks)
+    # A block begins where the size of the one before it leads: that size is the cause.
+    causes = {
+        after.path: before
+        for before, after in itertools.pairwise(answer.blocks)
+        if after.at % 8 and before.at % 8 == 0 and before.size % 8
+    }
     moved = [start for block in answer.blocks if block.moved_by_ids for start in block.misplaced]
     others = [start for block in answer.blocks if not block.moved_by_ids for start in block.misplaced]
     starting = START, RETURNED
-    yield from told(call, "response", starting, structures - len(moved), _odd(others), _MESSAGE)
+    yield from told(call, "response", starting, structures - len(moved), _odd(others, causes), _MESSAGE)
     message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
     yield from told(call, "response", starting, 0, _odd(moved), message, warn=True, deviation=_UNPADDED_IDS)
-    odd = _odd([(block.path, block.at) for block in answer.blocks])
+    odd = _odd([(block.path, block.at) for block in answer.blocks], causes)
     if answer.header[0] % 8:
         odd.insert(0, Odd("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
     message = "the blocks do not begin and end at multiples of 8 bytes"
