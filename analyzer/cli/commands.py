@@ -13,6 +13,7 @@ from analyzer.output.gate import put, say
 
 # Name on the command line: module, and what it is called there. In this order `--help` lists them.
 _COMMANDS = {
+    "triage": ("triage", "triage"),
     "audit": ("audit", "audit"),
     "explain": ("audit", "explain"),
     "counters": ("counters", "counters"),

@@ -19,8 +19,10 @@ from analyzer.model.statistics import (
     PollStatsRecord,
 )
 from analyzer.model.tree import BufferRecord, PlaceRecord, ShowRecord
+from analyzer.model.triage import TriageFile, TriageFinding, TriageProcess, TriageSummary
 
 COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
+    "triage": (TriageFile, TriageFinding, TriageProcess, TriageSummary),
     "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord),
     "samples": (SampleRecord,),
     "counters": (CounterRecord, BucketRecord),

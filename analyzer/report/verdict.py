@@ -13,7 +13,7 @@ from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import all_problems
 from analyzer.pcq.layer import PerflibCall
-from analyzer.rpc.call import Call
+from analyzer.timeline.stats import is_performance
 from analyzer.winperf.layer import WinregCall
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
@@ -21,17 +21,6 @@ _OURS = frozenset({"smb", "rpc"})
 # More files or interfaces than these are counted in a sentence, not named.
 _NAMED = 5
 _LOSSES = frozenset({"unreadable", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
-
-
-def is_performance(call: Call) -> bool:
-    """Whether a call is about performance counters, or may be as far as the capture tells."""
-    if isinstance(call, PerflibCall):
-        return True
-    if not isinstance(call, WinregCall):
-        return False
-    return (
-        call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
-    )
 
 
 def nothing_found(analysis: Analysis) -> str | None:

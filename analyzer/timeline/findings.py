@@ -53,6 +53,8 @@ _TOTAL = "_Total"
 MAX_IMAGES = 100_000
 # Nor a client that polls thousands of countersets, or changes what it polls each time: so many are looked at over all polls.
 MAX_POLLED = 20_000_000
+# What stands for the target of calls that stayed encrypted.
+SEALED = "something that is sealed"
 # Value names are the client's to choose; more different ones than that say nothing more.
 MAX_DETAILS = 32
 
@@ -264,7 +266,7 @@ class _Search:
         catalog = self._analysis.catalogs.of(call.exchange.channel.server)
         opnum, guid = call.exchange.opnum, call.counterset
         if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
-            self._note(_ABOUT_SOMETHING[opnum], call, number, (None, None, None), "something that is sealed")
+            self._note(_ABOUT_SOMETHING[opnum], call, number, (None, None, None), SEALED)
         elif opnum == Opnum.ENUMERATE_COUNTER_SET:
             self._note("list-countersets", call, number, (None, None, None), _count_of_sets(call))
         elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and guid is not None:

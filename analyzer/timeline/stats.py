@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
+from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.records import identity_of, latency_ns, level_name
@@ -306,6 +307,17 @@ def identity_stats(analysis: Analysis) -> list[IdentityStats]:
         )
         for (user, client, server), one in found.items()
     ]
+
+
+def is_performance(call: Call) -> bool:
+    """Whether a call is about performance counters, or may be as far as the capture tells."""
+    if isinstance(call, PerflibCall):
+        return True
+    if not isinstance(call, WinregCall):
+        return False
+    return (
+        call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
+    )
 
 
 def is_poll(call: Call) -> bool:

@@ -1,0 +1,112 @@
+"""`pcq triage` as responders meet it: one line for files that hold nothing, ranked findings for the others, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.build.capture import pcap
+from tests.cli.test_commands import CAPTURES, CLEAR, PCQ, frame, run
+from tests.corpus import CORPUS
+from tests.test_corpus import XP
+
+TWO = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap"
+TWO_KEYS = TWO.with_suffix(".secrets.json")
+
+
+def triaged(*arguments: object) -> tuple[int, list[dict[str, object]]]:
+    result = run("triage", *arguments, "--format", "jsonl")
+    return result.exit_code, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def of(records: list[dict[str, object]], kind: str) -> list[dict[str, object]]:
+    return [record for record in records if record["record"] == kind]
+
+
+def test_files_that_hold_nothing_cost_one_line(tmp_path: Path) -> None:
+    dns, text = tmp_path / "dns.pcap", tmp_path / "notes.txt"
+    dns.write_bytes(pcap([(1_700_000_000_000_000_000, frame())]))
+    text.write_text("It was a dark and stormy night. " * 9)
+    result = run("triage", dns)
+    assert result.exit_code == 3
+    assert result.stdout == f"{dns} holds 1 frame, but neither SMB nor DCERPC among them.\n"
+    both = run("triage", dns, text, tmp_path / "gone.pcap")
+    assert both.exit_code == 6
+    first, second, gone, empty, last = both.stdout.splitlines()
+    assert "there is no such file" in gone
+    assert first == result.stdout.rstrip()
+    assert "is not a capture" in second
+    assert (empty, last) == ("", "3 files: 0 with performance traffic, 2 unreadable; findings: none")
+
+
+def test_findings_are_ranked_with_frames_and_the_command_that_shows_more() -> None:
+    code, records = triaged(TWO, "--secrets", TWO_KEYS)
+    (file,) = of(records, "triage-file")
+    assert (file["outcome"], file["performance_calls"], file["encrypted_calls"]) == ("performance traffic", 210, 0)
+    assert {who["user"] for who in file["who"]} == {"LAB\\perfmon", "LAB\\monitor2"}  # type: ignore[attr-defined]
+    found = of(records, "triage-finding")
+    assert [finding["rank"] for finding in found] == list(range(1, len(found) + 1))
+    severities = ["high", "medium", "info"]
+    assert [finding["severity"] for finding in found] == sorted(
+        (str(finding["severity"]) for finding in found), key=severities.index
+    )
+    for finding in found:
+        assert finding["frames"]
+        assert str(finding["command"]).startswith("pcq-analyzer ")
+    assert code == (11 if file["findings"].get("high") else 10 if file["findings"].get("medium") else 0)  # type: ignore[attr-defined]
+    assert triaged(TWO, "--secrets", TWO_KEYS, "--fail-on", "never")[0] == 0
+
+
+def test_what_stayed_encrypted_says_what_would_decrypt_it() -> None:
+    code, records = triaged(PCQ)
+    assert code == 10
+    (file,) = of(records, "triage-file")
+    assert file["encrypted_calls"] == file["performance_calls"]
+    assert file["decrypted_with"] == ["the password or NT hash of LAB\\perfmon (--password, --nt-hash)"]
+    (finding,) = (one for one in of(records, "triage-finding") if one["kind"] == "encrypted")
+    assert finding["count"] == file["encrypted_calls"]
+
+
+def test_the_command_of_a_finding_runs() -> None:
+    _, records = triaged(PCQ, CLEAR)
+    commands = {str(finding["command"]) for finding in of(records, "triage-finding")}
+    assert commands
+    import shlex
+
+    for command in commands:
+        result = run(*shlex.split(command)[1:])
+        assert result.exit_code in (0, 3), (command, result.output)
+
+
+def test_the_table_holds_the_findings(tmp_path: Path) -> None:
+    path = tmp_path / "findings.csv"
+    assert run("triage", PCQ, "--format", "csv", "-o", path).exit_code == 10
+    header, *rows = path.read_text().splitlines()
+    assert header.startswith("record,file,rank,severity,kind,text")
+    assert len(rows) == len(of(triaged(PCQ)[1], "triage-finding"))
+
+
+@pytest.mark.corpus
+def test_the_conversation_of_windows_xp_names_account_host_time_and_processes() -> None:
+    path = CORPUS / XP
+    code, records = triaged(path)
+    assert code == 11
+    first = of(records, "triage-finding")[0]
+    assert (first["kind"], first["severity"]) == ("process-list", "high")
+    assert "NONE-B91CFA7B93\\whitecell" in str(first["text"])
+    assert "27 processes" in str(first["text"])
+    assert first["who"] == {
+        "user": "NONE-B91CFA7B93\\whitecell",
+        "client": "192.168.202.115",
+        "server": "192.168.24.100",
+    }
+    processes = of(records, "triage-process")
+    assert len(processes) == 27
+    assert {process["server_name"] for process in processes} == {"NONE-B91CFA7B93"}
+    assert {process["pid"]: process["name"] for process in processes}[760] == "lsass"
+    text = run("triage", path).stdout
+    assert "2012-03-16T14:38:19Z" in text
+    assert "qyFQReH" in text
+    assert "svcctl.RCreateServiceW" in text
