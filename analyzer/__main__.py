@@ -1,5 +1,24 @@
-"""`python -m analyzer` is the command."""
+"""`python -m analyzer` is the command, as are `pcq-analyzer` and `pcq`: its first lines, before anything else is loaded."""
 
-from analyzer.cli.main import main
+from __future__ import annotations
 
-main()
+import os
+import signal
+
+
+def _leave(number: int, _: object) -> None:
+    # While modules are loaded nothing is open that could be lost, and Python would show where it was interrupted.
+    os._exit(128 + number)
+
+
+def main() -> None:
+    """Runs the command, and ends the process with its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+    from analyzer.cli.guard import run_process
+
+    run_process()
+
+
+if __name__ == "__main__":
+    main()

@@ -133,7 +133,7 @@ class _File:
         self.source = source
         if isinstance(source, Path):
             self.name = str(source)
-        elif source is sys.stdin.buffer:
+        elif sys.stdin is not None and source is sys.stdin.buffer:
             self.name = STANDARD_INPUT
         else:
             name = getattr(source, "name", None)

@@ -15,6 +15,10 @@ EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, E
 EXIT_FAILED = 70
 
 
+class ReadingFailedError(Exception):
+    """Reading ended early, because of the error that is its cause; what had been read until then has been shown."""
+
+
 def say_why(error: InputError) -> None:
     """The sentence of an error and its hint, which may be a drawing of several lines, on standard error."""
     say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.cli.exits import ReadingFailedError
 from analyzer.core.errors import InputError
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 
@@ -161,6 +162,8 @@ class CaptureReading(Struct, frozen=True):
     limits: Limits
     metadata: tuple[Path, ...] = ()
     metadata_from: str | None = None
+    # What ended a reading early, beyond all that was foreseen.
+    failures: list[Exception] = field(default_factory=list)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -187,6 +190,7 @@ class CaptureReading(Struct, frozen=True):
                 pdus=pdus,
                 metadata=given,
                 metadata_from=self.metadata_from,
+                failed=self.failures.append,
             )
         lost = unreadable(analysis)
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
@@ -213,7 +217,7 @@ class CaptureReading(Struct, frozen=True):
 
 
 def _note(sentence: str) -> None:
-    typer.echo(f"pcq-analyzer: note: {sentence}", err=True)
+    say(f"pcq-analyzer: note: {sentence}")
 
 
 def _reading(
@@ -319,7 +323,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         if (writing := made.get(Writing)) is not None:
             reading = made.get(CaptureReading)
             made[Writing] = writing.sparing([*_named(values), *(reading.files if reading is not None else ())])
-        function(**{taken[kind]: one for kind, one in made.items()}, **values)
+        failures = made[CaptureReading].failures if CaptureReading in made else []
+        try:
+            function(**{taken[kind]: one for kind, one in made.items()}, **values)
+        except typer.Exit:
+            if not failures:
+                raise
+        if failures:
+            raise ReadingFailedError("the capture was read in part only") from failures[0]
 
     parameters = [item for item in own if item.annotation not in makers]
     parameters += [item for items in shared.values() for item in items]
@@ -345,6 +356,8 @@ def _named(values: dict[str, Any]) -> list[Path]:
 
 def asked_password(user: str | None) -> str:
     """A password from the terminal, or the first line of standard input where that is no terminal."""
+    if sys.stdin is None:
+        raise InputError("there is no standard input to read the password from")
     if sys.stdin.isatty():
         from getpass import getpass
 

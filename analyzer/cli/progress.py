@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -10,10 +9,7 @@ from contextlib import contextmanager
 @contextmanager
 def watching() -> Iterator[Callable[[int], None] | None]:
     """Yields what `analyze` tells its frame count to; None where nobody is watching."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
+    from analyzer.output.terminal import status_line
 
-    with Console(stderr=True).status("reading ...") as status:
-        yield lambda frames: status.update(f"{frames:,} frames read")
+    with status_line("reading ...") as update:
+        yield None if update is None else lambda frames: update(f"{frames:,} frames read")

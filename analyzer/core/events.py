@@ -11,7 +11,7 @@ from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes
 
 ProblemKind = Literal[
-    "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable"
+    "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable", "failed"
 ]
 
 
@@ -30,7 +30,7 @@ class Problem(Event, frozen=True):
     `text` one sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key;
     `truncated` cut short; `malformed` against its specification; `unsupported` not read by this program; `conflict` two
     versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say); `unreadable` a whole
-    file of several.
+    file of several; `failed` the program itself, which read nothing beyond.
     """
 
     kind: ProblemKind

@@ -176,10 +176,35 @@ def guarded_output() -> Iterator[IO[str]]:
     try:
         yield sys.stdout
     except OSError as error:
-        # Python flushes standard output once more at exit; there is nobody left to read it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        abandon_output()
         if not isinstance(error, BrokenPipeError):
             raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
+
+
+def abandon_output() -> None:
+    """Lets standard output lead nowhere: Python flushes it once more when it ends, and there is nobody left to read it."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def flush_streams() -> None:
+    """Writes what standard output and standard error still hold, before a process ends without Python's own way of ending."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.flush()
+
+
+def occupy_standard_descriptors() -> None:
+    """Gives the numbers of standard streams that were closed to nothing, so that no file that is opened later gets one of them.
+
+    They are opened the wrong way round: reading from standard input, and writing to the others, goes on to fail.
+    """
+    for descriptor, way in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, way)
 
 
 def write_document(document: bytes, destination: Destination) -> None:

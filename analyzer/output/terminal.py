@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from analyzer.output.gate import Destination, guarded_output
 
@@ -28,3 +30,15 @@ def write_markup(lines: Callable[[int | None], Iterable[str]], destination: Dest
     with destination.opened() as out:
         for line in lines(None):
             out.write((Text.from_markup(line, emoji=False).plain + "\n").encode("utf-8", "backslashreplace"))
+
+
+@contextmanager
+def status_line(text: str) -> Iterator[Callable[[str], None] | None]:
+    """A line on standard error that what is yielded changes; None where standard error is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text) as status:
+        yield lambda text: status.update(text)

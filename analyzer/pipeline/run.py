@@ -15,6 +15,7 @@ from analyzer.auth import handshake
 from analyzer.auth.kdc import KdcLayer
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
+from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
@@ -91,6 +92,7 @@ def analyze(
     pdus: bool = True,
     metadata: Sequence[Metadata] = (),
     metadata_from: str | None = None,
+    failed: Callable[[Exception], None] | None = None,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
 
@@ -99,6 +101,9 @@ def analyze(
 
     `sources` are paths, globs or binary files and count as one capture in time order. `progress` is told the number of frames
     read so far, now and then. Raises `InputError` for what cannot be read at all.
+
+    `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
+    read before it, and a problem. Without `failed` it is raised.
     """
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or Limits()
@@ -109,14 +114,15 @@ def analyze(
     rpc = RpcLayer(keyring, max_stub=limits.max_stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
     upper = _Chain([kdc, Transport(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
     collected = _Collector()
-    for event in _streams(segments, reassembler):
-        for higher in upper.feed(event):
-            if isinstance(higher, NotOurs):
-                reassembler.ignore(higher.connection)
-            else:
-                collected.take(higher)
-    for higher in upper.finish():
-        collected.take(higher)
+    try:
+        _collect(segments, reassembler, upper, collected)
+    except Exception as error:
+        if failed is None or isinstance(error, InputError):
+            raise
+        del segments, reassembler, upper  # what is shown needs memory too
+        failed(error)
+        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
+        collected.problems.append(Problem("failed", "pipeline", (), text))
     calls = collected.told()
     for higher in recognised(calls, pcq, winperf):
         collected.take(higher)
@@ -144,7 +150,7 @@ def analyze(
 
 def sources_of(names: Sequence[str]) -> list[Source]:
     """File arguments of a command as sources: `-` is standard input."""
-    return [sys.stdin.buffer if name == "-" else name for name in names]
+    return [sys.stdin.buffer if name == "-" and sys.stdin is not None else name for name in names]
 
 
 def smb_session_keys(
@@ -170,6 +176,18 @@ def smb_session_keys(
     for _ in transport.finish():
         pass  # sessions that the end of the capture completes tell their keys too
     return found
+
+
+def _collect(segments: Iterable[Event], reassembler: Reassembler, upper: _Chain, collected: _Collector) -> None:
+    """Lets everything that comes from below climb to the top."""
+    for event in _streams(segments, reassembler):
+        for higher in upper.feed(event):
+            if isinstance(higher, NotOurs):
+                reassembler.ignore(higher.connection)
+            else:
+                collected.take(higher)
+    for higher in upper.finish():
+        collected.take(higher)
 
 
 def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Event]:

@@ -20,7 +20,7 @@ from analyzer.winperf.layer import WinregCall
 _OURS = frozenset({"smb", "rpc"})
 # More files or interfaces than these are counted in a sentence, not named.
 _NAMED = 5
-_LOSSES = frozenset({"unreadable", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
+_LOSSES = frozenset({"unreadable", "failed", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
 
 
 def nothing_found(analysis: Analysis) -> str | None:

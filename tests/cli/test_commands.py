@@ -417,7 +417,7 @@ def test_help_is_quick(arguments: list[str]) -> None:
     code = (
         "import sys\n"
         f"sys.argv = ['pcq', *{arguments!r}]\n"
-        "from analyzer.cli.main import main\n"
+        "from analyzer.__main__ import main\n"
         "try:\n    main()\nexcept SystemExit as done:\n    assert not done.code\n"
         "heavy = {'scapy', 'polars', 'pyshark', 'kaitaistruct', 'numpy', 'cryptography'} & set(sys.modules)\n"
         "print(sorted(heavy), file=sys.stderr)\n"
