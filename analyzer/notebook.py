@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.lines import Record, call_record, session_record
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, call_record, session_record
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run

@@ -33,8 +33,8 @@ from analyzer.buffers.vector import PartReader
 from analyzer.buffers.vector_v1 import V1Reader, read_v1
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
+from analyzer.contents.chunks import sample_chunks
 from analyzer.core.events import CaptureEnds, Event
-from analyzer.model.chunks import sample_chunks
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pipeline.run import analyze

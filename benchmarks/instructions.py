@@ -34,7 +34,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     from analyzer.auth.keyring import Keyring
     from analyzer.buffers import ReadyTrees, perf_data_columns
     from analyzer.buffers.vector import PartReader
-    from analyzer.model.chunks import sample_chunks
+    from analyzer.contents.chunks import sample_chunks
     from analyzer.pipeline.run import analyze
     from analyzer.report.sample_lines import sample_json_lines
     from benchmarks import inside, traffic

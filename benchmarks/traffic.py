@@ -282,6 +282,19 @@ def calls(path: Path, size: int) -> int:
         return out.packets
 
 
+def tiny(path: Path, size: int) -> int:
+    """As many calls as fit: the smallest polls there are, one counter of one instance, by eight clients in clear."""
+    rng = random.Random(23)
+    with Writer(path) as out:
+        clients = [Client(out, number, rng) for number in range(8)]
+        for client in clients:
+            client.follow(buffers.identifier(GUID, counter=6, name="_Total"))
+        stubs = [answer_of(counterset(1, 1, rng)) for _ in range(64)]
+        while out.size < size:
+            rng.choice(clients).query(rng.choice(stubs))
+        return out.packets
+
+
 def files(path: Path, size: int) -> int:
     """A file server: nine tenths of the SMB2 bytes are file contents, the others performance queries in clear."""
     rng = random.Random(13)

@@ -63,8 +63,8 @@ def counted(path: Path) -> dict[str, Any]:
     analysis = analyze([path])
     opnums: dict[str, Counter[str]] = {}
     for call in analysis.calls:
-        if call.exchange.request is not None:
-            opnums.setdefault(call.exchange.interface or "unknown", Counter())[str(call.exchange.opnum)] += 1
+        if call.request is not None:
+            opnums.setdefault(call.interface.uuid or "unknown", Counter())[str(call.opnum)] += 1
     return {
         "frames": analysis.capture.frames,
         "pdus_by_type": Counter(PTYPES.get(pdu.ptype, str(pdu.ptype)) for pdu in analysis.pdus),

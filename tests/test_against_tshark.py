@@ -65,7 +65,7 @@ def _tshark(path: Path) -> tuple[Counter[int], set[tuple[int, int]]]:
 def _pairs(analysis: Analysis) -> Iterator[tuple[int, int]]:
     """Our pairs in tshark's terms, which puts a PDU in the frame that completes it."""
     for call in analysis.calls:
-        request, response = call.exchange.request, call.exchange.response
+        request, response = call.request, call.response
         if request is not None and response is not None:
             asked = number_of(request.fragments[0].pdu.frames[-1])
             yield from ((asked, number_of(fragment.pdu.frames[-1])) for fragment in response.fragments)

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from analyzer.buffers import winperf_rows
-from analyzer.model.samples import sample_records
+from analyzer.contents.samples import sample_records
+from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.pipeline.run import analyze
-from analyzer.winperf.identity import ERROR_MORE_DATA
-from analyzer.winperf.layer import WinregCall
 from tests.corpus import CORPUS, DIFFERENT, OTHER_FORMATS, expected
 
 pytestmark = pytest.mark.corpus
@@ -81,7 +80,7 @@ def test_bound_interfaces_are_those_of_tshark() -> None:
 def test_the_registry_reads_of_a_real_windows_xp() -> None:
     """SMB1 in VLAN frames: two opens and 12 QueryValue calls, 10 of them too small; Processor and Process come back."""
     analysis = analyze([CORPUS / XP])
-    calls = [call for call in analysis.calls if isinstance(call, WinregCall)]
+    calls = [call for call in analysis.calls if call.is_winreg]
     opens = [call for call in calls if call.method == "OpenPerformanceData"]
     reads = [call for call in calls if call.method == "BaseRegQueryValue"]
     assert (len(opens), len(reads)) == (2, 12)

@@ -10,10 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
-from analyzer.pcq.follow import with_queries
-from analyzer.pcq.queries import Identifier
+from analyzer.model.query import Identifier
+from analyzer.model.store import CallWriter
+from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
+from analyzer.resolution.resolve import resolved
 from analyzer.timeline.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.winperf.layer import KeyFollower
 from tests import truth
 
 OPEN, CLOSE, INFO, POLL, VALIDATE = 3, 4, 5, 6, 7
@@ -101,8 +104,12 @@ def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> Non
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
 def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
-    calls = [call for call in analysis.calls if call.exchange.opnum != INFO]
-    lives = {life.handle: life for life in handle_lives(replace(analysis, calls=with_queries(calls)))}
+    writer = CallWriter()
+    for call in analysis.calls:
+        if call.opnum != INFO:
+            writer.append(call)
+    calls, _ = resolved(writer, CatalogLearner(), KeyFollower(), ())
+    lives = {life.handle: life for life in handle_lives(replace(analysis, calls=calls))}
     replayed = 0
     for handle, noted in lines_of(capture).items():
         held: list[Key] = []

@@ -26,9 +26,9 @@ from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
+from analyzer.model import perflib as pcq
+from analyzer.model import winreg
 from analyzer.model.analysis import Analysis
-from analyzer.pcq import identity as pcq
-from analyzer.winperf import identity as winreg
 
 # Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
 _NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
@@ -110,19 +110,18 @@ class Audit:
                 for opnum in rule.reads.opnums or (None,):
                     by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
         for call in self.evidence.calls():
-            exchange = call.call.exchange
-            if exchange.opnum is None:
+            if call.call.opnum is None:
                 self._unknown(call)
                 continue
-            interface = exchange.interface or ""
+            interface = call.call.interface.uuid or ""
             judged: list[tuple[Rule, Judgement]] = []
-            for rule in (*by_call.get((interface, exchange.opnum), ()), *by_call.get((interface, None), ())):
+            for rule in (*by_call.get((interface, call.call.opnum), ()), *by_call.get((interface, None), ())):
                 assert rule.reads is not None
                 if not _is_read(rule.reads, call):
                     continue
                 reason = _why_unreadable(rule.reads, call)
                 if reason is not None:
-                    for requirement in rule.concerning(exchange.opnum):
+                    for requirement in rule.concerning(call.call.opnum):
                         self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
                     continue
                 judge = rule.check if rule.check is not None else watches[rule.code].feed
@@ -200,7 +199,7 @@ class Audit:
 
     def _unknown(self, call: CallEvidence) -> None:
         """An answer whose request was not captured may have been of any method."""
-        interface = call.call.exchange.interface
+        interface = call.call.interface.uuid
         requirements = {
             requirement
             for rule in self._rules
@@ -244,17 +243,17 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
     """Whether a call is of the kind a rule reads, as far as that is known."""
     if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
         return False
-    if reads.success and (call.call.exchange.fault is not None or call.status not in (0, None)):
+    if reads.success and (call.call.fault is not None or call.status not in (0, None)):
         return False
-    if reads.failure and call.call.exchange.fault is None and call.status == 0:
+    if reads.failure and call.call.fault is None and call.status == 0:
         return False
     wants_answer = any(part.startswith("response") for part in reads.parts)
-    return not (wants_answer and call.call.exchange.fault is not None)
+    return not (wants_answer and call.call.fault is not None)
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
     """Why a call cannot be judged, in words; None where it can."""
-    if (reads.success or reads.failure) and call.status is None and call.call.exchange.fault is None:
+    if (reads.success or reads.failure) and call.status is None and call.call.fault is None:
         return _missing(call, "response")
     if reads.codes and "RequestCode" not in call.asked:
         return _missing(call, "request")
@@ -271,7 +270,7 @@ def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
         return _missing(call, name)
     if damaged:
         return None
-    if side.side.trouble is not None:
+    if side.side.problem is not None:
         return f"the {name} stub does not decode"
     if part == "response.lpData" and side.side.buffer is None and call.opnum in _NEVER_EMPTY and call.status == 0:
         return "the buffer of the response is empty"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,28 +13,17 @@ from analyzer.audit.answers import DataAnswer, read_answer
 from analyzer.audit.identifiers import IdentifierList, read_identifiers
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.verdicts import At, SideName
-from analyzer.buffers import (
-    BufferDecode,
-    BufferKind,
-    Field,
-    StubDecode,
-    StubKind,
-    decode_buffer,
-    decode_stub,
-    map_fields,
-)
+from analyzer.buffers import BufferDecode, Field, StubDecode, StubKind, decode_buffer, decode_stub, map_fields
+from analyzer.contents.lines import buffer_order
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import Extent, TracedBytes
+from analyzer.model import perflib as pcq
+from analyzer.model import winreg
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import buffer_order
-from analyzer.pcq import identity as pcq
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.layer import PerflibCall
-from analyzer.rpc.call import Call, CallSide
+from analyzer.model.call import Call, Side
+from analyzer.model.catalog import Catalog
 from analyzer.timeline.handles import HandleLife, handle_lives
-from analyzer.winperf import identity as winreg
-from analyzer.winperf.layer import WinregCall
 
 
 class Place(Struct, frozen=True):
@@ -57,7 +46,7 @@ class Place(Struct, frozen=True):
 class SideEvidence:
     """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
 
-    def __init__(self, call: Call, name: SideName, side: CallSide) -> None:
+    def __init__(self, call: Call, name: SideName, side: Side) -> None:
         self.call, self.name, self.side = call, name, side
 
     @property
@@ -66,7 +55,7 @@ class SideEvidence:
 
     @property
     def is_readable(self) -> bool:
-        return not isinstance(self.side.stub, Missing) and self.side.trouble is None
+        return not isinstance(self.side.stub, Missing) and self.side.problem is None
 
     @property
     def stub(self) -> bytes:
@@ -82,20 +71,19 @@ class SideEvidence:
     @cached_property
     def layout(self) -> StubDecode | None:
         """How the stub is laid out (counts of the array, bytes consumed, notes); None where it does not decode."""
-        exchange = self.call.exchange
-        interface = _INTERFACES.get(exchange.interface or "")
-        if interface is None or exchange.opnum is None or isinstance(self.side.stub, Missing):
+        interface = _INTERFACES.get(self.call.interface.uuid or "")
+        if interface is None or self.call.opnum is None or isinstance(self.side.stub, Missing):
             return None
-        if self.name == "response" and exchange.fault is not None:
+        if self.name == "response" and self.call.fault is not None:
             return None
         try:
             return decode_stub(
                 interface,
-                exchange.opnum,
+                self.call.opnum,
                 self.name,
                 self.side.stub.data,
-                ndr64=exchange.syntax == "ndr64",
-                big_endian=self.side.message.big_endian,
+                ndr64=self.call.syntax == "ndr64",
+                big_endian=self.side.big_endian,
             )
         except DecodeError:
             return None
@@ -106,7 +94,7 @@ class SideEvidence:
         side = self.side
         if side.buffer is None or side.buffer_kind is None:
             return None
-        return decode_buffer(cast(BufferKind, side.buffer_kind), side.buffer.data, big_endian=buffer_order(side))
+        return decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
 
     @property
     def tree(self) -> dict[str, Any]:
@@ -160,7 +148,7 @@ class SideEvidence:
 
     def _place_in_pdu(self, path: str) -> Place | None:
         """`pdu`, or `pdu[2]` for the second fragment, whole; `pdu.8:16` for bytes 8 to 16 of it."""
-        fragments = self.side.message.fragments
+        fragments = self.side.pdus
         head, _, span = path.partition(".")
         number = int(head[4:-1]) if head != "pdu" else 1
         if not 1 <= number <= len(fragments):
@@ -174,11 +162,10 @@ class SideEvidence:
     @cached_property
     def stub_fields(self) -> Field | None:
         """The fields of the stub beside their bytes; None where its layout is not known."""
-        exchange = self.call.exchange
-        interface = _INTERFACES.get(exchange.interface or "")
-        if interface is None or exchange.opnum is None or isinstance(self.side.stub, Missing):
+        interface = _INTERFACES.get(self.call.interface.uuid or "")
+        if interface is None or self.call.opnum is None or isinstance(self.side.stub, Missing):
             return None
-        kind = StubKind(interface, exchange.opnum, self.name, exchange.syntax == "ndr64", self.side.message.big_endian)
+        kind = StubKind(interface, self.call.opnum, self.name, self.call.syntax == "ndr64", self.side.big_endian)
         try:
             return map_fields(kind, self.side.stub.data).root
         except KeyError:
@@ -188,8 +175,8 @@ class SideEvidence:
     def buffer_fields(self) -> Field:
         """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
         assert self.side.buffer is not None
-        kind = cast(BufferKind, self.side.buffer_kind)
-        return map_fields(kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root
+        assert self.side.buffer_kind is not None
+        return map_fields(self.side.buffer_kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root
 
 
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
@@ -235,7 +222,7 @@ class CallEvidence:
 
     @property
     def opnum(self) -> int | None:
-        return self.call.exchange.opnum
+        return self.call.opnum
 
     @property
     def method(self) -> str | None:
@@ -244,7 +231,7 @@ class CallEvidence:
 
     @property
     def server(self) -> str:
-        return self.call.exchange.channel.server.ip
+        return self.call.server.ip
 
     @property
     def status(self) -> int | None:
@@ -290,18 +277,17 @@ class Evidence:
         bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
         first: dict[int, CallEvidence] = {}
         for call in self.calls():
-            exchange = call.call.exchange
-            if exchange.interface == pcq.INTERFACE and exchange.channel.number not in bound:
-                first.setdefault(exchange.channel.number, call)
+            if call.call.interface.uuid == pcq.INTERFACE and call.call.channel not in bound:
+                first.setdefault(call.call.channel, call)
         return tuple(first.values())
 
     def call(self, number: int) -> CallEvidence:
         """The call of this number."""
         call = self.analysis.calls[number - 1]
-        return CallEvidence(number, call, self.analysis.catalogs.of(call.exchange.channel.server))
+        return CallEvidence(number, call, self.analysis.catalogs.of(call.server))
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
         for number, call in enumerate(self.analysis.calls, 1):
-            if isinstance(call, PerflibCall | WinregCall):
-                yield CallEvidence(number, call, self.analysis.catalogs.of(call.exchange.channel.server))
+            if call.is_perflib or call.is_winreg:
+                yield CallEvidence(number, call, self.analysis.catalogs.of(call.server))

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from analyzer.buffers.text import utf16_length
 from analyzer.core.guid import guid_text
-from analyzer.pcq.identity import NONE_ID
+from analyzer.model.perflib import NONE_ID
 
 HEADER = 40
 _HEADER = struct.Struct("<16s6I")

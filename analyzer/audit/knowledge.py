@@ -4,15 +4,14 @@ instances they listed (EnumerateCounterSetInstances), and query handles to which
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
 
 from msgspec import Struct
 
-from analyzer.buffers import BufferKind, decode_buffer
-from analyzer.model.records import buffer_order
-from analyzer.pcq.identity import Opnum
-from analyzer.pcq.layer import PerflibCall, identifiers_of
-from analyzer.rpc.call import Call
+from analyzer.buffers import decode_buffer
+from analyzer.contents.lines import buffer_order
+from analyzer.model.call import Call
+from analyzer.model.perflib import Opnum
+from analyzer.pcq.layer import identifiers_of
 
 
 class InstanceList(Struct, frozen=True):
@@ -39,22 +38,21 @@ class Knowledge:
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
         for number, call in enumerate(calls, 1):
-            if isinstance(call, PerflibCall) and call.state == "complete" and call.status == 0:
+            if call.is_perflib and call.state == "complete" and call.status == 0:
                 self._take(number, call)
 
-    def _take(self, number: int, call: PerflibCall) -> None:
-        side, server = call.response, call.exchange.channel.server.ip
+    def _take(self, number: int, call: Call) -> None:
+        side, server = call.response, call.server.ip
         if side is None:
             return
-        opnum = call.exchange.opnum
+        opnum = call.opnum
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._follow(number, call)
         if opnum not in (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES):
             return
         tree = {}
         if side.buffer is not None and side.buffer_kind is not None:
-            kind = cast(BufferKind, side.buffer_kind)
-            decoded = decode_buffer(kind, side.buffer.data, big_endian=buffer_order(side))
+            decoded = decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
             if decoded.problem is not None:
                 return
             tree = decoded.tree
@@ -64,10 +62,10 @@ class Knowledge:
             rows = tree.get("instances", ())
             names = tuple(row.get("name") or "" for row in rows)
             ids = tuple(row["instance_id"] for row in rows)
-            listed = InstanceList(number, call.exchange.first_time_ns, names, ids)
+            listed = InstanceList(number, call.time_ns, names, ids)
             self._instances.setdefault((server, call.counterset), []).append(listed)
 
-    def _follow(self, number: int, call: PerflibCall) -> None:
+    def _follow(self, number: int, call: Call) -> None:
         if call.query is None or call.request is None:
             return
         added = self._added.setdefault(call.query.number, set())

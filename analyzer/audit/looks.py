@@ -21,7 +21,7 @@ from analyzer.audit.verdicts import (
     warned,
 )
 from analyzer.core.win32 import win32_name
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 # Data answers, damaged or not: each block says by itself whether it can be read.
 DATA = Reads((Opnum.QUERY_COUNTER_DATA,), ("response.lpData",), success=True, damaged=True)

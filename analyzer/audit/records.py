@@ -5,16 +5,15 @@ from __future__ import annotations
 from analyzer.audit.catalogue import Requirement
 from analyzer.audit.findings import Coverage, Finding
 from analyzer.audit.verdicts import Outcome
+from analyzer.contents.lines import Record, endpoint_json, frames_json
 from analyzer.core.frames import number_of
 from analyzer.model.analysis import CaptureFacts
-from analyzer.model.records import Record, endpoint_json, frames_json
 
 
 def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
     """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
     rule, judgement, place = finding.rule, finding.judgement, finding.place
     call = judgement.call.call if judgement.call is not None else None
-    channel = call.exchange.channel if call is not None else None
     deviation = judgement.deviation
     return {
         "record": "finding",
@@ -28,8 +27,8 @@ def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
         "confidence": judgement.confidence.name.lower(),
         "call": finding.call,
         "method": call.method if call is not None else None,
-        "client": endpoint_json(channel.client) if channel is not None else None,
-        "server": endpoint_json(channel.server) if channel is not None else None,
+        "client": endpoint_json(call.client) if call is not None else None,
+        "server": endpoint_json(call.server) if call is not None else None,
         **frames_json(finding.frames, facts),
         "side": judgement.at.side if judgement.at is not None else None,
         "field": judgement.at.path or None if judgement.at is not None else None,

@@ -9,7 +9,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Reads
 from analyzer.buffers.readings import string_table_base
 from analyzer.buffers.text import utf16_length
-from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
+from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
 
 _METHOD = (Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,)
 _SET = (RequestCode.COUNTERSET_STRUCT,)

@@ -12,8 +12,7 @@ from analyzer.audit.answers import ERROR, Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.looks import NO_REGISTRATION
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import Identifier, QueryView
+from analyzer.model.query import Identifier, QueryView
 
 
 class Column(Struct, frozen=True):
@@ -47,7 +46,7 @@ class Unknown(Struct, frozen=True):
 
 
 def query_of(call: CallEvidence) -> QueryView | None:
-    return call.call.query if isinstance(call.call, PerflibCall) else None
+    return call.call.query if call.call.is_perflib else None
 
 
 NO_HANDLE = "the handle of the call is not in the capture"

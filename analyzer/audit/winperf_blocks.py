@@ -11,7 +11,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import cannot_say
 from analyzer.audit.rule import Reads
 from analyzer.audit.verdicts import Judgement
-from analyzer.winperf.identity import Opnum
+from analyzer.model.winreg import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
 READS = Reads(

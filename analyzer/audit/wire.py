@@ -14,7 +14,7 @@ from analyzer.audit.verdicts import At
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.win32 import win32_name
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 from analyzer.rpc.pdu import HEADER_LEN, SEC_TRAILER_LEN, Header, SecTrailer, find_sec_trailer, read_header
 
 # Methods that work on a query handle.
@@ -48,8 +48,8 @@ class _Stub:
 
     def __init__(self, side: SideEvidence) -> None:
         self.data = b"" if isinstance(side.side.stub, Missing) else side.side.stub.data
-        self.width = 8 if side.call.exchange.syntax == "ndr64" else 4
-        self.big = side.side.message.big_endian
+        self.width = 8 if side.call.syntax == "ndr64" else 4
+        self.big = side.side.big_endian
 
     def number(self, at: int, size: int) -> Number:
         value = int.from_bytes(self.data[at : at + size], "big" if self.big else "little")
@@ -99,7 +99,7 @@ def left_over(side: SideEvidence) -> int | None:
 
 def trouble_at(side: SideEvidence) -> At:
     """Where a stub that does not decode goes wrong; the whole stub where that is behind its end."""
-    trouble = side.side.trouble
+    trouble = side.side.problem
     length = len(_Stub(side).data)
     if trouble is None or trouble.start is None or trouble.stop is None or not trouble.start < trouble.stop <= length:
         return At(side.name)
@@ -127,7 +127,7 @@ class SealedPdu(Struct, frozen=True):
 
 def pdus_of(side: SideEvidence) -> Iterator[SealedPdu]:
     """The PDUs of a message whose headers can be read."""
-    for number, fragment in enumerate(side.side.message.fragments, 1):
+    for number, fragment in enumerate(side.side.pdus, 1):
         data = fragment.pdu.data
         if len(data) < HEADER_LEN:
             continue

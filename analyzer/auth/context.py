@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
+
+from analyzer.model.security import Door, Identity
 
 Sender = Literal["initiator", "acceptor"]
 
@@ -17,104 +18,6 @@ SEARCH_KEYSTREAM, KEYSTREAM_A_BYTE = 128 << 20, 64
 
 # What every NTLM message begins with, [MS-NLMP] section 2.2.1.
 NTLM_SIGNATURE = b"NTLMSSP\x00"
-
-
-# The account of a null session, as Windows calls it ([MS-DTYP] section 2.4.2.4, ANONYMOUS, S-1-5-7).
-ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
-
-
-class AuthType(IntEnum):
-    """RPC security providers, [MS-RPCE] section 2.2.1.1.7."""
-
-    NONE = 0x00
-    GSS_NEGOTIATE = 0x09
-    WINNT = 0x0A
-    GSS_SCHANNEL = 0x0E
-    GSS_KERBEROS = 0x10
-    NETLOGON = 0x44
-    DEFAULT = 0xFF
-
-
-class AuthLevel(IntEnum):
-    """RPC authentication levels, [MS-RPCE] section 2.2.1.1.8."""
-
-    NONE = 1
-    CONNECT = 2
-    CALL = 3
-    PKT = 4
-    INTEGRITY = 5
-    PRIVACY = 6
-
-
-class Door(Enum):
-    """Whether something sealed could be opened, and if not why."""
-
-    OPEN = "opened"
-    NOT_SEALED = "not sealed"
-    NO_KEY = "no key given for this principal"
-    WRONG_KEY = "key given, wrong"
-    NO_HANDSHAKE = "handshake not in the capture"
-    BYTES_MISSING = "bytes missing"
-    UNSUPPORTED = "algorithm unsupported"
-
-
-class Identity(Struct, frozen=True):
-    """What a handshake says in clear about the two ends. Every field is None where it was not said.
-
-    `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
-    `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
-    information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
-    of the Kerberos ticket; `client_principal` once the ticket was opened, or as the KDC named the client in the reply that
-    issued the ticket: then `kdc_frames` are that reply's, and nothing verifies the name. `is_anonymous`: the initiator logged on
-    without a name. `allows` is what an NTLM client lets the server do in
-    its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
-    """
-
-    mechanism: str | None = None
-    user: str | None = None
-    domain: str | None = None
-    workstation: str | None = None
-    server_name: str | None = None
-    server_domain: str | None = None
-    server_dns_name: str | None = None
-    server_dns_domain: str | None = None
-    server_dns_tree: str | None = None
-    os_version: str | None = None
-    client_os_version: str | None = None
-    service: str | None = None
-    realm: str | None = None
-    etype: int | None = None
-    kvno: int | None = None
-    client_principal: str | None = None
-    kdc_frames: tuple[int, ...] = ()
-    is_anonymous: bool = False
-    allows: Literal["nothing", "identification", "impersonation"] | None = None
-
-    @property
-    def account(self) -> str | None:
-        """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it; `ANONYMOUS_LOGON` for a logon without a name."""
-        if self.client_principal is not None:
-            return self.client_principal
-        if self.is_anonymous:
-            return ANONYMOUS_LOGON
-        if self.user is None:
-            return None
-        return f"{self.domain}\\{self.user}" if self.domain else self.user
-
-    @property
-    def account_source(self) -> Literal["handshake", "ticket", "kdc-reply"] | None:
-        """What names the account: the logon itself, the opened Kerberos ticket, or the KDC's reply; None where nothing does."""
-        if self.client_principal is not None:
-            return "kdc-reply" if self.kdc_frames else "ticket"
-        return "handshake" if self.account is not None else None
-
-    @property
-    def who(self) -> str:
-        """The account in words for people, with the reservation that belongs to it."""
-        account = self.account
-        if account is None:
-            return "unknown user"
-        return f"{account} (from the KDC's reply, not verified)" if self.kdc_frames else account
 
 
 class Unprotected(Struct, frozen=True):

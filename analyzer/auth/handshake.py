@@ -12,23 +12,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import (
-    NTLM_SIGNATURE,
-    AuthLevel,
-    AuthType,
-    Door,
-    Handshake,
-    Identity,
-    SearchBudget,
-    SecurityContext,
-    Sender,
-    Unprotected,
-)
+from analyzer.auth.context import NTLM_SIGNATURE, Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
+from analyzer.model.security import AuthLevel, AuthType, Door, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets

@@ -21,12 +21,13 @@ from typing import Any
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from msgspec import Struct
 
-from analyzer.auth.context import AuthLevel, Door, Sender, Unprotected
+from analyzer.auth.context import Sender, Unprotected
 from analyzer.auth.der import unwrap_gss
 from analyzer.auth.kerberos import RC4_HMAC, Key
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
+from analyzer.model.security import AuthLevel, Door
 
 _CFX_HEADER_LEN = 16
 _SEC_TRAILER_LEN = 8

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity, SearchBudget, SecurityContext, Sender
+from analyzer.auth.context import SearchBudget, SecurityContext, Sender
 from analyzer.auth.kerberos import (
     RC4_HMAC,
     SUPPORTED_ETYPES,
@@ -30,6 +30,7 @@ from analyzer.auth.kerberos import (
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.core.errors import DecodeError
+from analyzer.model.security import Door, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets

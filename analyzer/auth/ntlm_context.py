@@ -23,9 +23,10 @@ from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 from msgspec import Struct
 
-from analyzer.auth.context import AuthLevel, Door, SearchBudget, Sender, Unprotected
+from analyzer.auth.context import SearchBudget, Sender, Unprotected
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
+from analyzer.model.security import AuthLevel, Door
 
 SIGNATURE_LEN = 16
 

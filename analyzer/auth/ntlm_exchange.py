@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity, SearchBudget, SecurityContext
+from analyzer.auth.context import SearchBudget, SecurityContext
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.ntlm import (
     Authenticate,
@@ -19,6 +19,7 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
+from analyzer.model.security import Door, Identity
 
 
 class NtlmExchange:

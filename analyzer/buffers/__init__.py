@@ -16,7 +16,7 @@ from analyzer.buffers.columns import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.buffers.decode import KINDS, BufferDecode, BufferKind, decode_buffer, find_damage
+from analyzer.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import guess_kind
 from analyzer.buffers.ready import ReadyTrees
@@ -30,7 +30,6 @@ __all__ = [
     "PERF_NO_INSTANCES",
     "ArrayLayout",
     "BufferDecode",
-    "BufferKind",
     "CounterDefinition",
     "Field",
     "FieldMap",

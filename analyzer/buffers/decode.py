@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from kaitaistruct import BytesIO, KaitaiStream
 from msgspec import Struct
@@ -24,20 +24,8 @@ from analyzer.buffers.readings import check_strings, id_paddings, string_table_b
 from analyzer.buffers.remarks import remarks
 from analyzer.buffers.vector import regular_parts
 from analyzer.core.errors import DecodeError
+from analyzer.model.buffer import BufferKind
 
-BufferKind = Literal[
-    "guids",
-    "counterset-info",
-    "counter-info",
-    "string",
-    "string-table",
-    "guid",
-    "instances",
-    "identifiers",
-    "perf-data",
-    "winperf",
-    "name-table",
-]
 KINDS: tuple[BufferKind, ...] = get_args(BufferKind)
 SPECS: dict[BufferKind, str] = {
     "guids": "ms_pcq_guid_list",

@@ -30,12 +30,13 @@ from analyzer.buffers.adapt import (
     unfinished_in,
     v1_value,
 )
-from analyzer.buffers.decode import BufferKind, notes_on, parse_positions, plan_for
+from analyzer.buffers.decode import notes_on, parse_positions, plan_for
 from analyzer.buffers.stubs import Interface, Side, try_stub
 from analyzer.buffers.text import utf16_length
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError
 from analyzer.core.times import filetime_ns, iso_time
+from analyzer.model.buffer import BufferKind
 
 StatusName = Callable[[int], str]
 

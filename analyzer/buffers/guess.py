@@ -6,9 +6,10 @@ from collections.abc import Callable
 from struct import unpack_from
 
 from analyzer.buffers._compiled import enum_names
-from analyzer.buffers.decode import BufferKind, decode_buffer
+from analyzer.buffers.decode import decode_buffer
 from analyzer.buffers.readings import NO_STRING
 from analyzer.buffers.text import utf16_text
+from analyzer.model.buffer import BufferKind
 
 
 def guess_kind(data: bytes) -> list[tuple[BufferKind, str]]:

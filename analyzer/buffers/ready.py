@@ -22,7 +22,7 @@ import numpy.typing as npt
 import orjson
 from msgspec import Struct
 
-from analyzer.buffers.decode import BufferKind, decode_buffer
+from analyzer.buffers.decode import decode_buffer
 from analyzer.buffers.fast import (
     CLOCK,
     COUNTERS,
@@ -38,6 +38,7 @@ from analyzer.buffers.fast import (
 from analyzer.buffers.text import utf16_text
 from analyzer.buffers.vector import Layout, PartReader, Words
 from analyzer.core.errors import DecodeError
+from analyzer.model.buffer import BufferKind
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'

@@ -36,8 +36,7 @@ def crosscheck(
     from analyzer.report.output import dumps_line
 
     analysis = reading.analysis([file], pdus=True)
-    exchanges = [call.exchange for call in analysis.calls]
-    result = compare(Path(file), analysis.pdus, exchanges, analysis.bounds, out_of_order=out_of_order)
+    result = compare(Path(file), analysis.pdus, analysis.calls, analysis.bounds, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:
         document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()
     else:

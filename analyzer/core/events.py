@@ -41,10 +41,12 @@ class Problem(Event, frozen=True):
     @classmethod
     def of(cls, layer: str, error: DecodeError, where: TracedBytes | Iterable[int]) -> Problem:
         """The problem that a decode error amounts to, at the frames of `where`."""
-        kind: ProblemKind = "malformed"
-        if isinstance(error, TruncatedError):
-            kind = "truncated"
-        elif isinstance(error, UnsupportedError):
-            kind = "unsupported"
         frames = where.frames if isinstance(where, TracedBytes) else tuple(where)
-        return cls(kind, layer, frames, str(error))
+        return cls(kind_of(error), layer, frames, str(error))
+
+
+def kind_of(error: DecodeError) -> Literal["malformed", "truncated", "unsupported"]:
+    """The kind of problem that a decode error is."""
+    if isinstance(error, TruncatedError):
+        return "truncated"
+    return "unsupported" if isinstance(error, UnsupportedError) else "malformed"

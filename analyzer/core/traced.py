@@ -6,6 +6,7 @@ notes the step. Where a byte came from is computed when somebody asks, and costs
 
 from __future__ import annotations
 
+import struct
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +45,11 @@ class Extent(Discreet, frozen=True):
         return self.frame, self.start, self.length
 
 
+# Frame id, first byte in the frame, length (see `core.origins`).
+PACKED_EXTENT = struct.Struct("<QII")
+PACKED_SHARED = 1 << 63
+
+
 class Source:
     """Something that can say where the bytes `start` to `stop` of it were captured."""
 
@@ -51,6 +57,11 @@ class Source:
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         raise NotImplementedError
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        """Adds where these bytes were captured, packed as `core.origins` says."""
+        for extent in self.extents(start, stop):
+            out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
         """The last of the extents, at most so many, the last one first."""
@@ -92,6 +103,10 @@ class FrameSource(Struct, Source, frozen=True):
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         if stop > start:
             yield Extent(self.frame, self.offset + start, stop - start, self.time_ns)
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if stop > start:
+            out += PACKED_EXTENT.pack(self.frame, self.offset + start, stop - start)
 
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         if stop > start:
@@ -210,6 +225,10 @@ class _JoinedSource(Source):
         for source, first, last in self._pieces(start, stop):
             yield from source.extents(first, last)
 
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        for source, first, last in self._pieces(start, stop):
+            source.pack(first, last, out)
+
     def note_frames(self, start: int, stop: int, frames: set[int]) -> None:
         for source, first, last in self._pieces(start, stop):
             source.note_frames(first, last, frames)
@@ -263,6 +282,14 @@ class _WholeSource(Source):
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         if stop > start:
             yield from self._source.extents(self._start, self._start + self._length)
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if stop > start:
+            rows = bytearray()
+            for extent in self._source.extents(self._start, self._start + self._length):
+                rows += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
+            out += PACKED_EXTENT.pack(PACKED_SHARED | (stop - start), len(rows) // PACKED_EXTENT.size, 0)
+            out += rows
 
 
 class TracedBytes:
@@ -329,10 +356,6 @@ class TracedBytes:
     def part(self, start: int, stop: int) -> bytes:
         """The bytes `start` to `stop` alone."""
         return self.data[start:stop]
-
-    def data_in(self, whole: object, data: bytes) -> bytes:
-        """`data` of these bytes, cut from those of `whole` where they are a view of it."""
-        return self.data
 
     def __bytes__(self) -> bytes:
         return self.data
@@ -474,9 +497,6 @@ class _View(TracedBytes):
     @property
     def data(self) -> bytes:  # type: ignore[override]
         return self._whole.part(self._first, self._first + self._length)
-
-    def data_in(self, whole: object, data: bytes) -> bytes:
-        return data[self._first : self._first + self._length] if whole is self._whole else self.data
 
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)

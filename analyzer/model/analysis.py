@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from analyzer.core.events import Problem
-from analyzer.pcq.catalog import Catalogs
-from analyzer.rpc.call import Call
-from analyzer.rpc.events import Bound, FeaturesOffered, Pdu
-from analyzer.smb.events import SmbSession
-from analyzer.winperf.names import NameTables
+from analyzer.model.catalog import Catalogs
+from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.model.name_tables import NameTables
+from analyzer.model.store import CallStore
 
 SCHEMA = 1
 
@@ -39,7 +38,7 @@ class Analysis(Struct, frozen=True, eq=False):
     """
 
     capture: CaptureFacts
-    calls: Sequence[Call]
+    calls: CallStore
     problems: Sequence[Problem]
     sessions: Sequence[SmbSession]
     bounds: Sequence[Bound]

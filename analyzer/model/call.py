@@ -1,17 +1,28 @@
-"""A remote call: as the analysis holds it (`Call`), and as the line that is printed of it (`CallRecord`).
+"""A remote call: as an analysis holds it (`Call`), and as the line that is printed of it (`CallRecord`).
 
 Both have the same keys and add their own: `Call` the bytes of the two sides and where these were captured, `CallRecord` what is
-derived from them: names of numbers, hashes, and the decoded buffer.
+derived from them: names of numbers, hashes, and the decoded buffer. A `Call` knows no layer: what it says of its bytes it says of
+`TracedBytes`, wherever these are kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType, field
 
+from analyzer.core.absence import Missing
+from analyzer.core.errors import DecodeError
+from analyzer.core.events import kind_of
+from analyzer.core.traced import TracedBytes
+from analyzer.model import perflib, winreg
+from analyzer.model.buffer import BufferKind
 from analyzer.model.capture import Decryption
+from analyzer.model.pdus import Fragment, frame_range_of, frames_of, stub_of
+from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint, FrameFiles, Frames, PlaceExtent, Record, Value, doc
+from analyzer.model.security import AuthInfo, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
 SideName = Literal["request", "response"]
@@ -19,7 +30,7 @@ Syntax = Literal["ndr", "ndr64"]
 Transport = Literal["ncacn_np", "ncacn_ip_tcp"]
 
 
-class SmbFacts(Value, frozen=True):
+class SmbFacts(Value, frozen=True, cache_hash=True):
     """How SMB carried a call."""
 
     dialect: Annotated[str | None, doc("`3.1.1`, ..., `1.0`; null where the negotiation was not captured")]
@@ -30,7 +41,7 @@ class SmbFacts(Value, frozen=True):
     compressed: Annotated[bool, doc("compressed", source="[MS-SMB2] section 2.2.42")]
 
 
-class AuthFacts(Value, frozen=True):
+class AuthFacts(Value, frozen=True, cache_hash=True):
     """Who made a call, and how it was secured."""
 
     type: Annotated[str, doc("`none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...")]
@@ -43,6 +54,14 @@ class AuthFacts(Value, frozen=True):
     ]
     user: Annotated[str | None, doc("account, `DOMAIN\\name` or `name@REALM`")]
     user_from: Annotated[Literal["rpc", "smb"] | None, doc("whose authentication states the account")]
+    user_source: Annotated[
+        Literal["handshake", "ticket", "kdc-reply"] | None,
+        doc(
+            "what names the account: the logon, a Kerberos ticket that a key opened, or the KDC's reply that issued the "
+            "very ticket, which nothing verifies"
+        ),
+    ]
+    anonymous: Annotated[bool | None, doc("a null session; its user is `NT AUTHORITY\\ANONYMOUS LOGON`")]
     workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
     verified: Annotated[bool | None, doc("whether the signatures fit; null where there are none or no key for them")]
     decryption: Annotated[
@@ -51,7 +70,7 @@ class AuthFacts(Value, frozen=True):
     decrypted_by: Annotated[str | None, doc("which of the given keys decrypted it, in words; null where none did")]
 
 
-class InterfaceFacts(Value, frozen=True):
+class InterfaceFacts(Value, frozen=True, cache_hash=True):
     """The interface of a call."""
 
     uuid: Annotated[str | None, doc("UUID; null where the bind was not captured")]
@@ -104,13 +123,6 @@ class CallKeys(Record, frozen=True, kw_only=True):
     reason: Annotated[str | None, doc("a sentence for every state but `complete`")]
     status: Annotated[int | None, doc("the method's return value, unsigned")]
     fault: Annotated[int | None, doc("status of a DCERPC fault", source="C706 section 12.6.4.7")]
-    handle: Annotated[
-        str | None,
-        doc(
-            "the handle that the call works on or gives out: `q2` the second query handle, `k1` the first registry key"
-        ),
-    ]
-    handle_uuid: Annotated[str | None, doc("UUID of that context handle")]
 
 
 class SideRecord(Value, frozen=True, kw_only=True):
@@ -140,7 +152,9 @@ class SideRecord(Value, frozen=True, kw_only=True):
             "`lpValueName`, `lpType`, `lpcbData`, `lpcbLen`"
         ),
     ]
-    buffer_kind: Annotated[str | None, doc("how `lpData` is laid out; null where there is none or it is not known")]
+    buffer_kind: Annotated[
+        BufferKind | None, doc("how `lpData` is laid out; null where there is none or it is not known")
+    ]
     buffer: Annotated[Raw | dict[str, Any] | None, doc("the decoded `lpData`, by the ids of `ksy/`")]
     buffer_notes: Annotated[
         tuple[str, ...] | UnsetType, doc("readings that were chosen; left out where there are none")
@@ -160,6 +174,13 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2.2")]
     fault_name: Annotated[str | None, doc("name of `fault`", source="[MS-RPCE] section 2.2.2.10 and C706 appendix E")]
     latency_ns: Annotated[int | None, doc("first frame of the response minus last frame of the request", unit="ns")]
+    handle: Annotated[
+        str | None,
+        doc(
+            "the handle that the call works on or gives out: `q2` the second query handle, `k1` the first registry key"
+        ),
+    ]
+    handle_uuid: Annotated[str | None, doc("UUID of that context handle")]
     counterset: Annotated[CountersetFacts | None, doc("the counterset that the call asks about")]
     request: Annotated[SideRecord | None, doc("what the client sent; null where it was not captured")]
     response: Annotated[SideRecord | None, doc("what the server answered; null where it was not captured")]
@@ -175,3 +196,177 @@ class PduRecord(Value, frozen=True):
     stub_stop: Annotated[int, doc("where its part of the stub ends", unit="bytes")]
     decrypted_by: Annotated[tuple[str, ...], doc("what unsealed its part of the stub")]
     extents: Annotated[tuple[PlaceExtent, ...], doc("where it was captured")]
+
+
+class StubProblem(Value, frozen=True):
+    """Why a stub does not decode, and where."""
+
+    kind: Literal["malformed", "truncated", "unsupported"]
+    field: str
+    reason: str
+    start: int | None
+    stop: int | None
+
+    @classmethod
+    def of(cls, error: DecodeError) -> StubProblem:
+        return cls(kind_of(error), error.field, error.reason, error.start, error.stop)
+
+    def __str__(self) -> str:
+        return str(DecodeError(self.reason, field=self.field, start=self.start, stop=self.stop))
+
+
+class PerformanceRead(Value, frozen=True):
+    """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
+
+    `key` is the predefined key the handle was opened as, None where its opening was not captured.
+    """
+
+    number: int
+    attempt: int
+    key: str | None
+    handle: str
+    value_name: str
+
+
+class Side(Value, frozen=True, kw_only=True):
+    """The request or the response of a call.
+
+    `missing` says why there is no stub; where there is one, its first `stub_length` bytes count (what follows is alignment before
+    a verification trailer). `params` is keyed by the IDL's spelling. `buffer_span` is where in the stub the content of `lpData`
+    lies and `buffer_kind` what it is laid out as, None where it is not known; `problem` says why the stub does not decode.
+    `wire_length` counts the bytes of the stub as sent. Of a message too long to be kept there are no `pdus`, and
+    `frames_of_dropped` carried it.
+    """
+
+    pdus: Sequence[Fragment]
+    missing: Missing | None
+    stub_length: int
+    wire_length: int
+    verification_trailer: Literal["ok", "bad"] | None
+    big_endian: bool
+    first_time_ns: int
+    last_time_ns: int
+    frames_of_dropped: tuple[int, ...] = ()
+    params: dict[str, Any] = field(default_factory=dict)
+    buffer_span: tuple[int, int] | None = None
+    buffer_kind: BufferKind | None = None
+    problem: StubProblem | None = None
+
+    @property
+    def stub(self) -> TracedBytes | Missing:
+        """The unsealed, joined stub without authentication padding and verification trailer."""
+        if self.missing is not None:
+            return self.missing
+        stub = stub_of(self.pdus)
+        return stub if len(stub) == self.stub_length else stub.view(0, self.stub_length)
+
+    @property
+    def buffer(self) -> TracedBytes | None:
+        """The content of `lpData`, None where there is none."""
+        return stub_of(self.pdus).view(*self.buffer_span) if self.buffer_span is not None else None
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried it, ascending."""
+        return self.frames_of_dropped or frames_of(self.pdus)
+
+    @property
+    def first_frame(self) -> int:
+        """The lowest of `frames`, 0 where there are none."""
+        return self.frame_range[0]
+
+    @property
+    def last_frame(self) -> int:
+        """The highest of `frames`, 0 where there are none."""
+        return self.frame_range[1]
+
+    @property
+    def frame_range(self) -> tuple[int, int]:
+        """The lowest and the highest of `frames`, 0 where there are none."""
+        if self.frames_of_dropped:
+            return self.frames_of_dropped[0], self.frames_of_dropped[-1]
+        return frame_range_of(self.pdus) or (0, 0)
+
+
+class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
+    """A call with its bytes. Of a call that was not put in order yet, `number` is 0.
+
+    `channel` counts the opens of pipes and the TCP connections that carried calls, `impersonation` is the level that the pipe was
+    opened with ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the query
+    handle that a PerflibV2 call works on as it stood before the call. Of a call of the registry, `read` is set for reads of
+    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1.
+    """
+
+    channel: int
+    impersonation: int | None
+    security: AuthInfo
+    smb_identity: Identity | None
+    request: Side | None
+    response: Side | None
+    query: QueryView | None = None
+    read: PerformanceRead | None = None
+    key: str | None = None
+    key_number: int | None = None
+
+    @property
+    def is_perflib(self) -> bool:
+        """Whether it is of PerflibV2."""
+        return self.interface.uuid == perflib.INTERFACE
+
+    @property
+    def is_winreg(self) -> bool:
+        """Whether it is of the remote registry."""
+        return self.interface.uuid == winreg.INTERFACE
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of all frames of both messages, ascending."""
+        sides = (side.frames for side in (self.request, self.response) if side is not None)
+        return tuple(sorted({frame for frames in sides for frame in frames}))
+
+    @property
+    def identity(self) -> Identity | None:
+        """The RPC identity, else that of the SMB session, on which a server without RPC security relies."""
+        identity = self.security.identity
+        return identity if identity is not None and identity.account is not None else self.smb_identity
+
+    @property
+    def latency_ns(self) -> int | None:
+        """First response frame minus last request frame; None where one side is missing."""
+        if self.request is None or self.response is None:
+            return None
+        return self.response.first_time_ns - self.request.last_time_ns
+
+    @property
+    def counterset(self) -> str | None:
+        """The GUID that the request of a PerflibV2 call asks about, for the methods that name one."""
+        guid = self.request.params.get("CounterSetGuid") if self.is_perflib and self.request is not None else None
+        return guid if isinstance(guid, str) else None
+
+    @property
+    def request_code(self) -> int | None:
+        """RequestCode of PerflibV2QueryCounterSetRegistrationInfo."""
+        code = self.request.params.get("RequestCode") if self.is_perflib and self.request is not None else None
+        return code if isinstance(code, int) else None
+
+    @property
+    def handle(self) -> str | None:
+        """The handle it works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+        if self.query is not None:
+            return f"q{self.query.number}"
+        return f"k{self.key_number}" if self.key_number is not None else None
+
+    @property
+    def handle_uuid(self) -> str | None:
+        """The UUID of that handle."""
+        if self.query is not None:
+            return self.query.handle
+        if self.key_number is None:
+            return None
+        return handle_of(self.request, "hKey") or handle_of(self.response, "phKey")
+
+
+def handle_of(side: Side | None, name: str) -> str | None:
+    """The UUID of a context handle among the parameters."""
+    value = side.params.get(name) if side is not None else None
+    return value["uuid"] if isinstance(value, dict) else None

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET
 
+from analyzer.core.events import ProblemKind
 from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, doc
 
 SCHEMA = 2
 
-ProblemKind = Literal["gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note"]
 Decryption = Annotated[
     str,
     doc(
@@ -38,7 +38,8 @@ class ProblemRecord(Record, frozen=True, kw_only=True, tag="problem"):
         ProblemKind,
         doc(
             "`gap` not captured, `sealed` no key, `truncated` cut short, `malformed` against its specification, `unsupported` not "
-            "read by this program, `conflict` two versions of the same bytes, `limit` a bound of this program, `note` nothing lost"
+            "read by this program, `conflict` two versions of the same bytes, `limit` a bound of this program, `failed` it "
+            "failed and read no further, `note` nothing lost"
         ),
     ]
     layer: Annotated[
@@ -78,6 +79,13 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
         str | None, doc("how the user was authenticated: `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")
     ]
     user: Annotated[str | None, doc("account, `DOMAIN\\name` or `name@REALM`")]
+    user_source: Annotated[
+        Literal["handshake", "ticket", "kdc-reply"] | None,
+        doc("what names the account: the logon, an opened Kerberos ticket, or the KDC's reply, which nothing verifies"),
+    ]
+    anonymous: Annotated[bool, doc("a null session")]
+    refused: Annotated[int | None, doc("status with which the server refused the logon")]
+    refused_name: Annotated[str | None, doc("its name", source="[MS-ERREF] section 2.3")]
     domain: Annotated[str | None, doc("domain of the account, as the client gave it")]
     workstation: Annotated[str | None, doc("the client's name for itself", source="[MS-NLMP] section 2.2.1.3")]
     server_name: Annotated[str | None, doc("NetBIOS name of the server", source="[MS-NLMP] section 2.2.2.1")]

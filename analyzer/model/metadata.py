@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
-from analyzer.pcq.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
-from analyzer.winperf.names import NameTable, NameTables
+from analyzer.model.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
+from analyzer.model.name_tables import NameTable, NameTables
 
 Json = dict[str, Any]
 VERSION = 1

@@ -10,6 +10,8 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from analyzer.core.events import Event
+
 
 def doc(text: str, *, unit: str | None = None, source: str | None = None) -> Meta:
     """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it."""
@@ -21,8 +23,8 @@ class Value(Struct, frozen=True):
     """A part of records: it has no line of its own."""
 
 
-class Record(Struct, frozen=True, kw_only=True, tag_field="record"):
-    """One line of output. The tag of the class is its `record` key."""
+class Record(Event, frozen=True, kw_only=True, tag_field="record"):
+    """One line of output. The tag of the class is its `record` key. Layers emit records as they do events."""
 
 
 # Frames by Wireshark's numbers, ascending; the file of each where there are several.
@@ -33,7 +35,7 @@ FrameFiles = Annotated[
 ]
 
 
-class Endpoint(Value, frozen=True, order=True):
+class Endpoint(Value, frozen=True, cache_hash=True, order=True):
     """One end of a connection: address and port."""
 
     ip: Annotated[str, doc("address as text", source="RFC 5952 for IPv6")]

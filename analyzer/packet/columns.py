@@ -9,11 +9,12 @@ from msgspec import Struct
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.traced import FrameSource, TracedBytes
+from analyzer.model.record import Endpoint
 from analyzer.packet.candidates import FlowKey
 from analyzer.packet.checksums import bad_ip_checksums, bad_tcp_checksums
 from analyzer.packet.fast import TcpFrames
 from analyzer.packet.plain import IPV6_LEN, TCP_LEN
-from analyzer.packet.segment import Endpoint, Segment
+from analyzer.packet.segment import Segment
 from analyzer.packet.tunnels import Bools, IntArray, Views
 
 # Both ends of the segment whose IP and TCP headers begin at these offsets of the data.

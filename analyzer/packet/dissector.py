@@ -21,6 +21,7 @@ from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
+from analyzer.model.record import Endpoint
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.dialogues import find_dialogues
@@ -29,7 +30,7 @@ from analyzer.packet.fragments import Fragments
 from analyzer.packet.gathered import FEW_FRAMES, Gathered
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
-from analyzer.packet.segment import Dialogue, Endpoint, Segment, UdpPayload
+from analyzer.packet.segment import Dialogue, Segment, UdpPayload
 from analyzer.packet.tunnels import Views
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from msgspec import Struct
-
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.model.record import Endpoint
 
 FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 # RFC 7323 section 2.3: no window exceeds 1 GiB, so nothing older than that is still under way. The other three quarters
 # of the number space are ahead: a capture that paused may have missed much.
 FARTHEST_AHEAD = 3 << 30
-
-
-class Endpoint(Struct, frozen=True, order=True):
-    """One end of a connection: address as text (IPv6 in RFC 5952 form) and port."""
-
-    ip: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.ip}]:{self.port}" if ":" in self.ip else f"{self.ip}:{self.port}"
 
 
 class Segment(Event, frozen=True):

@@ -29,7 +29,8 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import Endpoint, Segment
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import Segment
 
 if TYPE_CHECKING:
     from pyshark.packet.packet import Packet

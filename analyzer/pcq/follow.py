@@ -1,4 +1,4 @@
-"""The calls of a capture with what each query handle held when they were made: calls in order in, the same calls out.
+"""What each query handle held when the calls of a capture were made: calls in order in, a state of the handle for each out.
 
 A call takes its time, and others may be under way: a data answer tells of a handle as it was somewhere between its request
 and its response. So the begin and the end of each call are put in order by time, and
@@ -15,15 +15,20 @@ and its response. So the begin and the end of each call are put in order by time
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.pcq.identity import INTERFACE, Opnum
-from analyzer.pcq.layer import Loss, PerflibCall, end_of, identifiers_of, may_answer_validate_counters
-from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, QueryView, block_types
-from analyzer.rpc.call import Call, handle_of
+from analyzer.model.call import Call, handle_of
+from analyzer.model.perflib import INTERFACE, Opnum
+from analyzer.model.query import QueryView
+from analyzer.model.store import Moments
+from analyzer.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
+from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, block_types
 
 
 class _Watch(Struct):
@@ -33,41 +38,80 @@ class _Watch(Struct):
     epoch: int
 
 
-def with_queries(calls: Sequence[Call], losses: Iterable[Loss] = ()) -> list[Call]:
-    """The calls in the same order; those on query handles with a `QueryView`."""
-    return _Following(calls).through(losses)
+def query_states(
+    calls: Sequence[Call], moments: Moments, order: Sequence[int], losses: Iterable[Loss] = ()
+) -> tuple[Sequence[int], Sequence[QueryView]]:
+    """For each of the calls, in order, the position of its query handle's state in the second value; -1 for none.
+
+    `moments` are those of the calls as they were taken, and `order` which of these each call is.
+    """
+    return _Following(calls).through(_steps(moments, order, losses), _without_request(moments, order))
 
 
 # What happens at the same time is looked at in this order.
 _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
 
+def _steps(moments: Moments, order: Sequence[int], losses: Iterable[Loss]) -> Iterator[tuple[int, int]]:
+    """What happened, in order: its kind, and the position of the call (the number of the channel of a loss)."""
+    taken = np.frombuffer(order, np.int64)  # type: ignore[call-overload]  # an array
+    lost = list(losses)
+
+    def column(numbers: array[int]) -> npt.NDArray[np.int64]:
+        found: npt.NDArray[np.int64] = np.frombuffer(numbers, np.int64)[taken]
+        return found
+
+    is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
+    begins = np.flatnonzero(is_perflib | np.frombuffer(moments.requests, np.bool_)[taken])
+    end_times, end_frames = column(moments.end_times), column(moments.end_frames)
+    ends = np.flatnonzero(is_perflib & (end_frames >= 0))
+    begin_times, begin_frames = column(moments.begin_times), column(moments.begin_frames)
+    later = (end_times > begin_times) | ((end_times == begin_times) & (end_frames > begin_frames))
+    places = np.concatenate([begins, ends, np.array([loss.channel for loss in lost], np.int64)])
+    kinds = np.concatenate(
+        [
+            np.full(len(begins), _BEGIN, np.int8),
+            np.where(later[ends], _END, _END_AT_ONCE).astype(np.int8),
+            np.full(len(lost), _LOSS, np.int8),
+        ]
+    )
+    at_end = np.where(later, end_times, begin_times)[ends], np.where(later, end_frames, begin_frames)[ends]
+    times = np.concatenate([begin_times[begins], at_end[0], np.array([loss.after[0] for loss in lost], np.int64)])
+    frames = np.concatenate([begin_frames[begins], at_end[1], np.array([loss.after[1] for loss in lost], np.int64)])
+    steps = np.lexsort((places, kinds, frames, times))
+    for first in range(0, len(steps), 4096):
+        some = steps[first : first + 4096]
+        yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
+
+
+def _without_request(moments: Moments, order: Sequence[int]) -> list[int]:
+    """The positions of calls whose request is not there."""
+    taken = np.frombuffer(order, np.int64)  # type: ignore[call-overload]  # an array
+    found: list[int] = np.flatnonzero(np.frombuffer(moments.requests, np.int8)[taken] == 0).tolist()
+    return found
+
+
 class _Following:
     def __init__(self, calls: Sequence[Call]) -> None:
         self._calls = calls
         self._book = QueryBook()
-        self._views: dict[int, QueryView] = {}
+        self._views = array("q", [-1]) * len(calls)
+        self._states: list[QueryView] = []
+        # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
+        self._latest: dict[int, int] = {}
         self._watches: dict[int, _Watch] = {}
         # ValidateCounters under way, by the number of their handle.
         self._changing: dict[int, int] = {}
         # The polls of a handle since it last changed, by its number: the epoch they belong to, and their positions.
-        self._polled: dict[int, tuple[int, list[int]]] = {}
-        self._counts = _Counts(calls)
+        self._polled: dict[int, tuple[int, array[int]]] = {}
+        self._counts = _Counts()
 
-    def through(self, losses: Iterable[Loss]) -> list[Call]:
-        steps = [(loss.after, _LOSS, loss.channel) for loss in losses]
-        for at, call in enumerate(self._calls):
-            if call.request is None and not isinstance(call, PerflibCall):
-                continue
-            side = call.request or call.response
-            assert side is not None
-            begin = side.message.last_time_ns, side.message.last_frame
-            steps.append((begin, _BEGIN, at))
-            end = end_of(call.exchange)
-            if isinstance(call, PerflibCall) and end is not None:
-                steps.append((end, _END, at) if end > begin else (begin, _END_AT_ONCE, at))
-        steps.sort()
-        for _, kind, at in steps:
+    def through(
+        self, steps: Iterable[tuple[int, int]], without_request: Iterable[int]
+    ) -> tuple[Sequence[int], Sequence[QueryView]]:
+        for at in without_request:
+            self._counts.take_answer(self._calls[at])
+        for kind, at in steps:
             if kind == _LOSS:
                 self._book.lost(at)
                 self._counts.lost(at)
@@ -75,46 +119,50 @@ class _Following:
                 self._begins(at)
             else:
                 self._ends(at)
-        return [
-            call.on(self._views[at]) if at in self._views and isinstance(call, PerflibCall) else call
-            for at, call in enumerate(self._calls)
-        ]
+        return self._views, self._states
+
+    def _is(self, at: int, view: QueryView) -> None:
+        """The handle of a call, as it stood."""
+        latest = self._latest.get(view.number)
+        if latest is None or self._states[latest] is not view:
+            latest = self._latest[view.number] = len(self._states)
+            self._states.append(view)
+        self._views[at] = latest
 
     # A call begins
 
     def _begins(self, at: int) -> None:
         call = self._calls[at]
-        channel = call.exchange.channel
         if call.request is not None:
-            verdict = self._counts.seen(channel.number, call.exchange.call_id)
+            verdict = self._counts.seen(call.channel, call.call_id)
             if verdict == "harmless":
-                self._book.found(channel.number)
+                self._book.found(call.channel)
             elif verdict == "unknown":
-                self._book.doubt(channel.number)
-        if not isinstance(call, PerflibCall):
+                self._book.doubt(call.channel)
+        if not call.is_perflib:
             return
-        opnum = call.exchange.opnum
+        opnum = call.opnum
         asked = handle_of(call.request, "hQuery") or handle_of(call.request, "phQuery")
         if asked is None:
             self._begins_unnamed(call)
             return
-        query = self._book.of(channel.server, channel.number, asked)
+        query = self._book.of(call.server, call.channel, asked)
         if opnum == Opnum.VALIDATE_COUNTERS:
-            self._views[at] = query.view()
-            if call.response is None or call.state != "complete" or call.exchange.fault is not None:
+            self._is(at, query.view())
+            if call.response is None or call.state != "complete" or call.fault is not None:
                 # What was refused with a fault changed nothing by the letter, but [MS-PCQ] does not say at which point.
                 query.forget(UNREAD)
                 return
             query.changed()
             self._changing[query.number] = self._changing.get(query.number, 0) + 1
         elif opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
-            self._views[at] = query.view()
+            self._is(at, query.view())
         self._watches[at] = _Watch(query, query.epoch)
 
-    def _begins_unnamed(self, call: PerflibCall) -> None:
+    def _begins_unnamed(self, call: Call) -> None:
         """A call that names no handle, or whose request was not read: it may have changed a handle of its channel."""
-        channel, opnum = call.exchange.channel.number, call.exchange.opnum
-        is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call.exchange))
+        channel, opnum = call.channel, call.opnum
+        is_unknown = opnum is None and (call.request is not None or may_answer_validate_counters(call))
         if is_unknown or opnum == Opnum.VALIDATE_COUNTERS:
             self._book.doubt(channel)
 
@@ -122,13 +170,12 @@ class _Following:
 
     def _ends(self, at: int) -> None:
         call = self._calls[at]
-        assert isinstance(call, PerflibCall)
-        opnum = call.exchange.opnum
+        assert call.is_perflib
+        opnum = call.opnum
         succeeded = call.state == "complete" and call.status == 0
         if opnum == Opnum.OPEN_QUERY_HANDLE and succeeded:
             if (given := handle_of(call.response, "phQuery")) is not None:
-                channel = call.exchange.channel
-                self._views[at] = self._book.opened(channel.server, channel.number, given).view()
+                self._is(at, self._book.opened(call.server, call.channel, given).view())
             return
         if (watch := self._watches.pop(at, None)) is None:
             return
@@ -147,7 +194,7 @@ class _Following:
         """Whether nothing else changed the handle while the call was under way."""
         return watch.query.epoch == watch.epoch and not self._changing.get(watch.query.number)
 
-    def _validated(self, call: PerflibCall, watch: _Watch, *, succeeded: bool) -> None:
+    def _validated(self, call: Call, watch: _Watch, *, succeeded: bool) -> None:
         query = watch.query
         self._changing[query.number] -= 1
         is_alone = self._is_alone(watch)
@@ -161,7 +208,7 @@ class _Following:
             if not is_alone:
                 query.unorder(TOGETHER)
 
-    def _informed(self, call: PerflibCall, watch: _Watch) -> None:
+    def _informed(self, call: Call, watch: _Watch) -> None:
         query = watch.query
         identifiers = identifiers_of(call.response)
         if identifiers is None:
@@ -169,36 +216,36 @@ class _Following:
         elif self._is_alone(watch):
             query.informed(identifiers)
             for earlier in self._since(query):
-                if self._views[earlier].id_source != "index":
-                    self._views[earlier] = query.view()
+                if self._states[self._views[earlier]].id_source != "index":
+                    self._is(earlier, query.view())
 
-    def _polled_once(self, at: int, call: PerflibCall, watch: _Watch) -> None:
+    def _polled_once(self, at: int, call: Call, watch: _Watch) -> None:
         query = watch.query
         view = query.view()
         if not self._is_alone(watch):
-            self._views[at] = QueryView(view.handle, view.number, {}, None, unknown=TOGETHER)
+            self._is(at, QueryView(view.handle, view.number, {}, None, unknown=TOGETHER))
             return
         polls = self._since(query)
         polls.append(at)
         if query.is_at_stake and (answer := _shape(call)) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
-                self._views[earlier] = query.view()
+                self._is(earlier, query.view())
         else:
-            self._views[at] = query.view()
+            self._is(at, query.view())
 
-    def _since(self, query: Query) -> list[int]:
+    def _since(self, query: Query) -> array[int]:
         """The positions of the polls since the handle last changed."""
         known = self._polled.get(query.number)
         if known is None or known[0] != query.epoch:
-            known = self._polled[query.number] = (query.epoch, [])
+            known = self._polled[query.number] = (query.epoch, array("q"))
         return known[1]
 
 
 class _Counts:
     """Which calls of a channel are not there, by the numbers that clients give them."""
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self) -> None:
         self._last: dict[int, int] = {}
         # Channels that lost something; those whose next request is still to come.
         self._lossy: set[int] = set()
@@ -207,10 +254,11 @@ class _Counts:
         self._useless: set[int] = set()
         # Answers whose request was lost, and whether they can be those of ValidateCounters.
         self._answers: dict[tuple[int, int], bool] = {}
-        for call in calls:
-            if call.request is None:
-                place = call.exchange.channel.number, call.exchange.call_id
-                self._answers[place] = _may_have_changed(call) or place in self._answers
+
+    def take_answer(self, call: Call) -> None:
+        """A call whose request is not there."""
+        place = call.channel, call.call_id
+        self._answers[place] = _may_have_changed(call) or place in self._answers
 
     def lost(self, channel: int) -> None:
         self._lossy.add(channel)
@@ -238,13 +286,13 @@ class _Counts:
 
 def _may_have_changed(call: Call) -> bool:
     """Whether an answer whose request was lost may be one of ValidateCounters."""
-    return call.exchange.interface in (None, INTERFACE) and may_answer_validate_counters(call.exchange)
+    return call.interface.uuid in (None, INTERFACE) and may_answer_validate_counters(call)
 
 
 _BEGINNING = 256
 
 
-def _shape(call: PerflibCall) -> BlockTypes | None:
+def _shape(call: Call) -> BlockTypes | None:
     """The shape of the data a call was answered with, None where there is none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:

@@ -1,4 +1,4 @@
-"""Calls of PerflibV2: exchanges in, `PerflibCall` out ([MS-PCQ] section 3.1.4); everything else passes unchanged."""
+"""Calls of PerflibV2: exchanges in, decoded calls out ([MS-PCQ] section 3.1.4); everything else passes unchanged."""
 
 from __future__ import annotations
 
@@ -8,57 +8,26 @@ from hashlib import sha256
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
-from analyzer.pcq.catalog import Catalogs
-from analyzer.pcq.identity import (
+from analyzer.model.call import Call, Side, StubProblem
+from analyzer.model.catalog import Catalogs
+from analyzer.model.pdus import stub_of
+from analyzer.model.perflib import (
     BUFFER_KIND_OF_CODE,
     BUFFER_KIND_OF_METHOD,
     INTERFACE,
-    NAME,
     Opnum,
     RequestCode,
 )
-from analyzer.pcq.queries import Identifier, QueryView
-from analyzer.rpc.call import Call, CallSide, decoded_call, plain_side, trimmed
+from analyzer.model.query import Identifier
+from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
 from analyzer.rpc.events import Exchange, Message
-from analyzer.rpc.interfaces import method_name
 from analyzer.smb.events import ChannelGap
-
-
-class PerflibCall(Call, frozen=True):
-    """A PerflibV2 call. `query` is the handle it works on as it stood before the call, None for calls without one."""
-
-    query: QueryView | None = None
-
-    def on(self, query: QueryView) -> PerflibCall:
-        """The same call on a handle as it stood."""
-        return PerflibCall(
-            self.exchange,
-            self.interface_name,
-            self.method,
-            self.state,
-            self.reason,
-            self.status,
-            self.request,
-            self.response,
-            query,
-        )
-
-    @property
-    def counterset(self) -> str | None:
-        """The GUID the request asks about, for the methods that name one."""
-        guid = self.request.params.get("CounterSetGuid") if self.request is not None else None
-        return guid if isinstance(guid, str) else None
-
-    @property
-    def request_code(self) -> int | None:
-        code = self.request.params.get("RequestCode") if self.request is not None else None
-        return code if isinstance(code, int) else None
-
 
 _OPNUMS = frozenset(Opnum)
 
@@ -75,139 +44,131 @@ class Loss(Struct, frozen=True):
     channel: int
 
 
-def end_of(exchange: Exchange) -> Moment | None:
-    """When the answer of a call began to come; None where it is not there."""
-    return _begin(exchange.response) if exchange.response is not None else None
-
-
 def _begin(message: Message) -> Moment:
     return message.first_time_ns, message.first_frame
 
 
 class PerflibLayer:
-    """Decodes PerflibV2 exchanges and notes what they say of countersets, and where requests were lost.
+    """Decodes PerflibV2 exchanges, has what they say of countersets learnt, and notes where requests were lost.
 
     What the calls say of query handles can only be told when all are there, in their order: that is `pcq.follow`.
     """
 
-    def __init__(self) -> None:
-        self.catalogs = Catalogs()
+    def __init__(self, learner: CatalogLearner | None = None) -> None:
         self.losses: list[Loss] = []
-        # The answer of each channel that began to come last.
-        self._last: dict[int, Message] = {}
-        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
-        self._told: dict[tuple[str, str], set[tuple[int, int, bytes]]] = {}
+        self.learner = learner or CatalogLearner()
+        # When the answer of each channel began to come that did so last.
+        self._last: dict[int, Moment] = {}
 
     def feed(self, event: Event) -> Iterator[Event]:
         if isinstance(event, Exchange):
             if (answer := event.response) is not None:
-                last = self._last.get(event.channel.number)
-                # Which frame it came in is looked up where that matters.
-                if last is None or answer.first_time_ns > last.first_time_ns or _begin(answer) > _begin(last):
-                    self._last[event.channel.number] = answer
+                begin = _begin(answer)
+                if begin > self._last.get(event.channel.number, _BEFORE_ALL):
+                    self._last[event.channel.number] = begin
             if event.interface == INTERFACE:
-                yield self._call(event)
+                call = perflib_call(plain_call(event))
+                self.learner.learn(call)
+                yield call
                 return
         elif isinstance(event, ChannelGap) and event.from_client:
-            last = self._last.get(event.channel.number)
-            self.losses.append(Loss(_begin(last) if last is not None else _BEFORE_ALL, event.channel.number))
+            self.losses.append(Loss(self._last.get(event.channel.number, _BEFORE_ALL), event.channel.number))
         yield event
 
     def finish(self) -> Iterator[Event]:
         return iter(())
 
-    def _call(self, exchange: Exchange) -> PerflibCall:
-        ndr64 = exchange.syntax == "ndr64"
-        opnum = exchange.opnum
-        request = _side(exchange.request, opnum, "request", ndr64=ndr64)
-        code = request.params.get("RequestCode") if request is not None else None
-        if exchange.fault is None:
-            response = _side(exchange.response, opnum, "response", ndr64=ndr64, request_code=code)
-        else:
-            response = plain_side(exchange.response)
-        method = method_name(INTERFACE, opnum) if opnum is not None else None
-        call = decoded_call(PerflibCall, exchange, (NAME, method), request, response)
-        if call.state == "complete" and call.status == 0:
-            if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
-                self._learn(call)
-            elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
-                self._learn_instances(call)
-        return call
 
-    def _learn_instances(self, call: PerflibCall) -> None:
+class CatalogLearner:
+    """Notes what calls say of countersets, in `catalogs`."""
+
+    def __init__(self) -> None:
+        self.catalogs = Catalogs()
+        # What would teach nothing, by server and counterset: code and language that were asked with, and a hash of the answer.
+        self._known: dict[tuple[str, str], set[tuple[int, int, bytes]]] = {}
+
+    def learn(self, call: Call) -> None:
+        if call.state == "complete" and call.status == 0:
+            if call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
+                self._learn_registration(call)
+            elif call.opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+                self._learn_instances(call)
+
+    def _learn_instances(self, call: Call) -> None:
         guid, response = call.counterset, call.response
         if guid is None or response is None or response.buffer is None or response.buffer_kind is None:
             return
         decoded = decode_buffer("instances", response.buffer.data)
         if decoded.problem is None:
-            self.catalogs.of(call.exchange.channel.server).learn_instances(guid, decoded.tree)
+            self.catalogs.of(call.server).learn_instances(guid, decoded.tree)
 
-    def _learn(self, call: PerflibCall) -> None:
+    def _learn_registration(self, call: Call) -> None:
         guid, code, response = call.counterset, call.request_code, call.response
         if guid is None or code is None or response is None or response.buffer is None or response.buffer_kind is None:
             return
         # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
         lcid = call.request.params.get("RequestLCID") if call.request is not None else None
         lcid = lcid if isinstance(lcid, int) else 0
-        server, data = call.exchange.channel.server, response.buffer.data
-        # A server tells every client the same. Each of the answers in `told` left all as it was.
-        told = self._told.setdefault((server.ip, guid), set())
+        server, data = call.server, response.buffer.data
+        # A server tells every client the same. Each of the answers in `known` left all as it was.
+        known = self._known.setdefault((server.ip, guid), set())
         answer = code, lcid, sha256(data).digest()
-        if answer in told:
+        if answer in known:
             return
         decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data)
         if decoded.problem is None:
             if self.catalogs.of(server).learn(guid, code, lcid, decoded.tree):
-                told.clear()
-            told.add(answer)
+                known.clear()
+            known.add(answer)
+
+
+def perflib_call(call: Call) -> Call:
+    """A call that is taken for one of PerflibV2, decoded ([MS-PCQ] section 3.1.4)."""
+    request = _side(call.request, call, "request")
+    code = request.params.get("RequestCode") if request is not None else None
+    response = _side(call.response, call, "response", request_code=code) if call.fault is None else call.response
+    return decoded_call(call, request, response)
 
 
 def _side(
-    message: Message | None,
-    opnum: int | None,
-    side: Literal["request", "response"],
-    *,
-    ndr64: bool,
-    request_code: int | None = None,
-) -> CallSide | None:
-    if message is None:
-        return None
-    stub = message.stub
-    if isinstance(stub, Missing) or opnum is None or opnum not in _OPNUMS:
-        return CallSide(message, stub, {})
+    side: Side | None, call: Call, name: Literal["request", "response"], *, request_code: int | None = None
+) -> Side | None:
+    opnum = call.opnum
+    if side is None or side.missing is not None or opnum is None or opnum not in _OPNUMS:
+        return side
+    stub = stub_of(side.pdus).view(0, side.stub_length)
     try:
-        decoded = stub_places("perflib-v2", opnum, side, stub, ndr64=ndr64, big_endian=message.big_endian)
+        decoded = stub_places("perflib-v2", opnum, name, stub, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
-        return CallSide(message, stub, {}, trouble=error.alone())
+        return replace(side, problem=StubProblem.of(error))
     params = decoded.params
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
-    stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
+    length = trimmed_length(side, side.stub_length, decoded.consumed)
     if decoded.data is None or decoded.data[0] == decoded.data[1]:
-        return CallSide(message, stub, params)
-    buffer = stub.view(*decoded.data)
-    kind = BUFFER_KIND_OF_METHOD.get((opnum, side))
+        return replace(side, params=params, stub_length=length)
+    kind = BUFFER_KIND_OF_METHOD.get((opnum, name))
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and request_code in BUFFER_KIND_OF_CODE:
         kind = BUFFER_KIND_OF_CODE[RequestCode(request_code)]
-    return CallSide(message, stub, params, buffer, kind)
+    return replace(side, params=params, stub_length=length, buffer_span=decoded.data, buffer_kind=kind)
 
 
-def may_answer_validate_counters(exchange: Exchange) -> bool:
+def may_answer_validate_counters(call: Call) -> bool:
     """Whether an answer whose request was lost can be one of ValidateCounters that changed something."""
-    if exchange.fault is not None:
+    if call.fault is not None:
         return False
-    message = exchange.response
-    if message is None or isinstance(message.stub, Missing):
+    side = call.response
+    if side is None or isinstance(side.stub, Missing):
         return True
-    stub = message.stub.data
+    stub = side.stub.data
     try:
         decoded = decode_stub(
             "perflib-v2",
             Opnum.VALIDATE_COUNTERS,
             "response",
             stub,
-            ndr64=exchange.syntax == "ndr64",
-            big_endian=message.big_endian,
+            ndr64=call.syntax == "ndr64",
+            big_endian=side.big_endian,
         )
     except DecodeError:
         return False
@@ -217,7 +178,7 @@ def may_answer_validate_counters(exchange: Exchange) -> bool:
     return decode_buffer("identifiers", decoded.data or b"").problem is None
 
 
-def identifiers_of(side: CallSide | None) -> Sequence[Identifier] | None:
+def identifiers_of(side: Side | None) -> Sequence[Identifier] | None:
     """The identifiers of a side; None where its buffer is damaged, so that they may be others or more."""
     if side is None or side.buffer is None:
         return ()

@@ -9,10 +9,11 @@ from msgspec import Struct
 from analyzer.buffers import PerfData, PerfRow, perf_data_rows
 from analyzer.buffers.text import utf16_text
 from analyzer.core.naming import SampleNames
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.identity import NONE_ID
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import Identifier, IdSource, QueryView
+from analyzer.model.call import Call
+from analyzer.model.catalog import Catalog
+from analyzer.model.perflib import NONE_ID
+from analyzer.model.query import Identifier, QueryView
+from analyzer.model.sample import IdSource
 
 _TYPE_CLASS_MASK = 0x00000C00
 _TYPE_CLASS_TEXT = 0x00000800
@@ -46,7 +47,7 @@ class PerflibSample(Struct, frozen=True):
     names: SampleNames | None = None
 
 
-def perflib_samples(call: PerflibCall, catalog: Catalog) -> Iterator[PerflibSample]:
+def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
     """The values a call was answered with, in the order of the buffer; nothing for calls that carry none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data":

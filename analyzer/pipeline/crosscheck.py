@@ -21,8 +21,9 @@ from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.frames import number_of
+from analyzer.model.call import Call
+from analyzer.model.connection import Bound, Pdu
 from analyzer.packet.tshark import Complaint, in_thread, open_capture, packets
-from analyzer.rpc.events import Bound, Exchange, Pdu
 from analyzer.rpc.pdu import Ptype
 
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
@@ -181,7 +182,7 @@ def _difference_json(entry: PduDifference) -> dict[str, Any]:
 def crosscheck(
     path: str | Path,
     pdus: Iterable[Pdu],
-    exchanges: Iterable[Exchange],
+    calls: Iterable[Call],
     bounds: Iterable[Bound],
     *,
     out_of_order: bool = False,
@@ -212,7 +213,7 @@ def crosscheck(
     # A PDU of several segments: tshark names the frame it was whole in, which need not be one of ours.
     shown_in = {(pdu.call_id, shown.frames[0]): pdu.frames for pdu, shown in same}
     hidden = {frame for pdu in only_ours for frame in pdu.frames}
-    paired, different = _compare_pairs(exchanges, theirs.pairs, shown_in, bound, hidden, theirs)
+    paired, different = _compare_pairs(calls, theirs.pairs, shown_in, bound, hidden, theirs)
     return CrosscheckResult(
         path=str(path),
         out_of_order=out_of_order,
@@ -381,7 +382,7 @@ def _compare(
 
 
 def _compare_pairs(
-    exchanges: Iterable[Exchange],
+    calls: Iterable[Call],
     pairs: set[tuple[int, int, int]],
     shown_in: Mapping[tuple[int, int], tuple[int, ...]],
     bound: set[int],
@@ -394,20 +395,20 @@ def _compare_pairs(
     used: set[tuple[int, int, int]] = set()
     same = 0
     different: list[PairingDifference] = []
-    for exchange in exchanges:
-        if exchange.request is None or exchange.response is None:
+    for call in calls:
+        if call.request is None or call.response is None:
             continue
-        request = tuple(number_of(frame) for frame in exchange.request.frames)
-        response = tuple(number_of(frame) for frame in exchange.response.frames)
+        request = tuple(number_of(frame) for frame in call.request.frames)
+        response = tuple(number_of(frame) for frame in call.response.frames)
         near: list[tuple[int, int]] = []
         agreed = False
-        for pair in by_call[exchange.call_id]:
-            one = not {pair[0], *shown_in.get((exchange.call_id, pair[0]), ())}.isdisjoint(request)
-            two = not {pair[1], *shown_in.get((exchange.call_id, pair[1]), ())}.isdisjoint(response)
+        for pair in by_call[call.call_id]:
+            one = not {pair[0], *shown_in.get((call.call_id, pair[0]), ())}.isdisjoint(request)
+            two = not {pair[1], *shown_in.get((call.call_id, pair[1]), ())}.isdisjoint(response)
             agreed = agreed or (one and two)
             if one or two:
                 near.append(pair)
-        used.update((exchange.call_id, *pair) for pair in near)
+        used.update((call.call_id, *pair) for pair in near)
         if agreed:
             same += 1
             continue
@@ -417,15 +418,15 @@ def _compare_pairs(
             asked, answered = min(near)
         lacks = None
         if not near:
-            if exchange.channel.number not in bound:
+            if call.channel not in bound:
                 lacks = "the bind is not in the capture, without which tshark pairs nothing"
-            elif exchange.syntax == "ndr64":
+            elif call.syntax == "ndr64":
                 lacks = "tshark does not pair calls in NDR64"
             elif not hidden.isdisjoint((*request, *response)):
                 lacks = "tshark does not show one of the two"
             elif _is_about_segments(remark := theirs.remark((*request, *response))):
                 lacks = remark
-        different.append(PairingDifference(exchange.call_id, request, response, asked, answered, lacks))
+        different.append(PairingDifference(call.call_id, request, response, asked, answered, lacks))
     for call_id, *frames in sorted(pairs - used, key=lambda pair: pair[1:]):
         different.append(PairingDifference(call_id, (), (), frames[0], frames[1]))
     return same, different

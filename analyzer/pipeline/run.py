@@ -17,27 +17,24 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.shelf import Shelf
 from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call
+from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.model.store import CallWriter
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Dialogue, Segment
-from analyzer.pcq.follow import with_queries
-from analyzer.pcq.layer import PerflibCall, PerflibLayer
-from analyzer.rpc.call import Call
-from analyzer.rpc.events import Bound, Exchange, FeaturesOffered, Pdu
+from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.resolution.resolve import resolved
+from analyzer.rpc.call import plain_call
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
-from analyzer.smb.events import ChannelClosed, NotOurs, Recognised, SmbSession
+from analyzer.smb.events import ChannelClosed, NotOurs, Recognised
 from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
-from analyzer.timeline.calls import plain_call, sort_calls
-from analyzer.timeline.recognise import recognised
-from analyzer.winperf.layer import WinregCall, WinregLayer
+from analyzer.winperf.layer import KeyFollower, WinregLayer
 
 if TYPE_CHECKING:
     from analyzer.model.metadata import Metadata
-
-# How much of what calls carried is kept in memory.
-_ROOM_BYTES = 16 << 20
 
 Engine = Literal["own", "tshark"]
 Source = str | Path | BinaryIO
@@ -109,7 +106,8 @@ def analyze(
     limits = limits or Limits()
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
     reassembler = Reassembler(limits.tcp)
-    pcq, winperf = PerflibLayer(), WinregLayer()
+    learner, follower = CatalogLearner(), KeyFollower()
+    pcq, winperf = PerflibLayer(learner), WinregLayer(follower)
     kdc = KdcLayer()
     rpc = RpcLayer(keyring, max_stub=limits.max_stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
     upper = _Chain([kdc, Transport(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
@@ -123,24 +121,22 @@ def analyze(
         failed(error)
         text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
         collected.problems.append(Problem("failed", "pipeline", (), text))
-    calls = collected.told()
-    for higher in recognised(calls, pcq, winperf):
-        collected.take(higher)
+    calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
+    collected.problems += notes
     if metadata:
         from analyzer.model.metadata import fill
 
-        ours = [call for call in collected.calls if isinstance(call, PerflibCall | WinregCall)]
-        servers = {call.exchange.channel.server.ip for call in ours}
-        collected.problems += fill(pcq.catalogs, winperf.names, servers, metadata, instead=metadata_from)
+        servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
+        collected.problems += fill(learner.catalogs, follower.names, servers, metadata, instead=metadata_from)
     return Analysis(
         capture=facts(),
-        calls=with_queries(sort_calls(collected.calls), pcq.losses),
+        calls=calls,
         problems=tuple(collected.problems),
         sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
         bounds=tuple(collected.bounds),
         pdus=tuple(collected.pdus),
-        catalogs=pcq.catalogs,
-        name_tables=winperf.names,
+        catalogs=learner.catalogs,
+        name_tables=follower.names,
         secrets_given=bool(keyring),
         features=tuple(collected.features),
         closed=frozenset(collected.closed),
@@ -204,11 +200,10 @@ def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Ev
 
 
 class _Collector:
-    """What reaches the top of the house, by kind."""
+    """What reaches the top, by kind."""
 
     def __init__(self) -> None:
-        self._shelf: Shelf | None = Shelf(_ROOM_BYTES)
-        self.calls: list[Call] = []
+        self.calls = CallWriter()
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
         self.bounds: list[Bound] = []
@@ -218,23 +213,12 @@ class _Collector:
         self.connections: Counter[str] = Counter()
         self.pdus: list[Pdu] = []
 
-    def _keep(self, exchange: Exchange) -> None:
-        if self._shelf is not None:
-            self._shelf.take(exchange.kept)
-
-    def told(self) -> list[Call]:
-        """All calls, to be taken anew as they are then understood; their bytes lie where they are to stay."""
-        calls, self.calls, self._shelf = self.calls, [], None
-        return calls
-
     def take(self, event: Event) -> None:
         match event:
             case Call():
                 self.calls.append(event)
-                self._keep(event.exchange)
             case Exchange():
                 self.calls.append(plain_call(event))
-                self._keep(event)
             case Problem():
                 self.problems.append(event)
             case SmbSession():

@@ -12,7 +12,7 @@ from analyzer.audit.engine import Audit
 from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, CoverageVerdict, Finding
 from analyzer.audit.records import coverage_record, finding_record, requirement_json
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
-from analyzer.model.records import Record
+from analyzer.contents.lines import Record
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, frames_words, header_lines, safe, styled
 from analyzer.report.verdict import nothing_decrypted

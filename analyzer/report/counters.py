@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from rich.cells import cell_len
 
+from analyzer.contents.lines import Record
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps
 from analyzer.report.text import folded, problem_lines, safe, styled
 from analyzer.report.words import shortened

@@ -8,26 +8,19 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from analyzer.buffers import (
-    BufferDecode,
-    BufferKind,
-    decode_buffer,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.buffers import BufferDecode, decode_buffer, guess_kind, map_fields, perf_data_rows, winperf_rows
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import perflib_json, winperf_json
 from analyzer.core.errors import InputError
 from analyzer.core.traced import untraced
-from analyzer.model.records import Record
-from analyzer.model.samples import perflib_json, winperf_json
-from analyzer.pcq.catalog import Catalog
+from analyzer.model.buffer import BufferKind
+from analyzer.model.catalog import Catalog
+from analyzer.model.name_tables import NameTable
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.report.hexdump import dumped_bytes
 from analyzer.report.text import counter_path, safe, value_words
 from analyzer.report.tree import tree_lines
 from analyzer.report.words import status_name
-from analyzer.winperf.names import NameTable
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from analyzer.contents.lines import Record, endpoint_json, frames_json
 from analyzer.core.times import NS_PER_S
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, endpoint_json, frames_json
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.identity import NONE_ID
-from analyzer.pcq.queries import Identifier, QueryView
+from analyzer.model.catalog import Catalog
+from analyzer.model.perflib import NONE_ID
+from analyzer.model.query import Identifier, QueryView
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, problem_lines, safe, styled
 from analyzer.report.words import counterset_words, status_name

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from analyzer.contents.lines import Record
 from analyzer.model.analysis import Analysis
 from analyzer.model.metadata import metadata_json
-from analyzer.model.records import Record
 from analyzer.report.output import OfCapture, dumps
 from analyzer.report.text import safe
 

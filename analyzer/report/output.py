@@ -9,8 +9,8 @@ import orjson
 from msgspec import Struct
 
 from analyzer.buffers import ReadyTrees
+from analyzer.contents.lines import ReadyJson, Record, session_record, timeline_records
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import ReadyJson, Record, session_record, timeline_records
 from analyzer.output.escapes import safe_cells, safe_json
 from analyzer.output.gate import Destination
 from analyzer.output.terminal import write_markup
@@ -19,7 +19,7 @@ from analyzer.timeline.selection import EVERYTHING, Selection
 if TYPE_CHECKING:
     import polars as pl
 
-    from analyzer.model.chunks import SampleChunk
+    from analyzer.contents.chunks import SampleChunk
     from analyzer.timeline.filters.filter import SampleFilter
 
 # What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
@@ -104,7 +104,7 @@ class Samples(Struct, OfCapture, frozen=True):
     filter: SampleFilter | None = None
 
     def records(self) -> Iterator[Record]:
-        from analyzer.model.samples import sample_records
+        from analyzer.contents.samples import sample_records
 
         return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 
@@ -129,7 +129,7 @@ class Samples(Struct, OfCapture, frozen=True):
         return sample_tables(self._chunks())
 
     def _chunks(self) -> Iterator[SampleChunk | Record]:
-        from analyzer.model.chunks import sample_chunks
+        from analyzer.contents.chunks import sample_chunks
 
         return sample_chunks(self.analysis) if self.filter is None else self.filter.records(self.analysis)
 

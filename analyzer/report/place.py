@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from analyzer.audit.evidence import CallEvidence, Place
 from analyzer.audit.verdicts import At
+from analyzer.contents.lines import Record, frames_json
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, frames_json
 from analyzer.report.output import OfCapture
 from analyzer.report.show import the_call
 from analyzer.report.text import call_lines, folded, frames_words, safe

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.rule import Level, RulePage, rule_pages
-from analyzer.model.records import Record
+from analyzer.contents.lines import Record
 from analyzer.report.text import folded, safe
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Sample records as JSON Lines, a chunk at a time: chunks of `model.chunks` in, what `dumps` makes of each of their records out.
+"""Sample records as JSON Lines, a chunk at a time: chunks of `contents.chunks` in, what `dumps` makes of each of their records out.
 
 The record of each column is written once for all answers of its layout, with marks where the call, the instance and the value
 go. What stands between marks is the same in every row, and what is the same in every column is joined with its neighbours; so
@@ -14,8 +14,8 @@ from typing import Literal
 import orjson
 from msgspec import Struct
 
-from analyzer.model.chunks import ChunkPart, SampleChunk
-from analyzer.model.records import Record
+from analyzer.contents.chunks import ChunkPart, SampleChunk
+from analyzer.contents.lines import Record
 from analyzer.output.escapes import safe_json
 from analyzer.report.output import dumps
 

@@ -1,4 +1,4 @@
-"""Samples as polars tables, piece by piece: chunks of `model.chunks` in, tables of many rows out, the same rows as `samples_frame`.
+"""Samples as polars tables, piece by piece: chunks in, tables of many rows out, the same as of `samples_frame`.
 
 What a column of the table says is either of the call, of the counter, or of the instance; it is looked up once for each of
 these, and laid out over the rows with numpy. Texts go through a list of all distinct ones, by their position in it.
@@ -16,8 +16,8 @@ import polars as pl
 from msgspec import Struct
 from polars.io.plugins import register_io_source
 
-from analyzer.model.chunks import ChunkPart, SampleChunk
-from analyzer.model.records import Record
+from analyzer.contents.chunks import ChunkPart, SampleChunk
+from analyzer.contents.lines import Record
 from analyzer.report.tables import SAMPLE_SCHEMA, fitting, sample_row, samples_frame, storable
 
 # Rows of a table, and so of a row group: some 40 MB while they are made.

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from analyzer.buffers import BufferKind, FieldMap, StubKind, map_fields
+from analyzer.buffers import FieldMap, StubKind, map_fields
+from analyzer.contents.lines import Record, buffer_order, call_record, frames_json
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.times import iso_time
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, buffer_order, call_record, frames_json
-from analyzer.pcq.layer import PerflibCall
+from analyzer.model.call import Call, Side
+from analyzer.model.pdus import Fragment
 from analyzer.report.output import OfCapture
 from analyzer.report.text import call_lines, folded, frames_words, safe, styled
 from analyzer.report.tree import field_json, tree_lines
 from analyzer.report.words import status_name
-from analyzer.rpc.call import Call, CallSide
-from analyzer.rpc.events import Fragment
-from analyzer.winperf.layer import WinregCall
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,17 +47,16 @@ class Show(Struct, OfCapture, frozen=True):
     def lines(self, width: int | None) -> Iterator[str]:
         call = the_call(self.analysis, self.number)
         yield from call_lines(self.number, call, self.analysis, width)
-        exchange = call.exchange
         yield from self._folded(
-            f"  {iso_time(exchange.first_time_ns)}, interface {exchange.interface}, opnum {exchange.opnum}, "
-            f"call id {exchange.call_id}, context {exchange.context_id}, {exchange.syntax}, state {call.state}",
+            f"  {iso_time(call.time_ns)}, interface {call.interface.uuid}, opnum {call.opnum}, "
+            f"call id {call.call_id}, context {call.context_id}, {call.syntax}, state {call.state}",
             width,
         )
-        if exchange.smb is not None:
-            smb = exchange.smb
+        if call.smb is not None:
+            smb = call.smb
             protected = [word for word, is_so in (("encrypted", smb.encrypted), ("signed", smb.signed)) if is_so]
-            pipe = exchange.channel.pipe or "of unknown name"
-            carrier = ", ".join([f"SMB {smb.dialect}", f"session {smb.session_id:#x}", *protected])
+            pipe = call.pipe or "of unknown name"
+            carrier = ", ".join([f"SMB {smb.dialect}", f"session {int(smb.session_id, 16):#x}", *protected])
             yield from self._folded(f"  {carrier}, pipe {pipe}", width)
         for name, side in _sides(call):
             yield ""
@@ -71,14 +68,14 @@ class Show(Struct, OfCapture, frozen=True):
         yield from (safe(text) for text in folded(line, 4, width))
 
     def _side_lines(
-        self, call: Call, name: Literal["request", "response"], side: CallSide, width: int | None
+        self, call: Call, name: Literal["request", "response"], side: Side, width: int | None
     ) -> Iterator[str]:
         facts = self.analysis.capture
-        fragments = side.message.fragments
+        fragments = side.pdus
         for number, fragment in enumerate(fragments, 1):
             yield from _fragment_lines(number, len(fragments), fragment, self.analysis, width)
-        if side.trouble is not None:
-            yield styled("red", f"  the stub does not decode: {side.trouble}")
+        if side.problem is not None:
+            yield styled("red", f"  the stub does not decode: {side.problem}")
         if isinstance(side.stub, Missing):
             yield styled("yellow", f"  stub: {side.stub.value}{'' if call.reason is None else f' ({call.reason})'}")
             return
@@ -106,7 +103,7 @@ def the_call(analysis: Analysis, number: int) -> Call:
     return analysis.calls[number - 1]
 
 
-def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], CallSide]]:
+def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], Side]]:
     if call.request is not None:
         yield "request", call.request
     if call.response is not None:
@@ -146,18 +143,17 @@ def _hex_lines(data: bytes) -> Iterator[str]:
         yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
 
 
-def _stub_fields(call: Call, name: Literal["request", "response"], side: CallSide) -> FieldMap | None:
+def _stub_fields(call: Call, name: Literal["request", "response"], side: Side) -> FieldMap | None:
     """The fields of a stub; None where its layout is not known."""
-    exchange = call.exchange
-    if isinstance(side.stub, Missing) or not side.params or exchange.opnum is None or exchange.fault is not None:
+    if isinstance(side.stub, Missing) or not side.params or call.opnum is None or call.fault is not None:
         return None
-    if isinstance(call, PerflibCall | WinregCall):
+    if call.is_perflib or call.is_winreg:
         kind = StubKind(
-            "perflib-v2" if isinstance(call, PerflibCall) else "winreg",
-            exchange.opnum,
+            "perflib-v2" if call.is_perflib else "winreg",
+            call.opnum,
             name,
-            exchange.syntax == "ndr64",
-            side.message.big_endian,
+            call.syntax == "ndr64",
+            side.big_endian,
         )
         try:
             return map_fields(kind, side.stub.data, status_name=status_name)
@@ -166,13 +162,13 @@ def _stub_fields(call: Call, name: Literal["request", "response"], side: CallSid
     return None
 
 
-def _buffer_fields(side: CallSide) -> FieldMap:
+def _buffer_fields(side: Side) -> FieldMap:
     assert side.buffer is not None
-    kind = cast(BufferKind, side.buffer_kind)
-    return map_fields(kind, side.buffer.data, big_endian=buffer_order(side), status_name=status_name)
+    assert side.buffer_kind is not None
+    return map_fields(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side), status_name=status_name)
 
 
-def _side_json(call: Call, name: Literal["request", "response"], side: CallSide, analysis: Analysis) -> Record:
+def _side_json(call: Call, name: Literal["request", "response"], side: Side, analysis: Analysis) -> Record:
     facts = analysis.capture
     out: Record = {
         "pdus": [
@@ -189,7 +185,7 @@ def _side_json(call: Call, name: Literal["request", "response"], side: CallSide,
                     for extent in fragment.pdu.origin(0, len(fragment.pdu))
                 ],
             }
-            for fragment in side.message.fragments
+            for fragment in side.pdus
         ]
     }
     stub: Any = None

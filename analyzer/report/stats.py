@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from rich.cells import cell_len
 
+from analyzer.contents.lines import Record, endpoint_json, frames_json, session_record
 from analyzer.core.frames import number_of
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, endpoint_json, frames_json, session_record
 from analyzer.report.output import OfCapture
 from analyzer.report.text import folded, frames_words, header_lines, problem_lines, safe, styled
 from analyzer.report.words import shortened

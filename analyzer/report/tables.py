@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from analyzer.buffers import ReadyTrees
+from analyzer.contents.chunks import sample_chunks
+from analyzer.contents.lines import Record, all_problems, call_record, problem_record
 from analyzer.model.analysis import Analysis
-from analyzer.model.chunks import sample_chunks
-from analyzer.model.records import Record, all_problems, call_record, problem_record
+from analyzer.model.call import Call
 from analyzer.report.output import json_ready
-from analyzer.rpc.call import Call
 
 _CALL_SCHEMA: dict[str, Any] = {
     "number": pl.Int64,

@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape as escape_markup
 
-from analyzer.auth.context import AuthLevel, Door, Identity
+from analyzer.contents.lines import Damages, Record, all_problems
+from analyzer.contents.samples import sample_records
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.records import Damages, Record, all_problems, handle_label, latency_ns, level_name
-from analyzer.model.samples import sample_records
-from analyzer.pcq.layer import PerflibCall
+from analyzer.model.call import Call
+from analyzer.model.connection import SmbSession
+from analyzer.model.security import AuthLevel, Door, Identity
 from analyzer.report.output import Clock
 from analyzer.report.words import answered, asked, status_words
-from analyzer.rpc.call import Call
-from analyzer.smb.events import SmbSession
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import openings
-from analyzer.timeline.selection import EVERYTHING, Selection
-from analyzer.winperf.layer import WinregCall
+from analyzer.timeline.selection import EVERYTHING, Selected, Selection
 
 if TYPE_CHECKING:
     from analyzer.timeline.filters.filter import SampleFilter
@@ -90,10 +88,10 @@ def timeline_lines(
     if lines:
         yield ""
     before: int | None = None
-    damages: Damages = {}
+    damages = Damages()
     for number, call in lines:
-        time = _time_words(call.exchange.first_time_ns, analysis.capture, clock, before)
-        before = call.exchange.first_time_ns
+        time = _time_words(call.time_ns, analysis.capture, clock, before)
+        before = call.time_ns
         yield from call_lines(number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages)
     if selection.words is not None and not selected:
         yield ""
@@ -107,14 +105,12 @@ def timeline_lines(
     yield from (safe(line) for line in folded(total + by, 4, width))
 
 
-def _without_early_tries(calls: Sequence[tuple[int, Call]]) -> list[tuple[int, Call]]:
+def _without_early_tries(calls: Selected) -> Selected:
     """Of each registry read only the last try there is."""
-    last = {call.read.number: number for number, call in calls if isinstance(call, WinregCall) and call.read}
-    return [
-        (number, call)
-        for number, call in calls
-        if not (isinstance(call, WinregCall) and call.read and last[call.read.number] != number)
-    ]
+    reads = [(number, call.read.number) for number, call in calls if call.read is not None]
+    last = {read: number for number, read in reads}
+    early = {number for number, read in reads if last[read] != number}
+    return calls.only(number for number, _ in calls if number not in early) if early else calls
 
 
 def _time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
@@ -182,17 +178,17 @@ def _session_words(session: SmbSession) -> str:
 def _rpc_words(analysis: Analysis) -> Counter[str]:
     words: Counter[str] = Counter()
     for call in analysis.calls:
-        auth = call.exchange.auth
-        name = call.interface_name or call.exchange.interface or "unknown interface"
-        if call.exchange.channel.session is None:
+        auth = call.security
+        name = call.interface.name or call.interface.uuid or "unknown interface"
+        if call.session is None:
             # No SMB session above tells who talked to whom.
-            name += f" over TCP, {call.exchange.channel.client.ip} → {call.exchange.channel.server.ip},"
+            name += f" over TCP, {call.client.ip} → {call.server.ip},"
         if auth.level <= AuthLevel.NONE:
             words[f"{name} without RPC security"] += 1
             continue
         who = auth.identity.who if auth.identity is not None else "unknown user"
         door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f" ({auth.door.value})"
-        words[f"{name} with {auth.mechanism}, level {level_name(auth.level)}, as {who}{door}"] += 1
+        words[f"{name} with {auth.mechanism}, level {call.auth.level}, as {who}{door}"] += 1
     return words
 
 
@@ -210,26 +206,28 @@ def call_lines(
 
     What is wrong with the buffer of the answer is noted in `damages`.
     """
-    channel = call.exchange.channel
     if time is None:
-        time = _time_words(call.exchange.first_time_ns, analysis.capture, "relative", None)
-    prefix = f"{time}  #{number:<5} {channel.client} → {channel.server}  "
+        time = _time_words(call.time_ns, analysis.capture, "relative", None)
+    prefix = f"{time}  #{number:<5} {call.client} → {call.server}  "
     words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
-    if isinstance(call, WinregCall) and call.read is not None and call.read.attempt > 1:
+    if call.is_winreg and call.read is not None and call.read.attempt > 1:
         before = call.read.attempt - 1
         tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
         words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
     outcome = f" ⇒ {status_words(call)}"
     told = answered(call, analysis, damages)
+    if damages is not None:
+        damages.note_absent(call.number, "request", call.request)
+        damages.note_absent(call.number, "response", call.response)
     if told:
         outcome += f", {told}"
     if call.state not in ("complete", "sealed"):
         outcome += f" [{call.state}: {call.reason}]"
-    latency = latency_ns(call)
+    latency = call.latency_ns
     if latency is not None:
         outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"
     style = _STATE_STYLE.get(call.state, "red")
-    if call.state == "complete" and (call.exchange.fault is not None or call.status):
+    if call.state == "complete" and (call.fault is not None or call.status):
         style = "yellow"
     is_outcome = False
     for line in folded(prefix + words + outcome, len(time) + 10, width):
@@ -247,17 +245,17 @@ def call_lines(
 
 def handle_words(call: Call) -> str:
     """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
-    label = handle_label(call)
+    label = call.handle
     return f"{label} " if label is not None else ""
 
 
 def method_words(call: Call) -> str:
     """The method, without what its interface's name already says."""
-    opnum = call.exchange.opnum
+    opnum = call.opnum
     name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
-    if isinstance(call, PerflibCall):
+    if call.is_perflib:
         return name.removeprefix("PerflibV2")
-    interface = call.interface_name or call.exchange.interface
+    interface = call.interface.name or call.interface.uuid
     return f"{interface}.{name}" if interface is not None else name
 
 
@@ -297,7 +295,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 def _key_hint(analysis: Analysis) -> str | None:
     """What would open the calls that no key opened."""
-    shut = [call.exchange.auth for call in analysis.calls if call.exchange.auth.door in (Door.NO_KEY, Door.WRONG_KEY)]
+    shut = [call.security for call in analysis.calls if call.security.door in (Door.NO_KEY, Door.WRONG_KEY)]
     if not shut:
         return None
     keys = ["the password or NT hash (--password, --nt-hash)"] if any("ntlm" in auth.mechanism for auth in shut) else []

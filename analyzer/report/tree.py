@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.buffers import Field, FieldMap
+from analyzer.contents.lines import Record, frames_json
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import CaptureFacts
-from analyzer.model.records import Record, frames_json
 from analyzer.report.text import folded, frames_words, safe, styled
 
 _RAW_SHOWN, _RAW_SHOWN_NARROW = 16, 8

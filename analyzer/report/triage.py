@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from analyzer.contents.lines import Record
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record
 from analyzer.model.statistics import Who
 from analyzer.model.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
 from analyzer.report.text import folded, safe, styled

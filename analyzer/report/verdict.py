@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from analyzer.contents.lines import all_problems
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import all_problems
-from analyzer.pcq.layer import PerflibCall
 from analyzer.timeline.stats import is_performance
-from analyzer.winperf.layer import WinregCall
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
 _OURS = frozenset({"smb", "rpc"})
@@ -49,7 +47,7 @@ def nothing_found(analysis: Analysis) -> str | None:
 
 def _interfaces(analysis: Analysis) -> str:
     """The interfaces called, the most frequent first."""
-    counts = Counter(call.interface_name or call.exchange.interface or "unknown interface" for call in analysis.calls)
+    counts = Counter(call.interface.name or call.interface.uuid or "unknown interface" for call in analysis.calls)
     names = [name for name, _ in counts.most_common(_NAMED)]
     more = len(counts) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
@@ -61,7 +59,7 @@ def _count(number: int, noun: str) -> str:
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
     """That all calls of the capture are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
-    calls = [call for call in analysis.calls if isinstance(call, PerflibCall | WinregCall)] or analysis.calls
+    calls = [call for call in analysis.calls if (call.is_perflib or call.is_winreg)] or analysis.calls
     stubs = [side.stub for call in calls for side in (call.request, call.response) if side is not None]
     # A fault carries no stub, and shows nothing.
     if any(not isinstance(stub, Missing) and len(stub) for stub in stubs):
@@ -91,7 +89,7 @@ def unread(analysis: Analysis) -> bool:
 def _frames_of_others(analysis: Analysis) -> set[int]:
     """The frames of the calls that are certainly about something else."""
     sides = (side for call in analysis.calls if not is_performance(call) for side in (call.request, call.response))
-    return {frame for side in sides if side is not None for frame in side.message.frames}
+    return {frame for side in sides if side is not None for frame in side.frames}
 
 
 def _may_hide(problem: Problem, others: set[int]) -> bool:

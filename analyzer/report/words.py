@@ -8,22 +8,20 @@ from typing import Any
 from analyzer.buffers import PERF_NO_INSTANCES, BufferDecode
 from analyzer.buffers.names import counter_type_name
 from analyzer.buffers.vector import Grid, Layout, regular_parts
+from analyzer.contents.lines import Damages, decoded_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.labels import label
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Damages, decoded_buffer
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import QueryView
+from analyzer.model.call import Call, Side
+from analyzer.model.catalog import Catalog
+from analyzer.model.name_tables import NameTable, table_language, value_in_words
+from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.model.query import QueryView
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.model.winreg import Opnum as WinregOpnum
 from analyzer.pcq.samples import counterset_of, perflib_samples
-from analyzer.rpc.call import Call, CallSide
 from analyzer.rpc.status import fault_name
-from analyzer.winperf.identity import ERROR_MORE_DATA
-from analyzer.winperf.identity import Opnum as WinregOpnum
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import NameTable, table_language, value_in_words
 from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
@@ -32,8 +30,8 @@ _SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
 
 def status_words(call: Call) -> str:
     """The outcome by name: `ERROR_SUCCESS`, `fault nca_s_op_rng_error`, `no answer`, `sealed`."""
-    if call.exchange.fault is not None:
-        return f"fault {fault_name(call.exchange.fault) or hex(call.exchange.fault)}"
+    if call.fault is not None:
+        return f"fault {fault_name(call.fault) or hex(call.fault)}"
     if call.status is not None:
         return status_name(call.status)
     if call.state == "request-only":
@@ -53,38 +51,38 @@ def asked(call: Call, analysis: Analysis) -> str:
         return "(request not captured)"
     if isinstance(call.request.stub, Missing) or not call.request.params:
         why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
-        if call.request.trouble is not None:
+        if call.request.problem is not None:
             why = "not decoded"
-        return f"({call.request.message.wire_length} bytes{', ' + why if why else ''})"
-    if isinstance(call, PerflibCall):
-        return _asked_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server))
-    if isinstance(call, WinregCall):
+        return f"({call.request.wire_length} bytes{', ' + why if why else ''})"
+    if call.is_perflib:
+        return _asked_of_perflib(call, analysis.catalogs.of(call.server))
+    if call.is_winreg:
         return _asked_of_winreg(call, analysis)
     return f"({len(call.request.stub)} bytes)"
 
 
 def answered(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
     """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`."""
-    damages = {} if damages is None else damages
+    damages = Damages() if damages is None else damages
     side = call.response
     if side is None or isinstance(side.stub, Missing):
-        return f"{side.message.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
-    if side.trouble is not None:
+        return f"{side.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
+    if side.problem is not None:
         return f"{len(side.stub)} bytes"
-    if isinstance(call, PerflibCall):
-        return _answer_of_perflib(call, analysis.catalogs.of(call.exchange.channel.server), damages)
-    if isinstance(call, WinregCall):
+    if call.is_perflib:
+        return _answer_of_perflib(call, analysis.catalogs.of(call.server), damages)
+    if call.is_winreg:
         return _answer_of_winreg(call, analysis, damages)
-    return f"{len(side.stub)} bytes" if call.exchange.fault is None else ""
+    return f"{len(side.stub)} bytes" if call.fault is None else ""
 
 
 def counterset_words(guid: str | None, catalog: Catalog) -> str:
     return (catalog.label(guid) or guid) if guid is not None else "?"
 
 
-def _asked_of_perflib(call: PerflibCall, catalog: Catalog) -> str:
+def _asked_of_perflib(call: Call, catalog: Catalog) -> str:
     assert call.request is not None
-    params, opnum = call.request.params, call.exchange.opnum
+    params, opnum = call.request.params, call.opnum
     if opnum == Opnum.ENUMERATE_COUNTER_SET:
         return f"{params['szMachine']}, room for {_number(params['dwInSize'], 'GUID')}"
     if opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
@@ -130,10 +128,10 @@ def _listed(items: list[str], noun: str) -> str:
     return ", ".join(items[:_SHOWN_ITEMS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _answer_of_perflib(call: PerflibCall, catalog: Catalog, damages: Damages) -> str:
+def _answer_of_perflib(call: Call, catalog: Catalog, damages: Damages) -> str:
     side = call.response
     assert side is not None
-    params, opnum = side.params, call.exchange.opnum
+    params, opnum = side.params, call.opnum
     if call.status != 0 and "pdwRtnSize" in params:
         unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
         return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
@@ -141,9 +139,9 @@ def _answer_of_perflib(call: PerflibCall, catalog: Catalog, damages: Damages) ->
     if side.buffer is not None and side.buffer_kind == "perf-data":
         read = regular_parts(side.buffer.data)
         if read is not None:
-            damages[id(side)] = None
+            damages.note(call.number, "response", side, None)
             return size + _parts_words(read.layout, call.query, catalog)
-    decoded = _decoded(side, damages)
+    decoded = _decoded(call, side, damages)
     if decoded is None:
         return _number(len(side.buffer), "byte") if side.buffer is not None else ""
     tree = decoded.tree
@@ -156,10 +154,10 @@ def _answer_of_perflib(call: PerflibCall, catalog: Catalog, damages: Damages) ->
     return size + words + damage
 
 
-def _decoded(side: CallSide, damages: Damages) -> BufferDecode | None:
+def _decoded(call: Call, side: Side, damages: Damages) -> BufferDecode | None:
     decoded = decoded_buffer(side)
     problem = decoded.problem if decoded is not None else None
-    damages[id(side)] = problem.alone() if problem is not None else None
+    damages.note(call.number, "response", side, problem.alone() if problem is not None else None)
     return decoded
 
 
@@ -232,22 +230,22 @@ def _number(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _asked_of_winreg(call: WinregCall, analysis: Analysis) -> str:
+def _asked_of_winreg(call: Call, analysis: Analysis) -> str:
     assert call.request is not None
     params = call.request.params
     if call.read is not None:
-        names = analysis.name_tables.of(call.exchange.channel.server)
+        names = analysis.name_tables.of(call.server)
         words = shortened(value_in_words(call.read.value_name, names, call.read.key), _SHOWN_VALUE_NAME)
         room = params.get("lpcbData")
         return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
-    if call.exchange.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
+    if call.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
         return f'value "{shortened(str(params.get("lpValueName") or ""), _SHOWN_VALUE_NAME)}"'
-    if call.exchange.opnum == WinregOpnum.BASE_REG_ENUM_VALUE:
+    if call.opnum == WinregOpnum.BASE_REG_ENUM_VALUE:
         return f"index {params.get('dwIndex')}"
     return ""
 
 
-def _answer_of_winreg(call: WinregCall, analysis: Analysis, damages: Damages) -> str:
+def _answer_of_winreg(call: Call, analysis: Analysis, damages: Damages) -> str:
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
@@ -255,7 +253,7 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis, damages: Damages) ->
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer is None:
         return ""
-    decoded = _decoded(side, damages)
+    decoded = _decoded(call, side, damages)
     words = f"{len(side.buffer)} bytes"
     if decoded is None:
         return words
@@ -265,11 +263,11 @@ def _answer_of_winreg(call: WinregCall, analysis: Analysis, damages: Damages) ->
         rows = [row for row in decoded.tree.get("entries", []) if row.get("index") and row.get("text") is not None]
         words += f": {_number(len(rows), noun)}"
     elif side.buffer_kind == "winperf":
-        samples = list(winperf_samples(call, analysis.name_tables.of(call.exchange.channel.server)))
+        samples = list(winperf_samples(call, analysis.name_tables.of(call.server)))
         objects = dict.fromkeys(sample.object_name or f"object {sample.object_index}" for sample in samples)
         words += f": {_counted(decoded.tree.get('objects'), 'object')}, {_number(len(samples), 'value')}"
         words += f" of {_listed(list(objects), 'objects')}" if objects else ""
-        words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.exchange.channel.server))
+        words += _metadata_in_words(decoded.tree, analysis.name_tables.of(call.server))
     if decoded.problem is not None:
         words += f" (damaged: {decoded.problem})"
     return words

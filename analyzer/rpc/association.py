@@ -17,14 +17,18 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel, AuthType, Door, Handshake, Identity, SearchBudget, Sender
+from analyzer.auth.context import Handshake, SearchBudget, Sender
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes, spanned
+from analyzer.model.call import CallState
+from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu
+from analyzer.model.pdus import Plain, stub_of, times_of
+from analyzer.model.security import AuthInfo, AuthLevel, AuthType, Door, Identity
 from analyzer.rpc import trailer as verification
-from analyzer.rpc.events import AuthInfo, Bound, Exchange, ExchangeState, FeaturesOffered, Message, Pdu
+from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.rpc.pdu import (
     CLIENT_PTYPES,
@@ -54,11 +58,11 @@ from analyzer.rpc.pdu import (
     parse_call_head,
     read_header,
 )
-from analyzer.rpc.pdus import PduList, Plain, stub_of, times_of
+from analyzer.rpc.pdus import PduList
 from analyzer.rpc.security import Opened, Security, SecurityTable
 from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import NDR64, is_feature_negotiation, syntax_name
-from analyzer.smb.events import Channel, ChannelData, ChannelGap, ChannelMessages, SmbInfo, Span
+from analyzer.smb.events import ChannelData, ChannelGap, ChannelMessages, SmbInfo, Span
 
 # Calls whose answers a gap took are kept until the channel closes; a channel that loses this many has the oldest told early.
 _MAX_PENDING = 1024
@@ -925,7 +929,7 @@ class Association:
             # Where the capture swapped frames, the answer to the bind may have been read after the request.
             call.presentation = self._presentations.get(call.context_id, call.presentation)
         presentation = call.presentation
-        state: ExchangeState = "complete"
+        state: CallState = "complete"
         reasons: list[str] = []
         shut = request.shut or response.shut
         malformed = request.malformed or response.malformed

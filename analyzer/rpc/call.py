@@ -1,91 +1,137 @@
-"""A remote call with its meaning: an exchange whose stubs were decoded where this program knows the interface.
+"""A remote call as a record: an exchange in, a `Call` out whose stubs are not decoded yet.
 
-The decoded parameters are kept; what lies in a buffer parameter (`lpData`) is kept as traced bytes with the name of its
-kind and decoded when somebody looks, so that a long capture costs its bytes and not their trees.
+`decoded_call` puts in what a layer above read out of the stubs. What lies in a buffer parameter (`lpData`) is kept as a part of the
+stub with the name of its kind and decoded when it is looked at, so that a long capture costs its bytes and not their trees.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import lru_cache
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.core.errors import DecodeError
-from analyzer.core.events import Event
-from analyzer.core.traced import TracedBytes
-from analyzer.rpc.events import Exchange, ExchangeState, Message
+from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts
+from analyzer.model.security import AuthInfo, AuthLevel, Door, Identity
+from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.interfaces import interface_name, method_name
+from analyzer.smb.events import SmbInfo
+
+LEVEL_NAMES = {
+    AuthLevel.NONE: "none",
+    AuthLevel.CONNECT: "connect",
+    AuthLevel.CALL: "call",
+    AuthLevel.PKT: "pkt",
+    AuthLevel.INTEGRITY: "integrity",
+    AuthLevel.PRIVACY: "privacy",
+}
 
 
-class CallSide(Struct, frozen=True):
-    """The request or the response of a call.
+def plain_call(exchange: Exchange) -> Call:
+    """A call whose stubs are not decoded: its names, its bytes, no parameters, no return value."""
+    interface, opnum, channel = exchange.interface, exchange.opnum, exchange.channel
+    return Call(
+        number=0,
+        time_ns=exchange.first_time_ns,
+        client=channel.client,
+        server=channel.server,
+        transport=channel.transport,
+        pipe=channel.pipe,
+        session=channel.session,
+        smb=_smb(exchange.smb) if exchange.smb is not None else None,
+        auth=_auth(exchange.auth, channel.identity),
+        interface=interface_facts(interface, exchange.version, is_recognised=False),
+        syntax=exchange.syntax,
+        opnum=opnum,
+        method=method_name(interface, opnum) if interface is not None and opnum is not None else None,
+        call_id=exchange.call_id,
+        context_id=exchange.context_id,
+        state=exchange.state,
+        reason=exchange.reason,
+        status=None,
+        fault=exchange.fault,
+        channel=channel.number,
+        impersonation=channel.impersonation,
+        security=exchange.auth,
+        smb_identity=channel.identity,
+        request=_side(exchange.request),
+        response=_side(exchange.response),
+    )
 
-    `stub` is the message's stub without what precedes a verification trailer as alignment; `params` is keyed by the IDL's
-    spelling. `buffer` is the content of `lpData` and `buffer_kind` what it is laid out as (a kind of `analyzer.buffers`, None
-    where it is not known); `fault` tells why the stub could not be decoded.
+
+def decoded_call(call: Call, request: Side | None, response: Side | None) -> Call:
+    """The call with its decoded sides; one that does not decode makes a complete call malformed.
+
+    The response's `ReturnValue` is taken out of its parameters.
     """
-
-    message: Message
-    stub: TracedBytes | Missing
-    params: dict[str, Any]
-    buffer: TracedBytes | None = None
-    buffer_kind: str | None = None
-    trouble: DecodeError | None = None
-
-
-class Call(Event, frozen=True):
-    """One call of any interface. `status` is the method's return value; `state` and `reason` as in the exchange, or
-    `malformed` where a stub was had but does not decode."""
-
-    exchange: Exchange
-    interface_name: str | None
-    method: str | None
-    state: ExchangeState
-    reason: str | None
-    status: int | None
-    request: CallSide | None
-    response: CallSide | None
-
-    @property
-    def frames(self) -> tuple[int, ...]:
-        """Ids of all frames of both messages, ascending."""
-        sides = (side.message.frames for side in (self.request, self.response) if side is not None)
-        return tuple(sorted({frame for frames in sides for frame in frames}))
-
-
-_AnyCall = TypeVar("_AnyCall", bound=Call)
-
-
-def decoded_call(
-    kind: type[_AnyCall],
-    exchange: Exchange,
-    names: tuple[str, str | None],
-    request: CallSide | None,
-    response: CallSide | None,
-) -> _AnyCall:
-    """A call whose stubs were decoded; one that did not decode makes a complete exchange malformed.
-
-    `names` are those of interface and method. The response's `ReturnValue` is taken out of its parameters.
-    """
-    state, reason = exchange.state, exchange.reason
+    state, reason = call.state, call.reason
     for which, side in (("request", request), ("response", response)):
-        if state == "complete" and side is not None and side.trouble is not None:
-            state, reason = "malformed", f"the {which} stub does not decode: {side.trouble}"
+        if state == "complete" and side is not None and side.problem is not None:
+            state, reason = "malformed", f"the {which} stub does not decode: {side.problem}"
     status = response.params.pop("ReturnValue", None) if response is not None else None
-    return kind(exchange, *names, state, reason, status, request, response)
+    return replace(call, state=state, reason=reason, status=status, request=request, response=response)
 
 
-def handle_of(side: CallSide | None, name: str) -> str | None:
-    """The UUID of a context handle among the parameters."""
-    value = side.params.get(name) if side is not None else None
-    return value["uuid"] if isinstance(value, dict) else None
+def trimmed_length(side: Side, length: int, consumed: int) -> int:
+    """How much of a stub counts: not the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
+    return consumed if side.verification_trailer is not None and 0 < length - consumed < 4 else length
 
 
-def plain_side(message: Message | None) -> CallSide | None:
-    """The side of a call whose interface is not decoded."""
-    return None if message is None else CallSide(message, message.stub, {})
+@lru_cache(maxsize=1024)
+def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
+    """What a call says of its interface."""
+    return InterfaceFacts(
+        uuid,
+        f"{version[0]}.{version[1]}" if version is not None else None,
+        interface_name(uuid, version) if uuid is not None else None,
+        is_recognised,
+    )
 
 
-def trimmed(stub: TracedBytes, consumed: int, *, has_trailer: bool) -> TracedBytes:
-    """The stub without the up to 3 bytes that align a verification trailer ([MS-RPCE] section 2.2.2.13)."""
-    return stub.view(0, consumed) if has_trailer and 0 < len(stub) - consumed < 4 else stub
+def level_name(level: int) -> str:
+    """The name of an RPC authentication level; an unknown one stays a number."""
+    return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
+
+
+@lru_cache(maxsize=1024)
+def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
+    """Who made a call: by RPC, else by the SMB session, on which a server without RPC security relies."""
+    is_of_rpc = auth.identity is not None and auth.identity.account is not None
+    identity = auth.identity if is_of_rpc else smb_identity
+    account = identity.account if identity is not None else None
+    return AuthFacts(
+        auth.mechanism,
+        level_name(auth.level),
+        account,
+        None if account is None else "rpc" if is_of_rpc else "smb",
+        identity.account_source if identity is not None else None,
+        identity.is_anonymous if identity is not None else None,
+        identity.workstation if identity is not None else None,
+        auth.verified,
+        None if auth.door in (Door.OPEN, Door.NOT_SEALED) else auth.door.value,
+        auth.opened_by,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _smb(info: SmbInfo) -> SmbFacts:
+    return SmbFacts(
+        info.dialect, f"{info.session_id:#018x}", info.encrypted, info.signed, info.signature_ok, info.compressed
+    )
+
+
+def _side(message: Message | None) -> Side | None:
+    if message is None:
+        return None
+    stub = message.stub
+    return Side(
+        pdus=message.fragments,
+        missing=stub if isinstance(stub, Missing) else None,
+        stub_length=0 if isinstance(stub, Missing) else len(stub),
+        wire_length=message.wire_length,
+        verification_trailer=message.trailer,
+        big_endian=message.big_endian,
+        first_time_ns=message.first_time_ns,
+        last_time_ns=message.last_time_ns,
+        frames_of_dropped=message.frames_of_dropped,
+    )

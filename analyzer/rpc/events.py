@@ -7,16 +7,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.auth.context import Door, Identity
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
-from analyzer.core.shelf import Kept
 from analyzer.core.traced import TracedBytes
-from analyzer.rpc.pdus import Fragment as Fragment
-from analyzer.rpc.pdus import frame_range_of, frames_of, kept_by
-from analyzer.smb.events import Channel, SmbInfo
-
-ExchangeState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
+from analyzer.model.call import CallState
+from analyzer.model.connection import Channel
+from analyzer.model.pdus import Fragment, frame_range_of, frames_of
+from analyzer.model.security import AuthInfo
+from analyzer.smb.events import SmbInfo
 
 
 class Message(Struct, frozen=True):
@@ -59,23 +57,6 @@ class Message(Struct, frozen=True):
         return span[1] if span is not None else 0
 
 
-class AuthInfo(Struct, frozen=True):
-    """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
-
-    `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
-    `opened_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
-    """
-
-    auth_type: int
-    level: int
-    mechanism: str
-    identity: Identity | None
-    door: Door
-    verified: bool | None
-    header_signed: bool | None
-    opened_by: str | None = None
-
-
 class Exchange(Event, frozen=True):
     """One remote call, paired by channel, context and call id.
 
@@ -97,68 +78,14 @@ class Exchange(Event, frozen=True):
     request: Message | None
     response: Message | None
     fault: int | None
-    state: ExchangeState
+    state: CallState
     reason: str | None
     cancelled: bool
     orphaned: bool
     recognised: bool = False
 
     @property
-    def kept(self) -> tuple[Kept, ...]:
-        """The bytes that it takes."""
-        return tuple(
-            [kept for side in (self.request, self.response) if side is not None for kept in kept_by(side.fragments)]
-        )
-
-    @property
     def first_time_ns(self) -> int:
         side = self.request or self.response
         assert side is not None
         return side.first_time_ns
-
-
-class Pdu(Event, frozen=True):
-    """One DCERPC PDU as seen, for counting and comparing with other dissectors."""
-
-    channel: Channel
-    from_client: bool
-    ptype: int
-    flags: int
-    call_id: int
-    frames: tuple[int, ...]
-    length: int
-    auth_type: int | None
-    auth_level: int | None
-
-
-class Bound(Event, frozen=True):
-    """A presentation context was offered and answered (bind or alter_context).
-
-    `accepted` is None where the answer was not captured; `reason` says why it was refused, `assoc_group_id` is the answer's.
-    `syntax` is the one agreed on, else the first of those that were `offered`. `joins_group`: the client asked for an association
-    group that existed before, whose handles it may use.
-    """
-
-    channel: Channel
-    context_id: int
-    interface: str
-    version: tuple[int, int]
-    syntax: str
-    accepted: bool | None
-    frames: tuple[int, ...]
-    reason: str | None = None
-    assoc_group_id: int | None = None
-    offered: tuple[str, ...] = ()
-    joins_group: bool = False
-
-
-class FeaturesOffered(Event, frozen=True):
-    """A bind offered bind-time features in the place of a presentation context ([MS-RPCE] 3.3.1.5.3).
-
-    `result` is that of the answer (3: acknowledged, 2: refused), None where it was not captured.
-    """
-
-    channel: Channel
-    context_id: int
-    result: int | None
-    frames: tuple[int, ...]

@@ -8,8 +8,9 @@ from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, ChannelMessages
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, ChannelMessages
 
 # [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
 # call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is told without its stub; --max-stub raises it.

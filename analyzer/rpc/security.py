@@ -12,18 +12,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from analyzer.auth.context import (
-    AuthLevel,
-    AuthType,
-    Door,
-    Handshake,
-    Identity,
-    QuickContext,
-    SearchBudget,
-    SecurityContext,
-    Sender,
-    Unprotected,
-)
+from analyzer.auth.context import Handshake, QuickContext, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.model.security import AuthLevel, AuthType, Door, Identity
 from analyzer.rpc.pdu import SecTrailer
 
 _MECHANISMS = {

@@ -6,17 +6,16 @@ from typing import Literal
 
 from msgspec import Struct
 
-from analyzer.auth.context import Door, Identity
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import Channel
 from analyzer.tcp.events import Connection
 
 # Bytes of which a part is meant: from start to stop.
 Span = tuple[TracedBytes, int, int]
 
 
-class SmbInfo(Struct, frozen=True):
+class SmbInfo(Struct, frozen=True, cache_hash=True):
     """How SMB carried a message: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
 
     `dialect` is None where the negotiation was not captured.
@@ -28,22 +27,6 @@ class SmbInfo(Struct, frozen=True):
     signed: bool
     compressed: bool
     signature_ok: bool | None = None
-
-
-class Channel(Struct, frozen=True):
-    """One carrier of DCERPC PDUs: an open of a pipe, or a TCP connection. `number` is unique in the capture.
-
-    `impersonation` is the level that the client opened the pipe with ([MS-SMB2] section 2.2.13), None where it was not captured.
-    """
-
-    number: int
-    transport: Literal["ncacn_np", "ncacn_ip_tcp"]
-    client: Endpoint
-    server: Endpoint
-    pipe: str | None
-    session: int | None
-    identity: Identity | None
-    impersonation: int | None = None
 
 
 class ChannelData(Event, frozen=True):
@@ -82,40 +65,6 @@ class ChannelGap(Event, frozen=True):
 
 class ChannelClosed(Event, frozen=True):
     channel: Channel
-
-
-class SmbSession(Event, frozen=True):
-    """An SMB session as far as the capture tells, said once when it ends (logoff, connection end, capture end).
-
-    `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
-    and `opened_messages` count its SMB3 transforms, `door` and `reason` what came of the keys. `hosts` are names the ends
-    gave themselves (NetBIOS session names, tree paths): (address, name, where it was said). `refused` is the status with which
-    the server refused the logon, None where it did not.
-    """
-
-    number: int
-    session_id: int
-    client: Endpoint
-    server: Endpoint
-    dialect: str | None
-    client_guid: str | None
-    server_guid: str | None
-    cipher: str | None
-    signing: str | None
-    identity: Identity
-    door: Door
-    reason: str | None
-    first_time_ns: int
-    last_time_ns: int
-    frames: tuple[int, ...]
-    encrypted_messages: int
-    opened_messages: int
-    signed_messages: int
-    verified_messages: int
-    trees: tuple[str, ...]
-    pipes: tuple[str, ...]
-    hosts: tuple[tuple[str, str, str], ...]
-    refused: int | None = None
 
 
 class Recognised(Event, frozen=True):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.auth.context import Door
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
+from analyzer.model.security import Door
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,

@@ -12,11 +12,12 @@ from collections.abc import Callable, Generator, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.context import Handshake, Identity
+from analyzer.auth.context import Handshake
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
+from analyzer.model.security import Identity
 from analyzer.smb.events import ChannelGap, SmbInfo
 from analyzer.smb.framing import Message
 from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name

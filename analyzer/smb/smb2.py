@@ -18,7 +18,8 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import EMPTY, TracedBytes
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import Channel
+from analyzer.model.record import Endpoint
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_CMAC,
@@ -30,7 +31,7 @@ from analyzer.smb.crypto import (
     derive_keys,
     preauth_update,
 )
-from analyzer.smb.events import Channel, ChannelData, ChannelMessages, SmbInfo, Span
+from analyzer.smb.events import ChannelData, ChannelMessages, SmbInfo, Span
 from analyzer.smb.framing import SMB2_MAGIC, TRANSFORM_MAGIC, Message
 from analyzer.smb.seals import open_message, open_next, opened_at, report
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name

@@ -12,15 +12,17 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Handshake, Identity
+from analyzer.auth.context import Handshake
 from analyzer.auth.handshake import begin
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import Channel, SmbSession
+from analyzer.model.record import Endpoint
+from analyzer.model.security import Door, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo, SmbSession
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbInfo
 from analyzer.smb.framing import Hole, Message
 from analyzer.tcp.events import Connection
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
+from analyzer.model.connection import Channel
 from analyzer.smb.connection import SmbConnection
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, NotOurs, Recognised
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, NotOurs, Recognised
 from analyzer.smb.framing import HEADER_LEN, KEEPALIVE, MAGICS, POSITIVE_RESPONSE, SESSION_REQUEST, find_header
 from analyzer.smb.state import KeyLog, World, looks_like_dcerpc
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import Endpoint
+from analyzer.model.record import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]

@@ -42,7 +42,8 @@ from msgspec import Struct
 
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, PSH, RST, SYN, Dialogue, Segment
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
 
 _MASK = 0xFFFFFFFF

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from analyzer.contents.lines import Record, endpoint_json
+from analyzer.contents.samples import perflib_json, winperf_json
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, endpoint_json
-from analyzer.model.samples import perflib_json, winperf_json
 from analyzer.pcq.samples import PerflibSample
 from analyzer.timeline.cooking import formula_of, scaled, shown, type_name
 from analyzer.timeline.hosts import host_records

@@ -20,13 +20,12 @@ from msgspec import Struct, field
 from analyzer.buffers import decode_buffer, perf_data_columns, winperf_rows
 from analyzer.core.naming import Named
 from analyzer.model.analysis import Analysis
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.identity import NONE_ID, Opnum, RequestCode
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import Identifier, QueryView
+from analyzer.model.call import Call
+from analyzer.model.catalog import Catalog
+from analyzer.model.name_tables import WELL_KNOWN, NameTable, value_in_words
+from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.model.query import Identifier, QueryView
 from analyzer.timeline.stats import has_failed, is_poll, who_of
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import WELL_KNOWN, NameTable, value_in_words
 
 Kind = Literal["list-countersets", "describe-counterset", "list-instances", "read-names", "poll"]
 Category = Literal["process", "network", "terminal-services"]
@@ -174,9 +173,9 @@ class _Search:
 
     def found(self) -> Findings:
         for number, call in enumerate(self._analysis.calls, 1):
-            if isinstance(call, PerflibCall):
+            if call.is_perflib:
                 self._perflib(number, call)
-            elif isinstance(call, WinregCall) and call.read is not None:
+            elif call.is_winreg and call.read is not None:
                 self._winperf(number, call)
         activities = sorted(
             (
@@ -212,14 +211,14 @@ class _Search:
     def _note(
         self,
         kind: Kind,
-        call: PerflibCall | WinregCall,
+        call: Call,
         number: int,
         target: tuple[_Target, Category | None, str | None],
         detail: str | None = None,
     ) -> None:
         which, category, name = target
         key = kind, Who(*who_of(call)), which
-        time_ns = call.exchange.first_time_ns
+        time_ns = call.time_ns
         deeds = self._deeds.get(key)
         if deeds is None:
             deeds = self._deeds[key] = _Deeds(category, name, first_ns=time_ns)
@@ -229,9 +228,9 @@ class _Search:
         if detail is not None and len(deeds.details) < MAX_DETAILS:
             deeds.details[detail] = None
 
-    def _see(self, call: PerflibCall | WinregCall, number: int, seen: Iterable[_Seen]) -> None:
+    def _see(self, call: Call, number: int, seen: Iterable[_Seen]) -> None:
         """Notes the processes of one answer, each once."""
-        who, time_ns = Who(*who_of(call)), call.exchange.first_time_ns
+        who, time_ns = Who(*who_of(call)), call.time_ns
         for key, pid in dict.fromkeys(seen):
             one = self._sightings(key, pid, number, time_ns)
             if one is not None and one.last_call != number:
@@ -262,9 +261,9 @@ class _Search:
 
     # PerflibV2
 
-    def _perflib(self, number: int, call: PerflibCall) -> None:
-        catalog = self._analysis.catalogs.of(call.exchange.channel.server)
-        opnum, guid = call.exchange.opnum, call.counterset
+    def _perflib(self, number: int, call: Call) -> None:
+        catalog = self._analysis.catalogs.of(call.server)
+        opnum, guid = call.opnum, call.counterset
         if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
             self._note(_ABOUT_SOMETHING[opnum], call, number, (None, None, None), SEALED)
         elif opnum == Opnum.ENUMERATE_COUNTER_SET:
@@ -298,9 +297,9 @@ class _Search:
 
     # winperf
 
-    def _winperf(self, number: int, call: WinregCall) -> None:
+    def _winperf(self, number: int, call: Call) -> None:
         assert call.read is not None
-        table = self._analysis.name_tables.of(call.exchange.channel.server)
+        table = self._analysis.name_tables.of(call.server)
         side = call.response
         if side is not None and side.buffer_kind == "name-table":
             words = value_in_words(call.read.value_name, table, call.read.key)
@@ -309,7 +308,7 @@ class _Search:
         if side is None or side.buffer is None or not is_poll(call):
             return
         block = winperf_rows(side.buffer.data)
-        server = call.exchange.channel.server.ip
+        server = call.server.ip
         seen: list[_Seen] = []
         for item in block.objects:
             english = _english(item.name_index, table)
@@ -343,7 +342,7 @@ def _is_of_images(guid: str, catalog: Catalog) -> bool:
     return name is not None and _IMAGES.match(name) is not None
 
 
-def _count_of_sets(call: PerflibCall) -> str | None:
+def _count_of_sets(call: Call) -> str | None:
     count = call.response.params.get("pdwOutSize") if call.response is not None and call.status == 0 else None
     return f"{count} countersets" if isinstance(count, int) else None
 
@@ -354,7 +353,7 @@ def _code_words(code: int | None) -> str | None:
     return RequestCode(code).name if code in frozenset(RequestCode) else f"code {code}"
 
 
-def _listed(call: PerflibCall, guid: str) -> Iterator[_Seen]:
+def _listed(call: Call, guid: str) -> Iterator[_Seen]:
     """The instances an answer of EnumerateCounterSetInstances names."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "instances":
@@ -362,15 +361,15 @@ def _listed(call: PerflibCall, guid: str) -> Iterator[_Seen]:
     for item in decode_buffer("instances", side.buffer.data).tree.get("instances", ()):
         name = item.get("name")
         if name and name != _TOTAL:
-            yield (call.exchange.channel.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
+            yield (call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
 
 
-def _polled(call: PerflibCall, catalog: Catalog) -> Iterator[_Seen]:
+def _polled(call: Call, catalog: Catalog) -> Iterator[_Seen]:
     """The processes in the blocks of a data answer that are those of a process counterset."""
     view, side = call.query, call.response
     if view is None or side is None or side.buffer is None:
         return
-    server = call.exchange.channel.server.ip
+    server = call.server.ip
     blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
     is_all = view.counterset is not None and _is_of_images(view.counterset, catalog)
     if not blocks and not is_all:

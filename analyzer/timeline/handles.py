@@ -13,12 +13,13 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.model.analysis import Analysis
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.identity import Opnum
-from analyzer.pcq.layer import PerflibCall, identifiers_of
-from analyzer.pcq.queries import Identifier, QueryView, block_types
-from analyzer.rpc.call import CallSide
-from analyzer.rpc.events import Bound
+from analyzer.model.call import Call, Side
+from analyzer.model.connection import Bound
+from analyzer.model.perflib import Opnum
+from analyzer.model.query import Identifier, QueryView
+from analyzer.model.record import Endpoint
+from analyzer.pcq.layer import identifiers_of
+from analyzer.pcq.queries import block_types
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
 # Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
@@ -97,7 +98,7 @@ def handle_lives(analysis: Analysis) -> tuple[HandleLife, ...]:
     }
     lives: dict[int, _Life] = {}
     for number, call in enumerate(analysis.calls, 1):
-        if isinstance(call, PerflibCall) and call.query is not None and call.exchange.opnum is not None:
+        if call.is_perflib and call.query is not None and call.opnum is not None:
             life = lives.get(call.query.number)
             if life is None:
                 life = lives[call.query.number] = _Life(call, groups)
@@ -121,8 +122,8 @@ class _Evidence:
         # The last call of each channel that may have been any call on any handle, and the last frame of a loss.
         self.unread: dict[int, int] = {}
         for number, call in enumerate(analysis.calls, 1):
-            if isinstance(call, PerflibCall) and call.query is None and call.state != "complete":
-                self.unread[call.exchange.channel.number] = number
+            if call.is_perflib and call.query is None and call.state != "complete":
+                self.unread[call.channel] = number
         self.lost_frame = max(
             (max(problem.frames) for problem in analysis.problems if problem.kind == "gap" and problem.frames),
             default=-1,
@@ -130,9 +131,9 @@ class _Evidence:
 
 
 class _Life:
-    def __init__(self, call: PerflibCall, groups: dict[int, int]) -> None:
+    def __init__(self, call: Call, groups: dict[int, int]) -> None:
         assert call.query is not None
-        self._server = call.exchange.channel.server
+        self._server = call.server
         self._query = call.query
         self._groups = groups
         self._clients: dict[Endpoint, None] = {}
@@ -145,32 +146,30 @@ class _Life:
         # The channel of its first use that succeeded, which is the one it was given out on where that was captured.
         self._home: int | None = None
 
-    def take(self, number: int, call: PerflibCall) -> None:
-        exchange = call.exchange
+    def take(self, number: int, call: Call) -> None:
         assert call.query is not None
-        assert exchange.opnum is not None
-        channel = exchange.channel
+        assert call.opnum is not None
         if self._home is None and call.state == "complete" and call.status == 0:
-            self._home = channel.number
-        self._clients[channel.client] = None
-        self._channels[channel.number] = None
+            self._home = call.channel
+        self._clients[call.client] = None
+        self._channels[call.channel] = None
         self._last_frame = max(self._last_frame, *call.frames)
         oddities: list[Oddity] = []
         if self._closed is not None:
             oddities.append("after-close")
-        if self._home not in (None, channel.number):
-            here, there = self._groups.get(channel.number), self._groups.get(self._home)
+        if self._home not in (None, call.channel):
+            here, there = self._groups.get(call.channel), self._groups.get(self._home)
             is_other = here is not None and there is not None and here != there
             oddities.append("other-association" if is_other else "other-channel")
         event = HandleEvent(
             _kind(call),
             number,
-            exchange.first_time_ns,
-            channel.client,
-            channel.number,
+            call.time_ns,
+            call.client,
+            call.channel,
             call.state,
             call.status,
-            exchange.fault,
+            call.fault,
             call.query,
             asked=_identifiers(call.request),
             identifiers=_identifiers(call.response),
@@ -229,8 +228,8 @@ def _group(bound: Bound) -> tuple[str, int | None]:
     return bound.channel.server.ip, bound.assoc_group_id
 
 
-def _kind(call: PerflibCall) -> EventKind:
-    opnum = call.exchange.opnum
+def _kind(call: Call) -> EventKind:
+    opnum = call.opnum
     assert opnum is not None
     if opnum == Opnum.VALIDATE_COUNTERS:
         added = call.request.params.get("dwAdd") != 0 if call.request is not None else True
@@ -238,14 +237,14 @@ def _kind(call: PerflibCall) -> EventKind:
     return _KINDS[opnum]
 
 
-def _identifiers(side: CallSide | None) -> tuple[Identifier, ...] | None:
+def _identifiers(side: Side | None) -> tuple[Identifier, ...] | None:
     if side is None or side.buffer_kind != "identifiers":
         return None
     found = identifiers_of(side)
     return tuple(found) if found is not None else None
 
 
-def _blocks(side: CallSide | None) -> int | None:
+def _blocks(side: Side | None) -> int | None:
     if side is None or side.buffer is None or side.buffer_kind != "perf-data":
         return None
     shape = block_types(side.buffer.data)

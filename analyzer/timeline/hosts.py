@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analyzer.auth.context import Identity
 from analyzer.model.analysis import Analysis
-from analyzer.pcq.layer import PerflibCall
+from analyzer.model.security import Identity
 
 
 class _Host:
@@ -40,15 +39,14 @@ def host_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
         for ip, name, source in session.hosts:
             host(ip).name(name, source)
     for call in analysis.calls:
-        channel = call.exchange.channel
-        client, server = host(channel.client.ip), host(channel.server.ip)
+        client, server = host(call.client.ip), host(call.server.ip)
         client.roles["DCERPC client"] = None
         server.roles["DCERPC server"] = None
-        if call.exchange.auth.identity is not None:
-            _identify(client, server, call.exchange.auth.identity)
-        if isinstance(call, PerflibCall) and call.request is not None:
+        if call.security.identity is not None:
+            _identify(client, server, call.security.identity)
+        if call.is_perflib and call.request is not None:
             machine = call.request.params.get("szMachine")
-            if isinstance(machine, str) and (name := machine.lstrip("\\")) != channel.server.ip:
+            if isinstance(machine, str) and (name := machine.lstrip("\\")) != call.server.ip:
                 server.name(name, "szMachine of a PerflibV2 call")
     for ip, name in analysis.capture.names.items():
         host(ip).name(name, "name resolution in the capture file")

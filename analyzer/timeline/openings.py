@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.auth.context import AuthLevel, Door
 from analyzer.model.analysis import Analysis
+from analyzer.model.security import AuthLevel, Door
 
 
 class Opening(Struct, frozen=True):
@@ -30,7 +30,7 @@ def openings(analysis: Analysis) -> Iterator[Opening]:
             sessions.setdefault(session.identity.account, []).append(session.door)
     contexts: dict[str, dict[tuple[int, str], Door]] = {}
     for call in analysis.calls:
-        auth = call.exchange.auth
+        auth = call.security
         identity = auth.identity
         if (
             auth.level >= AuthLevel.PKT
@@ -39,7 +39,7 @@ def openings(analysis: Analysis) -> Iterator[Opening]:
             and not identity.is_anonymous
         ):
             of_account = contexts.setdefault(identity.account, {})
-            key = (call.exchange.channel.number, auth.mechanism)
+            key = (call.channel, auth.mechanism)
             if of_account.get(key) is not Door.OPEN:
                 of_account[key] = auth.door
     for account, doors in sorted(sessions.items()):

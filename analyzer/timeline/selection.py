@@ -6,22 +6,48 @@ In: what the user asked for. Out: calls with their numbers, which stay those of 
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import handle_json
-from analyzer.rpc.call import Call
+from analyzer.model.call import Call
 from analyzer.rpc.interfaces import interface_names
 
 if TYPE_CHECKING:
     from analyzer.timeline.filters.filter import CallFilter
 
 Numbered = tuple[int, Call]
+
+
+class Selected(Sequence[Numbered]):
+    """Calls of an analysis with their numbers, each made when it is looked at."""
+
+    def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
+        self._calls, self._numbers = calls, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, where: int) -> Numbered: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Selected: ...
+
+    def __getitem__(self, where: int | slice) -> Numbered | Selected:
+        if isinstance(where, slice):
+            return Selected(self._calls, self._numbers[where])
+        number = self._numbers[where]
+        return number, self._calls[number - 1]
+
+    def only(self, numbers: Iterable[int]) -> Selected:
+        """Those of these numbers."""
+        return Selected(self._calls, array("q", numbers))
 
 
 class Selection(Struct, frozen=True):
@@ -34,8 +60,11 @@ class Selection(Struct, frozen=True):
     filter: CallFilter | None = None
     tail: int | None = None
 
-    def calls(self, analysis: Analysis) -> list[Numbered]:
+    def calls(self, analysis: Analysis) -> Selected:
         """The calls selected, in their order, before `tail`."""
+        everything = range(1, len(analysis.calls) + 1)
+        if not self.interfaces and self.handle is None and self.session is None and self.filter is None:
+            return Selected(analysis.calls, everything)
         numbered: Iterator[Numbered] = enumerate(analysis.calls, 1)
         if self.interfaces:
             wanted = self.interfaces
@@ -47,13 +76,13 @@ class Selection(Struct, frozen=True):
         if self.filter is not None:
             passes = self.filter
             numbered = (item for item in numbered if passes(*item, analysis))
-        return list(numbered)
+        return Selected(analysis.calls, array("q", (number for number, _ in numbered)))
 
-    def last(self, calls: Sequence[Numbered]) -> Sequence[Numbered]:
+    def last(self, calls: Selected) -> Selected:
         """The last of the calls, where only those are asked for."""
         return calls if self.tail is None else calls[max(len(calls) - self.tail, 0) :]
 
-    def shown(self, analysis: Analysis) -> Sequence[Numbered]:
+    def shown(self, analysis: Analysis) -> Selected:
         return self.last(self.calls(analysis))
 
     @property
@@ -79,7 +108,7 @@ _UUID = re.compile(r"\{?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\}
 
 def is_of(call: Call, interface: str) -> bool:
     """Whether a call is one of the interface of this name or UUID."""
-    names = {call.exchange.interface, call.interface_name}
+    names = {call.interface.uuid, call.interface.name}
     return interface.casefold().strip("{}") in {name.casefold() for name in names if name is not None}
 
 
@@ -118,8 +147,7 @@ def session_name(text: str) -> str:
 
 def _on_handle(calls: Iterable[Numbered], handle: str) -> Iterator[Numbered]:
     for number, call in calls:
-        works_on = handle_json(call)
-        if works_on is not None and handle in works_on.values():
+        if handle in (call.handle, call.handle_uuid):
             yield number, call
 
 
@@ -128,7 +156,7 @@ def _in_session(calls: Iterable[Numbered], session: str, analysis: Analysis) -> 
     if not session.startswith("#"):
         session_id = int(session, 16)
         for number, call in calls:
-            if call.exchange.smb is not None and call.exchange.smb.session_id == session_id:
+            if call.smb is not None and int(call.smb.session_id, 16) == session_id:
                 yield number, call
         return
     number = int(session[1:])
@@ -140,5 +168,4 @@ def _in_session(calls: Iterable[Numbered], session: str, analysis: Analysis) -> 
 
 
 def _place(call: Call) -> tuple[str, int]:
-    channel = call.exchange.channel
-    return ("session", channel.session) if channel.session is not None else ("channel", channel.number)
+    return ("session", call.session) if call.session is not None else ("channel", call.channel)

@@ -30,14 +30,14 @@ from msgspec.structs import replace
 from analyzer.buffers import perf_data_rows, winperf_rows
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.catalog import Catalog, Described
-from analyzer.pcq.identity import NONE_ID, Opnum
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import Identifier
+from analyzer.model.call import Call
+from analyzer.model.catalog import Catalog, Described
+from analyzer.model.name_tables import NameTable
+from analyzer.model.perflib import NONE_ID, Opnum
+from analyzer.model.query import Identifier
+from analyzer.model.record import Endpoint
 from analyzer.pcq.samples import PerflibSample
 from analyzer.pcq.samples import samples_of as perflib_samples_of
-from analyzer.rpc.call import Call
 from analyzer.timeline.cooking import (
     AGGREGATES,
     ATTRIB_NO_DISPLAY,
@@ -50,8 +50,6 @@ from analyzer.timeline.cooking import (
     has_own_clock,
     unit_of,
 )
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import NameTable
 from analyzer.winperf.samples import WinperfSample
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
@@ -193,10 +191,10 @@ class _Pairing:
 
     def points(self) -> Iterator[Point]:
         for number, call in enumerate(self._analysis.calls, 1):
-            if isinstance(call, PerflibCall):
-                if call.exchange.opnum == Opnum.QUERY_COUNTER_DATA:
+            if call.is_perflib:
+                if call.opnum == Opnum.QUERY_COUNTER_DATA:
                     yield from self._perflib(number, call)
-            elif isinstance(call, WinregCall) and call.read is not None:
+            elif call.is_winreg and call.read is not None:
                 yield from self._winperf(number, call)
 
     def _viewer(self, key: Key) -> _Viewer:
@@ -204,15 +202,15 @@ class _Pairing:
 
     # PerflibV2
 
-    def _perflib(self, number: int, call: PerflibCall) -> Iterator[Point]:
-        viewer_key: Key = ("q", call.query.number) if call.query is not None else ("c", call.exchange.channel.number)
+    def _perflib(self, number: int, call: Call) -> Iterator[Point]:
+        viewer_key: Key = ("q", call.query.number) if call.query is not None else ("c", call.channel)
         viewer = self._viewer(viewer_key)
         side = call.response
         if side is None or side.buffer is None or side.buffer_kind != "perf-data":
             viewer.lost += call.state != "complete"
             return
         answer = perf_data_rows(side.buffer.data)
-        catalog = self._analysis.catalogs.of(call.exchange.channel.server)
+        catalog = self._analysis.catalogs.of(call.server)
         samples = list(perflib_samples_of(answer, call.query, catalog))
         blocks: Mapping[int, Identifier] = call.query.blocks if call.query is not None else {}
         damaged = answer.problem is not None or call.state != "complete"
@@ -248,13 +246,12 @@ class _Pairing:
         for counter, pool in pools.items():
             yield from self._aggregated((viewer_key, *counter), pool, (number, call, handle))
 
-    def _through(self, call: PerflibCall, handle: str, sample: PerflibSample, cooked: Cooked) -> Cooked:
+    def _through(self, call: Call, handle: str, sample: PerflibSample, cooked: Cooked) -> Cooked:
         """The same, where a first reading of this handle is none of its client, with a word of that."""
         if sample.counterset is None or sample.counter_id is None:
             return cooked
-        channel = call.exchange.channel
         what = (sample.counterset, sample.counter_id, _folded(sample.instance), sample.instance_id)
-        key = (channel.server.ip, channel.client.ip, *what)
+        key = (call.server.ip, call.client.ip, *what)
         before = self._handles.get(key)
         self._handles[key] = handle
         if cooked.why is not Why.FIRST_SAMPLE or cooked.reason is not None or before in (None, handle):
@@ -262,7 +259,7 @@ class _Pairing:
         return replace(cooked, reason=f"the first through this handle; {before} read it before")
 
     def _perflib_series(
-        self, call: PerflibCall, handle: str, sample: PerflibSample, place: _Place, catalog: Catalog
+        self, call: Call, handle: str, sample: PerflibSample, place: _Place, catalog: Catalog
     ) -> Series:
         entry = catalog.counter(sample.counterset, sample.counter_id)
         info = entry.info if entry is not None and entry.info is not None else {}
@@ -276,8 +273,8 @@ class _Pairing:
         return Series(
             0,
             "perflib-v2",
-            call.exchange.channel.server,
-            call.exchange.channel.client,
+            call.server,
+            call.client,
             handle,
             _counterset_names(catalog, sample),
             tuple(dict.fromkeys(counters)),
@@ -289,7 +286,7 @@ class _Pairing:
             _added(call.query.blocks.get(sample.block) if call.query is not None else None, catalog),
         )
 
-    def _aggregated(self, key: Key, pool: _Pool, where: tuple[int, PerflibCall, str]) -> Iterator[Point]:
+    def _aggregated(self, key: Key, pool: _Pool, where: tuple[int, Call, str]) -> Iterator[Point]:
         """One value for all instances of a counter, as the set's type and AggregateFunc ask of the client."""
         place = (*key, "aggregate")
         state = self._states.get(place) or self._state(place, pool.series)
@@ -304,22 +301,22 @@ class _Pairing:
         cooked = Cooked(value) if value is not None else Cooked(None, Why.NO_INSTANCES, "no instance has a value")
         number, call, handle = where
         assert call.response is not None
-        first_ns = call.response.message.first_time_ns
+        first_ns = call.response.first_time_ns
         yield Point(
             state.series, number, first_ns, handle, None, cooked, aggregated=len(values), left_out=pool.left_out
         )
 
     # winperf
 
-    def _winperf(self, number: int, call: WinregCall) -> Iterator[Point]:
-        viewer_key: Key = ("k", call.exchange.channel.number)
+    def _winperf(self, number: int, call: Call) -> Iterator[Point]:
+        viewer_key: Key = ("k", call.channel)
         viewer = self._viewer(viewer_key)
         side = call.response
         if side is None or side.buffer is None or side.buffer_kind != "winperf":
             viewer.lost += call.state != "complete"
             return
         block = winperf_rows(side.buffer.data)
-        names = self._analysis.name_tables.of(call.exchange.channel.server)
+        names = self._analysis.name_tables.of(call.server)
         samples = winperf_samples_of(block, names)
         handle = f"k{call.key_number}" if call.key_number is not None else "k?"
         rows: list[list[WinperfSample]] = []
@@ -393,7 +390,7 @@ class _Pairing:
         """The value of a reading, paired with the one before it; the reading takes that one's place."""
         number, call, handle, sample = where
         assert call.response is not None
-        time_ns = call.response.message.first_time_ns
+        time_ns = call.response.first_time_ns
         group = viewer.groups[place.group]
         if reading.raw is None and isinstance(sample, PerflibSample) and sample.data_size is None:
             status = win32_name(sample.block_status) or f"error {sample.block_status}"
@@ -507,9 +504,7 @@ class _Reply:
         candidates = [one for one in found if one.block == sample.block] or found
         return candidates[0] if len({(one.raw, one.data_size) for one in candidates}) == 1 else None
 
-    def explained(
-        self, cooked: Cooked, sample: PerflibSample, info: Mapping[str, Any] | None, call: PerflibCall
-    ) -> Cooked:
+    def explained(self, cooked: Cooked, sample: PerflibSample, info: Mapping[str, Any] | None, call: Call) -> Cooked:
         """The same, with what the capture says of a type, or of the base, clock or multiplier that is missing."""
         query = call.query
         if cooked.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
@@ -707,7 +702,7 @@ def _winperf_identity(row: list[WinperfSample]) -> Identity:
 
 
 def _winperf_series(
-    call: WinregCall, handle: str, sample: WinperfSample, place: _Place, scale: int, names: NameTable
+    call: Call, handle: str, sample: WinperfSample, place: _Place, scale: int, names: NameTable
 ) -> Series:
     instance = sample.instance or (str(sample.instance_id) if sample.instance_id is not None else None)
     if instance is not None and sample.parent_instance is not None:
@@ -715,8 +710,8 @@ def _winperf_series(
     return Series(
         0,
         "winperf",
-        call.exchange.channel.server,
-        call.exchange.channel.client,
+        call.server,
+        call.client,
         handle,
         _index_names(names, "object", sample.object_index),
         _index_names(names, "counter", sample.counter_index),

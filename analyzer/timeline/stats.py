@@ -15,17 +15,14 @@ from msgspec import Struct, field
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import identity_of, latency_ns, level_name
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.identity import Opnum
-from analyzer.pcq.layer import PerflibCall, identifiers_of
-from analyzer.rpc.call import Call
-from analyzer.rpc.interfaces import interface_name
+from analyzer.model.call import Call, PerformanceRead
+from analyzer.model.name_tables import table_language, value_in_words
+from analyzer.model.perflib import Opnum
+from analyzer.model.record import Endpoint
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.pcq.layer import identifiers_of
 from analyzer.rpc.status import fault_name
 from analyzer.timeline.handles import handle_lives
-from analyzer.winperf.identity import ERROR_MORE_DATA
-from analyzer.winperf.layer import PerformanceRead, WinregCall
-from analyzer.winperf.names import table_language, value_in_words
 
 _ERROR_NOT_ENOUGH_MEMORY = 8
 
@@ -125,18 +122,16 @@ class ErrorStats(Struct, frozen=True):
 
 
 def interface_of(call: Call) -> str:
-    exchange = call.exchange
-    known = interface_name(exchange.interface, exchange.version) if exchange.interface is not None else None
-    return call.interface_name or known or exchange.interface or "unknown"
+    return call.interface.name or call.interface.uuid or "unknown"
 
 
 def method_of(call: Call) -> str:
-    opnum = call.exchange.opnum
+    opnum = call.opnum
     return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
 def has_failed(call: Call) -> bool:
-    return call.exchange.fault is not None or bool(call.status)
+    return call.fault is not None or bool(call.status)
 
 
 class _Method(Struct):
@@ -156,17 +151,17 @@ def method_stats(analysis: Analysis) -> list[MethodStats]:
     """By interface, then by method number."""
     found: dict[tuple[str, str], _Method] = {}
     for number, call in enumerate(analysis.calls, 1):
-        one = found.setdefault((interface_of(call), method_of(call)), _Method(call.exchange.opnum))
+        one = found.setdefault((interface_of(call), method_of(call)), _Method(call.opnum))
         one.calls += 1
         one.failed += has_failed(call)
         one.retried += _is_retried(call)
         one.unanswered += call.response is None
         one.unread += call.state in ("partial", "sealed", "malformed", "response-only")
         if call.request is not None:
-            one.requests.append(call.request.message.wire_length)
+            one.requests.append(call.request.wire_length)
         if call.response is not None:
-            one.responses.append(call.response.message.wire_length)
-        if (latency := latency_ns(call)) is not None:
+            one.responses.append(call.response.wire_length)
+        if (latency := call.latency_ns) is not None:
             one.latencies.append(latency)
             one.slowest = max(one.slowest, (latency, -number))
     return [
@@ -195,10 +190,10 @@ def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
 
 def _is_retried(call: Call) -> bool:
     """Whether the answer only said that the buffer was too small."""
-    if isinstance(call, WinregCall):
+    if call.is_winreg:
         return call.status == ERROR_MORE_DATA
     needed = call.response.params.get("pdwRtnSize") if call.response is not None else None
-    return isinstance(call, PerflibCall) and call.status == _ERROR_NOT_ENOUGH_MEMORY and bool(needed)
+    return call.is_perflib and call.status == _ERROR_NOT_ENOUGH_MEMORY and bool(needed)
 
 
 def poll_stats(analysis: Analysis) -> list[PollStats]:
@@ -210,26 +205,25 @@ def poll_stats(analysis: Analysis) -> list[PollStats]:
             done = [(event.call, event.time_ns) for event in polls if event.succeeded]
             tried = [(event.call, event.time_ns) for event in polls]
             out.append(_polls(f"q{life.number}", None, (life.server, polls[0].client), done, tried))
-    reads: dict[tuple[int | None, str], list[tuple[int, WinregCall]]] = {}
+    reads: dict[tuple[int | None, str], list[tuple[int, Call]]] = {}
     for number, call in enumerate(analysis.calls, 1):
         # A table of names is not polled.
-        if isinstance(call, WinregCall) and call.read is not None and not _is_table(call.read):
+        if call.is_winreg and call.read is not None and not _is_table(call.read):
             reads.setdefault((call.key_number, call.read.value_name.casefold()), []).append((number, call))
     for (key, _), calls in reads.items():
         first = calls[0][1]
-        channel = first.exchange.channel
         assert first.read is not None
-        what = value_in_words(first.read.value_name, analysis.name_tables.of(channel.server), first.read.key)
+        what = value_in_words(first.read.value_name, analysis.name_tables.of(first.server), first.read.key)
         # The tries of one read, with ever larger buffers, are one poll, made when the first was.
         begun: dict[int, tuple[int, int]] = {}
         done = []
         for number, call in calls:
             assert call.read is not None
-            moment = begun.setdefault(call.read.number, (number, call.exchange.first_time_ns))
+            moment = begun.setdefault(call.read.number, (number, call.time_ns))
             if call.state == "complete" and call.status == 0:
                 done.append(moment)
         handle = f"k{key}" if key is not None else "?"
-        out.append(_polls(handle, what, (channel.server, channel.client), done, list(begun.values())))
+        out.append(_polls(handle, what, (first.server, first.client), done, list(begun.values())))
     return out
 
 
@@ -268,9 +262,8 @@ class _Identity(Struct):
 
 def who_of(call: Call) -> tuple[str | None, str, str]:
     """The account that made a call as far as it is known, its client's address and the server's."""
-    identity = identity_of(call)
-    channel = call.exchange.channel
-    return identity.account if identity is not None else None, channel.client.ip, channel.server.ip
+    identity = call.identity
+    return identity.account if identity is not None else None, call.client.ip, call.server.ip
 
 
 def identity_stats(analysis: Analysis) -> list[IdentityStats]:
@@ -278,17 +271,17 @@ def identity_stats(analysis: Analysis) -> list[IdentityStats]:
     found: dict[tuple[str | None, str, str], _Identity] = {}
     for number, call in enumerate(analysis.calls, 1):
         one = found.setdefault(who_of(call), _Identity())
-        identity, exchange = identity_of(call), call.exchange
+        identity = call.identity
         if identity is not None:
             one.workstation = one.workstation or identity.workstation
-        one.security[f"{exchange.auth.mechanism}/{level_name(exchange.auth.level)}"] = None
-        if exchange.smb is not None:
-            one.sessions[f"{exchange.smb.session_id:#018x}"] = None
+        one.security[f"{call.auth.type}/{call.auth.level}"] = None
+        if call.smb is not None:
+            one.sessions[call.smb.session_id] = None
         one.calls += 1
         one.failed += has_failed(call)
         one.polls += is_poll(call)
         one.numbers = [*one.numbers[:1], number]
-        one.times = [*one.times[:1], exchange.first_time_ns]
+        one.times = [*one.times[:1], call.time_ns]
     return [
         IdentityStats(
             user,
@@ -311,9 +304,9 @@ def identity_stats(analysis: Analysis) -> list[IdentityStats]:
 
 def is_performance(call: Call) -> bool:
     """Whether a call is about performance counters, or may be as far as the capture tells."""
-    if isinstance(call, PerflibCall):
+    if call.is_perflib:
         return True
-    if not isinstance(call, WinregCall):
+    if not call.is_winreg:
         return False
     return (
         call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
@@ -324,9 +317,9 @@ def is_poll(call: Call) -> bool:
     """Whether a call was answered with performance data."""
     if call.state != "complete" or call.status != 0:
         return False
-    if isinstance(call, PerflibCall):
-        return call.exchange.opnum == Opnum.QUERY_COUNTER_DATA
-    return isinstance(call, WinregCall) and call.response is not None and call.response.buffer_kind == "winperf"
+    if call.is_perflib:
+        return call.opnum == Opnum.QUERY_COUNTER_DATA
+    return call.is_winreg and call.response is not None and call.response.buffer_kind == "winperf"
 
 
 def error_stats(analysis: Analysis) -> list[ErrorStats]:
@@ -337,8 +330,8 @@ def error_stats(analysis: Analysis) -> list[ErrorStats]:
         found.setdefault((kind, code, interface_of(call), method_of(call)), []).append(number)
 
     for number, call in enumerate(analysis.calls, 1):
-        if call.exchange.fault is not None:
-            note("fault", call.exchange.fault, call, number)
+        if call.fault is not None:
+            note("fault", call.fault, call, number)
         elif call.status:
             note("return", call.status, call, number)
         for status in _refusals(call):
@@ -360,7 +353,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStats]:
 
 def _refusals(call: Call) -> Iterator[int]:
     """The status of each counter that an answer of ValidateCounters refuses."""
-    if not isinstance(call, PerflibCall) or call.exchange.opnum != Opnum.VALIDATE_COUNTERS:
+    if not call.is_perflib or call.opnum != Opnum.VALIDATE_COUNTERS:
         return
     for identifier in identifiers_of(call.response) or () if call.status == 0 else ():
         if identifier.status:

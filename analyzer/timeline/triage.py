@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from analyzer.auth.context import ANONYMOUS_LOGON, Door
 from analyzer.core.events import Problem
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import identity_of
+from analyzer.model.call import Call
+from analyzer.model.security import ANONYMOUS_LOGON, Door
 from analyzer.model.statistics import Who
 from analyzer.model.triage import (
     SEVERITIES,
@@ -31,13 +31,10 @@ from analyzer.model.triage import (
     TriageKind,
     TriageProcess,
 )
-from analyzer.pcq.layer import PerflibCall
-from analyzer.rpc.call import Call
 from analyzer.timeline.findings import SEALED, Activity, Findings, Image, findings
 from analyzer.timeline.handles import handle_lives
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.stats import interface_of, is_performance, method_of, poll_stats, who_of
-from analyzer.winperf.layer import WinregCall
 
 # So many calls and frames stand for all of a finding.
 _MOST_NUMBERS = 16
@@ -154,7 +151,7 @@ class _Search:
     ) -> _Item:
         """A finding about some calls."""
         calls = sorted(set(numbers))
-        times = [self._analysis.calls[number - 1].exchange.first_time_ns for number in (calls[0], calls[-1])]
+        times = [self._analysis.calls[number - 1].time_ns for number in (calls[0], calls[-1])]
         return _Item(severity, kind, text, command, who, len(calls), calls, None, times[0], times[1])
 
     # Who looked at what
@@ -219,7 +216,7 @@ class _Search:
     def _anonymous(self) -> Iterator[_Item]:
         by_who: dict[Who, list[int]] = {}
         for number, call in self._numbered:
-            identity = identity_of(call)
+            identity = call.identity
             if identity is not None and identity.is_anonymous:
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
@@ -319,7 +316,7 @@ class _Search:
     def _refused_calls(self) -> Iterator[_Item]:
         by_who: dict[Who, list[int]] = {}
         for number, call in self._numbered:
-            if _ERROR_ACCESS_DENIED in (call.status, call.exchange.fault):
+            if _ERROR_ACCESS_DENIED in (call.status, call.fault):
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
             text = (
@@ -361,7 +358,7 @@ class _Search:
         started = [
             (number, call)
             for number, call in others
-            if method_of(call) in _SERVICE_METHODS.get(call.interface_name or "", ())
+            if method_of(call) in _SERVICE_METHODS.get(call.interface.name or "", ())
         ]
         if started:
             methods = Counter(f"{interface_of(call)}.{method_of(call)}" for _, call in started)
@@ -369,7 +366,7 @@ class _Search:
             yield self._of_calls(
                 "high",
                 "service",
-                f"a service or task was set up on {self._host(first.exchange.channel.server.ip)}: {_listed(methods)}",
+                f"a service or task was set up on {self._host(first.server.ip)}: {_listed(methods)}",
                 self._command("timeline", *_interfaces(call for _, call in started)),
                 [number for number, _ in started],
                 Who(*who_of(first)),
@@ -477,8 +474,8 @@ def _file(
         calls=len(analysis.calls) if analysis is not None else 0,
         performance_calls=len(numbered),
         encrypted_calls=sum(call.state == "sealed" for _, call in numbered),
-        first_performance_ns=numbered[0][1].exchange.first_time_ns if numbered else None,
-        last_performance_ns=numbered[-1][1].exchange.first_time_ns if numbered else None,
+        first_performance_ns=numbered[0][1].time_ns if numbered else None,
+        last_performance_ns=numbered[-1][1].time_ns if numbered else None,
         who=tuple(who),
         servers=tuple(TriageHost(ip, names.get(ip)) for ip in dict.fromkeys(one.server for one in who)),
         processes=len(found.images),
@@ -491,9 +488,9 @@ def _sentence(numbered: Sequence[tuple[int, Call]], analysis: Analysis) -> str:
     if not numbered:
         kinds = Counter(problem.kind for problem in analysis.problems)
         return f"no performance call was read, but something that may hide some was not: {_listed(kinds)}"
-    perflib = sum(isinstance(call, PerflibCall) for _, call in numbered)
+    perflib = sum(call.is_perflib for _, call in numbered)
     parts = [f"{perflib:,} of PerflibV2"] if perflib else []
-    if registry := sum(isinstance(call, WinregCall) for _, call in numbered):
+    if registry := sum(call.is_winreg for _, call in numbered):
         parts.append(f"{registry:,} of the registry")
     return (
         f"{_count(len(numbered), 'performance call')} ({' and '.join(parts)}) of {len(analysis.calls):,} DCERPC calls"
@@ -508,7 +505,7 @@ def _keys_wanted(analysis: Analysis) -> Iterator[str]:
         elif session.encrypted_messages > session.opened_messages and session.door is Door.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
     for call in analysis.calls:
-        auth = call.exchange.auth
+        auth = call.security
         if is_performance(call) and auth.door in (Door.NO_KEY, Door.WRONG_KEY) and auth.identity is not None:
             yield _key_for(auth.mechanism, auth.identity.account, auth.identity.service)
 

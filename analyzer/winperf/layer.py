@@ -1,4 +1,4 @@
-"""Calls of the remote registry: exchanges in, `WinregCall` out ([MS-RRP] section 3.1.5); everything else passes unchanged.
+"""Calls of the remote registry: exchanges in, decoded calls out ([MS-RRP] section 3.1.5); everything else passes unchanged.
 
 Reads of HKEY_PERFORMANCE_DATA are tied to the handle they use. A client cannot know how large the answer will be, so it tries
 with growing buffers while the server says ERROR_MORE_DATA; the attempts of one read share a read number.
@@ -9,58 +9,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.buffers import decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
-from analyzer.packet.segment import Endpoint
-from analyzer.rpc.call import Call, CallSide, decoded_call, handle_of, plain_side, trimmed
-from analyzer.rpc.events import Exchange, Message
-from analyzer.rpc.interfaces import method_name
-from analyzer.winperf.identity import (
+from analyzer.model.buffer import BufferKind
+from analyzer.model.call import Call, PerformanceRead, Side, StubProblem, handle_of
+from analyzer.model.name_tables import NameTables, is_index, table_language
+from analyzer.model.record import Endpoint
+from analyzer.model.winreg import (
     ERROR_MORE_DATA,
     ERROR_SUCCESS,
     INTERFACE,
-    NAME,
     PERFORMANCE_KEYS,
     REG_MULTI_SZ,
     Opnum,
 )
-from analyzer.winperf.names import NameTables, is_index, table_language
+from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
+from analyzer.rpc.events import Exchange
 
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _OPNUMS = frozenset(Opnum)
 
 
-class PerformanceRead(Struct, frozen=True):
-    """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.
-
-    `key` is the predefined key the handle was opened as, None where its opening was not captured.
-    """
-
-    number: int
-    attempt: int
-    key: str | None
-    handle: str
-    value_name: str
-
-
-class WinregCall(Call, frozen=True):
-    """A remote-registry call. `read` is set for reads of performance values, `key` for calls on a performance handle.
-
-    `key_number` counts the key handles of the capture from 1, for calls that use or give out one.
-    """
-
-    read: PerformanceRead | None = None
-    key: str | None = None
-    key_number: int | None = None
-
-
 class WinregLayer:
-    """Decodes winreg exchanges and follows performance keys, reads and name tables."""
+    """Decodes winreg exchanges, and has their performance keys, reads and name tables followed."""
+
+    def __init__(self, follower: KeyFollower | None = None) -> None:
+        self.follower = follower or KeyFollower()
+
+    def feed(self, event: Event) -> Iterator[Event]:
+        if isinstance(event, Exchange) and event.interface == INTERFACE:
+            yield self.follower.followed(winreg_call(plain_call(event)))
+        else:
+            yield event
+
+    def finish(self) -> Iterator[Event]:
+        return iter(())
+
+
+class KeyFollower:
+    """Follows performance keys and reads from call to call, and learns the name tables, in `names`."""
 
     def __init__(self) -> None:
         self.names = NameTables()
@@ -70,27 +61,9 @@ class WinregLayer:
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
         self._reads = 0
 
-    def feed(self, event: Event) -> Iterator[Event]:
-        if isinstance(event, Exchange) and event.interface == INTERFACE:
-            yield self._call(event)
-        else:
-            yield event
-
-    def finish(self) -> Iterator[Event]:
-        return iter(())
-
-    def _call(self, exchange: Exchange) -> WinregCall:
-        opnum = exchange.opnum
-        request = _side(exchange.request, opnum, "request", exchange)
-        if exchange.fault is None:
-            response = _side(exchange.response, opnum, "response", exchange)
-        else:
-            response = plain_side(exchange.response)
-        method = method_name(INTERFACE, opnum) if opnum is not None else None
-        return self._followed(decoded_call(WinregCall, exchange, (NAME, method), request, response))
-
-    def _followed(self, call: WinregCall) -> WinregCall:
-        server, opnum = call.exchange.channel.server, call.exchange.opnum
+    def followed(self, call: Call) -> Call:
+        """A decoded call with the key and the read it belongs to."""
+        server, opnum = call.server, call.opnum
         handle = handle_of(call.request, "hKey")
         place = (server.ip, handle) if handle is not None else None
         key = self._keys.get(place) if place is not None else None
@@ -145,7 +118,7 @@ class WinregLayer:
             self._open_reads[place] = read
         return read
 
-    def _learn(self, server: Endpoint, table: tuple[str, str] | None, response: CallSide | None) -> None:
+    def _learn(self, server: Endpoint, table: tuple[str, str] | None, response: Side | None) -> None:
         if table is None or table[0] != "counter" or response is None or response.buffer is None:
             return
         decoded = decode_buffer("name-table", response.buffer.data)
@@ -159,7 +132,7 @@ class WinregLayer:
         self.names.of(server).learn(table[1], entries)
 
 
-def _kind_of(value: Any, key: str | None, call: WinregCall) -> str | None:
+def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
     """What the data of a value is laid out as: told by its first bytes, or by the value's name."""
     response = call.response
     if response is None or response.buffer is None or not isinstance(value, str):
@@ -176,38 +149,42 @@ def _kind_of(value: Any, key: str | None, call: WinregCall) -> str | None:
     return "winperf" if key is not None else None
 
 
-def _with_kind(call: WinregCall, kind: str | None) -> WinregCall:
+def _with_kind(call: Call, kind: BufferKind | None) -> Call:
     side = call.response
     if side is None or kind is None:
         return call
     return replace(call, response=replace(side, buffer_kind=kind))
 
 
-def _side(
-    message: Message | None, opnum: int | None, side: Literal["request", "response"], exchange: Exchange
-) -> CallSide | None:
-    if message is None:
-        return None
-    stub = message.stub
-    if isinstance(stub, Missing) or opnum is None:
-        return CallSide(message, stub, {})
+def winreg_call(call: Call) -> Call:
+    """A call that is taken for one of the remote registry, decoded."""
+    request = _side(call.request, call, "request")
+    response = _side(call.response, call, "response") if call.fault is None else call.response
+    return decoded_call(call, request, response)
+
+
+def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
+    opnum = call.opnum
+    if side is None or side.missing is not None or opnum is None:
+        return side
+    stub = side.stub
+    assert not isinstance(stub, Missing)
     if opnum not in _OPNUMS:
         # Every method of [MS-RRP] returns an error_status_t, the last thing in its response.
-        params: dict[str, Any] = {}
-        if side == "response" and len(stub) >= 4 and not message.big_endian:
-            params["ReturnValue"] = int.from_bytes(stub.data[-4:], "little")
-        return CallSide(message, stub, params)
+        if name == "response" and len(stub) >= 4 and not side.big_endian:
+            return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")})
+        return side
     try:
         decoded = decode_stub(
-            "winreg", opnum, side, stub.data, ndr64=exchange.syntax == "ndr64", big_endian=message.big_endian
+            "winreg", opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian
         )
     except DecodeError as error:
-        return CallSide(message, stub, {}, trouble=error.alone())
+        return replace(side, problem=StubProblem.of(error))
     params = dict(decoded.params)
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
-    stub = trimmed(stub, decoded.consumed, has_trailer=message.trailer is not None)
-    buffer = None
-    if decoded.data and side == "response":
-        buffer = stub.view(decoded.data_start, decoded.data_start + len(decoded.data))
-    return CallSide(message, stub, params, buffer)
+    span = None
+    if decoded.data and name == "response":
+        span = decoded.data_start, decoded.data_start + len(decoded.data)
+    length = trimmed_length(side, len(stub), decoded.consumed)
+    return replace(side, params=params, stub_length=length, buffer_span=span)

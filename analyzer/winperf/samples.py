@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from analyzer.buffers import CounterDefinition, WinPerf, WinPerfInstance, WinPerfObject, winperf_rows
 from analyzer.core.naming import NameSource, SampleNames
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import NameTable
+from analyzer.model.call import Call
+from analyzer.model.name_tables import NameTable
 
 _CLASS_MASK, _CLASS_COUNTER = 0x00000C00, 0x00000400
 _SUBTYPE_MASK, _SUBTYPE_BASE = 0x00070000, 0x00030000
@@ -44,7 +44,7 @@ class WinperfSample(Struct, frozen=True):
     names: SampleNames | None = None
 
 
-def winperf_samples(call: WinregCall, table: NameTable) -> Iterator[WinperfSample]:
+def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
     """The values a read was answered with, in the order of the block; nothing for calls that carry none."""
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "winperf":

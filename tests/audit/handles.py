@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.core.events import Event
-from analyzer.rpc.events import Bound
-from analyzer.smb.events import Channel, ChannelClosed
+from analyzer.model.connection import Bound, Channel
+from analyzer.smb.events import ChannelClosed
 from tests.build.rpc import CHANNEL, NDR, PCQ
 
 

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel
 from analyzer.core.events import Event
+from analyzer.model.security import AuthLevel
 from analyzer.rpc.events import Exchange
 from tests.audit.handles import bound, closed
 from tests.audit.registered import enumerated, instances

@@ -2,8 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.audit.engine import Profile
-from analyzer.auth.context import AuthLevel, Door
-from analyzer.rpc.events import AuthInfo
+from analyzer.model.security import AuthInfo, AuthLevel, Door
 from tests.audit.judging import judged
 from tests.build.calls import Calls
 

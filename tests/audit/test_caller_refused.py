@@ -1,5 +1,5 @@
 from analyzer.audit.verdicts import Severity
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 from tests.audit.judging import judged
 from tests.audit.methods import call, request
 from tests.build.calls import Calls

@@ -3,7 +3,7 @@
 from analyzer.audit.engine import Audit
 from analyzer.audit.rule import Level, Reads, Rule, RulePage, afterwards
 from analyzer.audit.verdicts import Outcome, Severity, failed, passed
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 from tests.build.calls import Calls, analysis_of, sealed
 
 FIRST, SECOND = "PCQ-6-R03", "PCQ-6-R06"

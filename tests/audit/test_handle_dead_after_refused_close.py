@@ -1,4 +1,4 @@
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 from tests.audit.judging import judged
 from tests.audit.methods import request
 from tests.build.calls import Calls, sealed

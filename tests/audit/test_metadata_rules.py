@@ -12,11 +12,11 @@ from analyzer.audit.engine import Profile
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.events import Event
 from analyzer.core.traced import untraced
-from analyzer.pcq.identity import NONE_ID
+from analyzer.model.perflib import NONE_ID
 from analyzer.rpc.events import Exchange
 from tests.audit.judging import Verdict, judged
 from tests.build.buffers import identifier, instance_header, string_table, wide
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed
+from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed, with_stub
 
 RAWCOUNT, LARGE_RAWCOUNT = 0x00010000, 0x00010100
 AVERAGE_TIMER, AVERAGE_BASE = 0x30020400, 0x40030402
@@ -350,4 +350,4 @@ def test_very_many_strings_and_countersets_are_judged_in_one_pass() -> None:
 def large(exchange: Exchange, stub: bytes) -> Exchange:
     """The same call with an answer that would take many PDUs."""
     assert exchange.response is not None
-    return replace(exchange, response=replace(exchange.response, stub=untraced(stub)))
+    return replace(exchange, response=with_stub(exchange.response, untraced(stub)))

@@ -24,7 +24,7 @@ from analyzer.buffers import Field
 from analyzer.core.events import Event
 from analyzer.rpc.events import Exchange
 from tests.audit.story import registry, story
-from tests.build.calls import analysis_of
+from tests.build.calls import analysis_of, with_stub
 
 Change = Callable[[bytes], bytes]
 
@@ -398,7 +398,7 @@ def conversations() -> tuple[Conversation, ...]:
 def _leaves(events: list[Event]) -> Iterator[Leaf]:
     by_id = {event.call_id: number for number, event in enumerate(events) if isinstance(event, Exchange)}
     for call in Evidence(analysis_of(*events)).calls():
-        number = by_id[call.call.exchange.call_id]
+        number = by_id[call.call.call_id]
         for side in (call.request, call.response):
             assert side is not None
             for path, start, stop in _fields(side):
@@ -440,7 +440,7 @@ def _mutated(conversation: Conversation, leaf: Leaf, change: Change) -> tuple[Ev
     if changed == raw:
         return None
     stub = stub[: leaf.start] + changed + stub[leaf.stop :]
-    moved = replace(event, **{leaf.side: replace(message, stub=message.stub.replaced(stub, "mutated"))})
+    moved = replace(event, **{leaf.side: with_stub(message, message.stub.replaced(stub, "mutated"))})
     return (*conversation.events[: leaf.event], moved, *conversation.events[leaf.event + 1 :])
 
 
@@ -531,7 +531,7 @@ def test_a_stub_of_another_length_is_told(change: int) -> None:
             assert message is not None
             stub = bytes(message.stub.data)
             stub = stub[:change] if change < 0 else stub + bytes(change)
-            moved = replace(event, **{side: replace(message, stub=message.stub.replaced(stub, "mutated"))})
+            moved = replace(event, **{side: with_stub(message, message.stub.replaced(stub, "mutated"))})
             told = _told((*conversation.events[:number], moved, *conversation.events[number + 1 :]))
             MADE["mutations"] += 1
             MADE["caught"] += code in told

@@ -7,7 +7,7 @@ from analyzer.audit.engine import Audit
 from analyzer.audit.verdicts import Outcome
 from analyzer.rpc.events import Exchange
 from tests.audit.story import story
-from tests.build.calls import analysis_of
+from tests.build.calls import analysis_of, with_stub
 
 ON_HANDLES = [
     number for number, event in enumerate(story()) if isinstance(event, Exchange) and event.opnum in (4, 5, 6, 7)
@@ -22,7 +22,7 @@ def audited(*numbers: int) -> Audit:
         assert isinstance(event, Exchange)
         assert event.request is not None
         stub = b"\0\0\2\0" + bytes(event.request.stub.data)
-        moved = replace(event.request, stub=event.request.stub.replaced(stub, "mutated"))
+        moved = with_stub(event.request, event.request.stub.replaced(stub, "mutated"))
         events[number] = replace(event, request=moved)
     return Audit(analysis_of(*events))
 

@@ -6,9 +6,9 @@ from struct import pack
 
 from analyzer.audit.engine import Audit, Profile
 from analyzer.audit.findings import Finding
-from analyzer.auth.context import AuthLevel
 from analyzer.buffers import perf_data_rows
 from analyzer.core.events import Event
+from analyzer.model.security import AuthLevel
 from tests.audit.story import ALL, MULTIPLE, SINGLE, counter, in_time, positioned, record, u4
 from tests.build.buffers import Block, counter_data, identifier, perf_data, string_table
 from tests.build.calls import Calls, analysis_of

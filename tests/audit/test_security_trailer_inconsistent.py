@@ -2,7 +2,7 @@ from struct import pack
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 from tests.audit.judging import judged
 from tests.build.calls import Calls
 

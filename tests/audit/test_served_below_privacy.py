@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.audit.rules.served_below_privacy import CODE_OF_METHOD, SERVED
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 from tests.audit.judging import judged
 from tests.audit.methods import call, request
 from tests.build.calls import Calls

@@ -1,8 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel, Door, Identity
-from analyzer.rpc.events import AuthInfo
+from analyzer.model.security import AuthInfo, AuthLevel, Door, Identity
 from tests.audit.judging import judged
 from tests.audit.methods import call, request
 from tests.build.calls import Calls

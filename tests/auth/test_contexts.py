@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
-from analyzer.auth.context import Door, Handshake, SearchBudget
+from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
+from analyzer.model.security import Door
 from tests.build.auth import (
     ESS,
     INTEGRITY,

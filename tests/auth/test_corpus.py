@@ -12,10 +12,11 @@ import pytest
 from scapy.layers.inet import TCP
 from scapy.utils import rdpcap
 
-from analyzer.auth.context import Door, Handshake, SecurityContext
+from analyzer.auth.context import Handshake, SecurityContext
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
+from analyzer.model.security import Door
 
 # scapy, test/scapy/layers/dcerpc.uts
 NTLM_RING = Keyring.build(passwords=[("Administrator", "Password123!")])

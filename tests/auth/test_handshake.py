@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.context import Door, Handshake, Sender
+from analyzer.auth.context import Handshake, Sender
 from analyzer.auth.handshake import TokenHandshake, begin
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
+from analyzer.model.security import Door
 from tests.build.auth import (
     KEY_EXCH,
     OID_KRB5,

@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.auth import handshake
-from analyzer.auth.context import Door, Identity
 from analyzer.auth.kdc import KdcLayer, Tickets
 from analyzer.auth.kerberos import KdcReply
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.model.record import Endpoint
+from analyzer.model.security import Door, Identity
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Endpoint, UdpPayload
+from analyzer.packet.segment import UdpPayload
 from analyzer.tcp.events import Connection, Gap, StreamChunk, StreamClosed
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp

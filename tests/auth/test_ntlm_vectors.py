@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.auth.context import Door
 from analyzer.auth.ntlm import (
     Authenticate,
     Challenge,
@@ -16,6 +15,7 @@ from analyzer.auth.ntlm import (
     prove,
 )
 from analyzer.auth.ntlm_context import NtlmContext
+from analyzer.model.security import Door
 from tests.build.auth import authenticate_message, challenge_message
 
 USER, DOMAIN, PASSWORD = "User", "Domain", "Password"

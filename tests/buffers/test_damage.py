@@ -9,17 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.buffers import (
-    KINDS,
-    BufferKind,
-    decode_buffer,
-    decode_stub,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.buffers import KINDS, decode_buffer, decode_stub, guess_kind, map_fields, perf_data_rows, winperf_rows
 from analyzer.core.errors import DecodeError
+from analyzer.model.buffer import BufferKind
 from tests.buffers.strategies import any_buffer
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 

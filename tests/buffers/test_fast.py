@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.buffers import BufferKind, PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.fast import read_regular
@@ -21,6 +21,7 @@ from analyzer.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, 
 from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import untraced
+from analyzer.model.buffer import BufferKind
 from tests.buffers.strategies import any_buffer, perf_datas, u32
 from tests.build.buffers import Block, Ndr, perf_data
 

@@ -7,7 +7,8 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings
 
-from analyzer.buffers import BufferKind, Field, StubKind, map_fields
+from analyzer.buffers import Field, StubKind, map_fields
+from analyzer.model.buffer import BufferKind
 from tests.buffers.strategies import any_buffer
 from tests.buffers.test_vectors import BUFFERS, STUBS, VECTORS, data_of, kind_of
 from tests.build.buffers import Block, perf_data

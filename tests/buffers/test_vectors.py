@@ -8,15 +8,8 @@ from typing import Any
 
 import pytest
 
-from analyzer.buffers import (
-    BufferKind,
-    decode_buffer,
-    decode_stub,
-    guess_kind,
-    map_fields,
-    perf_data_rows,
-    winperf_rows,
-)
+from analyzer.buffers import decode_buffer, decode_stub, guess_kind, map_fields, perf_data_rows, winperf_rows
+from analyzer.model.buffer import BufferKind
 
 FOLDER = Path(__file__).parent / "vectors"
 VECTORS: dict[str, Any] = {path.stem: json.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.json"))}

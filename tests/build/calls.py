@@ -10,18 +10,19 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import AuthLevel, Door
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.pcq.follow import with_queries
-from analyzer.pcq.layer import PerflibLayer
+from analyzer.model.call import CallState
+from analyzer.model.connection import Channel
+from analyzer.model.pdus import Fragment
+from analyzer.model.security import AuthInfo, AuthLevel, Door
+from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.pipeline.run import _Collector
-from analyzer.rpc.events import AuthInfo, Exchange, ExchangeState, Fragment, Message
-from analyzer.smb.events import Channel
-from analyzer.timeline.calls import sort_calls
-from analyzer.winperf.layer import WinregLayer
+from analyzer.resolution.resolve import resolved
+from analyzer.rpc.events import Exchange, Message
+from analyzer.winperf.layer import KeyFollower, WinregLayer
 from tests.build.buffers import Ndr
 from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
 
@@ -98,7 +99,7 @@ class Calls:
         request: Ndr | bytes | Missing | None,
         response: Ndr | bytes | Missing | None,
         *,
-        state: ExchangeState | None = None,
+        state: CallState | None = None,
         reason: str | None = None,
         fault: int | None = None,
         trailer: Literal["ok", "bad"] | None = None,
@@ -240,6 +241,12 @@ def winreg(**options: Any) -> Calls:
     return Calls(WINREG, **options)
 
 
+def with_stub(message: Message, stub: TracedBytes) -> Message:
+    """The same message, had its (only) PDU carried this stub."""
+    (fragment,) = message.fragments
+    return replace(message, fragments=(replace(fragment, plain=stub),), stub=stub)
+
+
 def sealed(exchange: Exchange) -> Exchange:
     """The same call, as it looks without a key."""
 
@@ -256,20 +263,22 @@ def sealed(exchange: Exchange) -> Exchange:
 
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
     """What the rooms above make of these events, as the pipeline puts it together."""
-    pcq, registry, collected = PerflibLayer(), WinregLayer(), _Collector()
+    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector()
+    pcq, registry = PerflibLayer(learner), WinregLayer(follower)
     for event in events:
         for higher in pcq.feed(event):
             for highest in registry.feed(higher):
                 collected.take(highest)
+    calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     return Analysis(
         capture=CaptureFacts(files, 100, 6400, 0, 1000 * MS),
-        calls=with_queries(sort_calls(collected.calls), pcq.losses),
-        problems=tuple(collected.problems),
+        calls=calls,
+        problems=(*collected.problems, *notes),
         sessions=tuple(collected.sessions),
         bounds=tuple(collected.bounds),
         pdus=tuple(collected.pdus),
-        catalogs=pcq.catalogs,
-        name_tables=registry.names,
+        catalogs=learner.catalogs,
+        name_tables=follower.names,
         features=tuple(collected.features),
         closed=frozenset(collected.closed),
         connections=collected.connections,

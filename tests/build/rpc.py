@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from analyzer.auth.context import AuthLevel, Door, Identity, SearchBudget, Sender, Unprotected
+from analyzer.auth.context import SearchBudget, Sender, Unprotected
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import Endpoint
-from analyzer.smb.events import Channel, ChannelClosed, ChannelData, ChannelGap, SmbInfo
+from analyzer.model.connection import Channel
+from analyzer.model.record import Endpoint
+from analyzer.model.security import AuthLevel, Door, Identity
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"

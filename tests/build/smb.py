@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFHMAC, CounterLocation,
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import Endpoint
+from analyzer.model.record import Endpoint
 from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
 
 CLIENT = Endpoint("10.0.0.2", 49152)

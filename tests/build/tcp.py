@@ -8,7 +8,8 @@ from itertools import count
 from msgspec.structs import replace
 
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
 
 CLIENT = Endpoint("192.0.2.1", 50000)
 SERVER = Endpoint("192.0.2.2", 445)

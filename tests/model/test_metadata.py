@@ -12,15 +12,15 @@ from uuid import UUID
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.samples import sample_records
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.model.analysis import Analysis
+from analyzer.model.catalog import Catalog, Catalogs
 from analyzer.model.metadata import Metadata, fill, metadata_from_json, metadata_json, metadata_of
-from analyzer.model.samples import sample_records
-from analyzer.pcq.catalog import Catalog, Catalogs
+from analyzer.model.name_tables import NameTables
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import analyze
-from analyzer.winperf.names import NameTables
 from tests import truth
 from tests.build.buffers import (
     Block,

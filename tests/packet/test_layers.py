@@ -10,8 +10,9 @@ from scapy.layers.l2 import GRE_PPTP, LLC, SNAP, CookedLinux, Dot1AD, Dot1Q, Eth
 from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
+from analyzer.model.record import Endpoint
 from analyzer.packet.plain import PlainRoad
-from analyzer.packet.segment import ACK, PSH, Endpoint
+from analyzer.packet.segment import ACK, PSH
 from tests.build.packet import (
     CLIENT,
     CLIENT6,

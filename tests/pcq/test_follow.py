@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import QueryView
+from analyzer.model.query import QueryView
 from analyzer.rpc.events import Exchange, Message
 from analyzer.smb.events import ChannelGap
 from tests.build.buffers import Block, identifier, perf_data
@@ -25,7 +24,7 @@ GAP = ChannelGap(CHANNEL, True, 100, (3, 4), "lost")
 
 def views(*events: Event) -> list[QueryView | None]:
     calls = analysis_of(*events).calls
-    return [call.query if isinstance(call, PerflibCall) else None for call in calls]
+    return [call.query if call.is_perflib else None for call in calls]
 
 
 def ids(view: QueryView | None) -> dict[int, int]:

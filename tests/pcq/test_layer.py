@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from analyzer.buffers import decode_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.identity import BUFFER_KIND_OF_CODE, RequestCode
-from analyzer.pcq.layer import PerflibCall, PerflibLayer
-from analyzer.rpc.call import Call
+from analyzer.model.call import Call
+from analyzer.model.catalog import Catalog
+from analyzer.model.perflib import BUFFER_KIND_OF_CODE, RequestCode
+from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, sealed
@@ -27,9 +27,9 @@ REPRESENTATIONS = [(False, False), (True, False), (False, True), (True, True)]
 DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
 
 
-def one(exchange: Exchange, layer: PerflibLayer | None = None) -> PerflibCall:
+def one(exchange: Exchange, layer: PerflibLayer | None = None) -> Call:
     (call,) = (layer or PerflibLayer()).feed(exchange)
-    assert isinstance(call, PerflibCall)
+    assert call.is_perflib
     return call
 
 
@@ -66,7 +66,7 @@ def test_every_method_in_every_representation(ndr64: bool, big_endian: bool) -> 
     ]
     for opnum, (exchange, method, name, value, asked, answered) in enumerate(expected):
         call = one(exchange)
-        assert (call.exchange.opnum, call.method, call.state, call.status) == (opnum, method, "complete", 0)
+        assert (call.opnum, call.method, call.state, call.status) == (opnum, method, "complete", 0)
         assert call.request is not None
         assert call.response is not None
         assert call.request.params[name] == value
@@ -87,9 +87,9 @@ def test_other_interfaces_pass_unchanged() -> None:
 
 def test_a_fault_has_no_stub_to_decode() -> None:
     call = one(Calls().exchange(6, Calls().stub().handle(HANDLE).uint(1), b"\0\0\0\0", fault=0x1C00001A))
-    assert (call.state, call.status, call.exchange.fault) == ("complete", None, 0x1C00001A)
+    assert (call.state, call.status, call.fault) == ("complete", None, 0x1C00001A)
     assert call.response is not None
-    assert (call.response.params, call.response.trouble) == ({}, None)
+    assert (call.response.params, call.response.problem) == ({}, None)
 
 
 def test_a_request_without_answer_is_decoded() -> None:
@@ -171,7 +171,7 @@ def test_every_request_code_teaches_its_part() -> None:
         make.registration(7, wide("A.Provider")),
         make.registration(8, UUID(OTHER_COUNTERSET).bytes_le),
     )
-    catalog = layer.catalogs.of(CHANNEL.server)
+    catalog = layer.learner.catalogs.of(CHANNEL.server)
     entry = catalog.countersets[COUNTERSET]
     assert (catalog.label(COUNTERSET), entry.help, entry.provider_name) == ("Prozessor", "Hilfe", "A.Provider")
     assert (entry.provider_guid, entry.instance_type) == (OTHER_COUNTERSET, 2)
@@ -194,7 +194,7 @@ def test_the_english_name_is_the_label_whenever_it_comes() -> None:
         make.registration(5, string_table([(1, "eins")], from_start=True), lcid=0x407),
     ]
     for order in (english + german, german + english):
-        catalog = _learnt(*order).catalogs.of(CHANNEL.server)
+        catalog = _learnt(*order).learner.catalogs.of(CHANNEL.server)
         assert catalog.label(COUNTERSET) == "Processor"
         counter = catalog.counter(COUNTERSET, 1)
         assert counter is not None
@@ -241,7 +241,7 @@ def test_what_is_told_again_is_as_if_learnt_again(answers: list[tuple[int, int, 
     for code, lcid, data in answers:
         catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data).tree)
     layer = _learnt(*[make.registration(code, data, lcid=lcid) for code, lcid, data in answers])
-    assert _said(layer.catalogs.of(CHANNEL.server)) == _said(catalog)
+    assert _said(layer.learner.catalogs.of(CHANNEL.server)) == _said(catalog)
 
 
 def _said(catalog: Catalog) -> list[object]:
@@ -258,7 +258,7 @@ def test_names_of_two_languages_are_kept_apart() -> None:
         make.registration(3, wide("Prozessor"), lcid=0x407),
         make.registration(3, wide("Processeur"), lcid=0x40C),
         make.registration(5, string_table([(1, "un")], from_start=True), lcid=0x40C),
-    ).catalogs.of(CHANNEL.server)
+    ).learner.catalogs.of(CHANNEL.server)
     entry = catalog.countersets[COUNTERSET]
     assert {lcid: name.text for lcid, name in entry.names} == {0x407: "Prozessor", 0x40C: "Processeur"}
     names = catalog.names(COUNTERSET, 1)
@@ -274,7 +274,7 @@ def test_instances_have_the_names_the_server_lists_for_their_numbers() -> None:
         return make.exchange(2, asked, make.sized(b"".join(instance_header(*one) for one in instances)))
 
     layer = _learnt(listed(("a", 1), ("b", 2)), listed(("a", 1), ("c", 2), ("d", 3)))
-    catalog = layer.catalogs.of(CHANNEL.server)
+    catalog = layer.learner.catalogs.of(CHANNEL.server)
     assert [catalog.instance(COUNTERSET, number) for number in (1, 2, 3, 4)] == ["a", None, "d", None]
     assert catalog.instance(OTHER_COUNTERSET, 1) is None
 
@@ -291,15 +291,15 @@ def test_instances_have_the_names_the_server_lists_for_their_numbers() -> None:
 )
 def test_what_was_not_said_is_not_learnt(exchange: Exchange) -> None:
     layer = _learnt(exchange)
-    assert layer.catalogs.of(CHANNEL.server).label(COUNTERSET) is None
-    assert not layer.catalogs.of(CHANNEL.server).countersets
+    assert layer.learner.catalogs.of(CHANNEL.server).label(COUNTERSET) is None
+    assert not layer.learner.catalogs.of(CHANNEL.server).countersets
 
 
 def test_names_of_one_server_say_nothing_of_another() -> None:
     layer = _learnt(Calls().registration(9, wide("Processor")))
     elsewhere = replace(CHANNEL.server, ip="10.9.9.9")
-    assert layer.catalogs.of(elsewhere).label(COUNTERSET) is None
-    assert layer.catalogs.of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
+    assert layer.learner.catalogs.of(elsewhere).label(COUNTERSET) is None
+    assert layer.learner.catalogs.of(replace(CHANNEL.server, port=139)).label(COUNTERSET) == "Processor"
 
 
 def test_calls_know_their_frames() -> None:

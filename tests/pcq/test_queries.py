@@ -4,8 +4,9 @@ import struct
 
 import pytest
 
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.queries import BlockTypes, Identifier, Query, QueryBook, QueryView, block_types
+from analyzer.model.query import Identifier, QueryView
+from analyzer.model.record import Endpoint
+from analyzer.pcq.queries import BlockTypes, Query, QueryBook, block_types
 
 SERVER, OTHER = Endpoint("10.0.0.1", 445), Endpoint("10.0.0.2", 445)
 PROCESSOR, THERMAL = "b4fc721a-0378-476f-89ba-a5a79f810b36", "52bc5412-dac2-449c-8bc2-96443888fe6b"

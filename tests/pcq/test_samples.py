@@ -6,9 +6,9 @@ from struct import pack
 
 import pytest
 
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record
-from analyzer.model.samples import sample_records
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of

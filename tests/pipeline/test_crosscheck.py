@@ -22,7 +22,7 @@ CAPTURES = Path(__file__).parents[2] / "captures"
 def checked(name: str, *, out_of_order: bool = False, secrets: str | None = None) -> tuple[Analysis, CrosscheckResult]:
     keyring = Keyring.load(CAPTURES / secrets) if secrets is not None else None
     analysis = analyze([CAPTURES / name], keyring)
-    exchanges = [call.exchange for call in analysis.calls]
+    exchanges = list(analysis.calls)
     return analysis, crosscheck(CAPTURES / name, analysis.pdus, exchanges, analysis.bounds, out_of_order=out_of_order)
 
 
@@ -74,7 +74,7 @@ def test_what_only_a_key_opens_is_ours_alone_and_says_so() -> None:
 def test_what_we_miss_is_listed_as_tsharks() -> None:
     path = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
     analysis = analyze([path])
-    exchanges = [call.exchange for call in analysis.calls]
+    exchanges = list(analysis.calls)
     lost = analysis.pdus[5]
     result = crosscheck(path, [pdu for pdu in analysis.pdus if pdu is not lost], exchanges[1:], analysis.bounds)
     assert not result.agrees
@@ -87,7 +87,7 @@ def test_what_we_miss_is_listed_as_tsharks() -> None:
 def test_a_wrong_pair_is_told_with_the_frames_of_both() -> None:
     path = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
     analysis = analyze([path])
-    first, second, *rest = [call.exchange for call in analysis.calls]
+    first, second, *rest = list(analysis.calls)
     result = crosscheck(path, analysis.pdus, [replace(first, response=second.response), second, *rest], analysis.bounds)
     (different,) = result.pairings_different
     assert different.contradicts

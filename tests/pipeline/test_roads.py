@@ -9,7 +9,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
-from analyzer.model.records import timeline_records
+from analyzer.contents.lines import timeline_records
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Dialogue
 from analyzer.pipeline import run

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
+from analyzer.contents.lines import timeline_records
+from analyzer.contents.samples import sample_records
 from analyzer.core.events import Event
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import timeline_records
-from analyzer.model.samples import sample_records
 from analyzer.report.handles import Handles
 from analyzer.report.metadata import SavedMetadata
 from analyzer.report.output import dumps

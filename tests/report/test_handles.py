@@ -8,8 +8,8 @@ from struct import pack
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.lines import Record
 from analyzer.core.events import Event
-from analyzer.model.records import Record
 from analyzer.pipeline.run import analyze
 from analyzer.report import handles
 from analyzer.report.handles import Handles

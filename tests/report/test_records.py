@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.lines import Record, session_record, timeline_records
+from analyzer.contents.samples import sample_records
 from analyzer.core.absence import Missing
 from analyzer.core.frames import frame_id
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, session_record, timeline_records
-from analyzer.model.samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.report.output import Timeline, dumps
 from analyzer.report.verdict import nothing_found, unread

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
+from analyzer.contents.chunks import SampleChunk, sample_chunks
+from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
-from analyzer.model.chunks import SampleChunk, sample_chunks
-from analyzer.model.samples import sample_records
+from analyzer.model.record import Endpoint
 from analyzer.output.escapes import safe_cells
 from analyzer.output.gate import Destination
-from analyzer.packet.segment import Endpoint
 from analyzer.report import sample_lines, sample_tables
 from analyzer.report.output import Samples, Timeline, dumps, write
 from analyzer.report.tables import samples_frame, samples_table

@@ -15,10 +15,10 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
+from analyzer.model.call import Side
 from analyzer.pipeline.run import analyze
 from analyzer.report.output import dumps
 from analyzer.report.show import Show
-from analyzer.rpc.call import CallSide
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls, analysis_of, sealed, winreg
@@ -49,7 +49,7 @@ def leaves(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from leaves(child)
 
 
-def sources(call: Any, layers: dict[str, Any]) -> Iterator[tuple[CallSide, dict[str, Any], TracedBytes]]:
+def sources(call: Any, layers: dict[str, Any]) -> Iterator[tuple[Side, dict[str, Any], TracedBytes]]:
     for name, layer in layers.items():
         side = getattr(call, name)
         for part, tree in (("stub", layer["stub"]), ("buffer", layer["buffer"])):
@@ -74,7 +74,7 @@ def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Ca
                 assert encodes(leaf, raw), place
                 extents = source.origin(start, stop)
                 assert leaf["frames"] == sorted({extent.frame for extent in extents}), place
-                assert set(leaf["frames"]) <= set(side.message.frames), place
+                assert set(leaf["frames"]) <= set(side.frames), place
                 found = b"".join(frames[one.frame][one.start : one.start + one.length] for one in extents)
                 assert len(found) == len(raw), place
                 if not source.steps:

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from analyzer.auth.context import Door, Identity
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
+from analyzer.model.security import Door, Identity
 from analyzer.pipeline.run import analyze
 from analyzer.report.text import (
     folded,

@@ -6,9 +6,9 @@ import pytest
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event, Problem
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import Bound
+from analyzer.model.record import Endpoint
 from analyzer.report.verdict import nothing_found, unread
-from analyzer.rpc.events import Bound
 from analyzer.smb.events import Recognised
 from analyzer.tcp.events import Connection
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.rpc.events import Bound, Exchange, Message, Pdu
+from analyzer.model.connection import Bound, Pdu
+from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 

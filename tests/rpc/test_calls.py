@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.core.absence import Missing
 from analyzer.core.traced import TracedBytes
-from analyzer.rpc.events import Pdu
+from analyzer.model.connection import Pdu
 from analyzer.tcp.events import Connection, StreamClosed
 from tests.build.rpc import (
     CANCEL,

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.rpc.events import Bound, Exchange, Pdu
+from analyzer.model.connection import Bound, Pdu
+from analyzer.rpc.events import Exchange
 from analyzer.smb.events import ChannelData, ChannelGap
 from tests.build.rpc import (
     PCQ,

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import pytest
 
-from analyzer.auth.context import Door
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
+from analyzer.model.security import Door
 from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from tests.build.auth import kerberos_handshake, ntlm_handshake

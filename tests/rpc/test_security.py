@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.auth.context import AuthLevel, Door, SearchBudget, Unprotected
+from analyzer.auth.context import SearchBudget, Unprotected
 from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
+from analyzer.model.security import AuthLevel, Door
 from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import (
     ALTER,

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.auth.context import Door
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import Event, Problem
+from analyzer.model.connection import SmbSession
+from analyzer.model.security import Door
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment
 from analyzer.smb.compression import decompress_message
-from analyzer.smb.events import SmbSession
 from analyzer.smb.transport import Transport
 from analyzer.tcp.events import StreamChunk
 from analyzer.tcp.reassembler import Reassembler

@@ -9,8 +9,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.context import Door
 from analyzer.auth.keyring import Keyring
+from analyzer.model.connection import SmbSession
+from analyzer.model.security import Door
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -23,7 +24,6 @@ from analyzer.smb.crypto import (
     derive_keys,
     open_transform,
 )
-from analyzer.smb.events import SmbSession
 from analyzer.smb.transport import Transport
 from tests.build import smb as build
 

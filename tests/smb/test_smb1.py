@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbSession
+from analyzer.model.connection import SmbSession
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (

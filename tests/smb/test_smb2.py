@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.context import Door
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
-from analyzer.packet.segment import Endpoint
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, Recognised, SmbSession
+from analyzer.model.connection import SmbSession
+from analyzer.model.record import Endpoint
+from analyzer.model.security import Door
+from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, Recognised
 from analyzer.smb.transport import Transport
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes, untraced
-from analyzer.packet.segment import Endpoint
+from analyzer.model.record import Endpoint
 from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, NotOurs
 from analyzer.smb.framing import Framing, Hole, Lost, Message, NetbiosNames
 from analyzer.smb.state import looks_like_dcerpc, pipe_name

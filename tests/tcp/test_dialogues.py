@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import Extent, TracedBytes
+from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Dialogue, Endpoint, Segment
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Dialogue, Segment
 from analyzer.tcp.events import Gap, StreamChunk, StreamDialogue
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from tests.build.packet import block, ethernet, ipv4, ipv6, rpc, smb2, tcp, with_checksum

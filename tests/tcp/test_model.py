@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.segment import ACK, FIN, PSH, SYN, Endpoint, Segment
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import ACK, FIN, PSH, SYN, Segment
 from analyzer.tcp.events import Gap, StreamChunk, StreamClosed
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Talk

@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Endpoint, Segment
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
 from analyzer.tcp.events import Gap, StreamChunk, StreamClosed
 from analyzer.tcp.reassembler import Reassembler, TcpLimits
 from tests.build.tcp import CLIENT, SERVER, Talk

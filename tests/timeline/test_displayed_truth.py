@@ -17,7 +17,7 @@ from uuid import UUID
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.model.records import Record
+from analyzer.contents.lines import Record
 from analyzer.pipeline.run import analyze
 from analyzer.timeline.counters import counter_records, selection_of
 from tests import truth

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.buffers._compiled import types
-from analyzer.model import records as model_records
+from analyzer.contents import lines as model_records
+from analyzer.contents.lines import call_record
+from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import call_record
-from analyzer.model.samples import sample_records
 from analyzer.pipeline.run import analyze
 from analyzer.timeline.filters import values as filter_values
 from analyzer.timeline.filters.bind import parse_time

@@ -43,7 +43,7 @@ def test_both_pick_the_same_requests(analysis: Analysis, ours: str, theirs: str)
         frame
         for number, call in enumerate(analysis.calls, 1)
         if call.request is not None and made(number, call, analysis)
-        for frame in call.request.message.frames
+        for frame in call.request.frames
     }
     command = [
         "tshark",

@@ -7,7 +7,7 @@ from struct import pack
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
-from analyzer.rpc.events import Bound
+from analyzer.model.connection import Bound
 from analyzer.timeline.handles import HandleEvent, HandleLife, handle_lives
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed

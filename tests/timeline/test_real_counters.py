@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.model.records import Record
+from analyzer.contents.lines import Record
 from analyzer.pipeline.run import analyze
 from analyzer.timeline.counters import counter_records, selection_of
 from tests.corpus import CORPUS

@@ -8,18 +8,19 @@ import struct
 import pytest
 from msgspec.structs import replace
 
+from analyzer.contents.lines import call_record
+from analyzer.contents.samples import sample_records
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import call_record
-from analyzer.model.samples import sample_records
-from analyzer.pcq.identity import INTERFACE
-from analyzer.pcq.layer import PerflibCall, PerflibLayer
+from analyzer.model.call import Call
+from analyzer.model.perflib import INTERFACE
+from analyzer.model.store import CallWriter
+from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
-from analyzer.rpc.call import Call
+from analyzer.resolution.recognise import recognise
+from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
-from analyzer.timeline.calls import plain_call
-from analyzer.timeline.recognise import recognised
-from analyzer.winperf.layer import WinregCall, WinregLayer
+from analyzer.winperf.layer import KeyFollower
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, Calls, winreg
 from tests.truth import CAPTURES
@@ -46,17 +47,17 @@ def nameless(*exchanges: Exchange) -> list[Call]:
 
 
 def told(*exchanges: Exchange) -> tuple[list[Call], list[Problem]]:
-    found = list(recognised(nameless(*exchanges), PerflibLayer(), WinregLayer()))
-    return (
-        [item for item in found if isinstance(item, Call)],
-        [item for item in found if isinstance(item, Problem)],
-    )
+    writer = CallWriter()
+    for call in nameless(*exchanges):
+        writer.append(call)
+    taken, notes = recognise(writer, CatalogLearner(), KeyFollower())
+    return [writer[at] for at in taken], notes
 
 
 def comparable(analysis: Analysis) -> dict[int, tuple[object, ...]]:
     """What the calls say, by call id."""
     return {
-        call.exchange.call_id: (
+        call.call_id: (
             call.method,
             call.state,
             call.status,
@@ -70,11 +71,11 @@ def comparable(analysis: Analysis) -> dict[int, tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap", PerflibCall),
-        ("v1_samba_impacket_smb311_noauth.pcap", WinregCall),
+        ("pcq_smbd_scapy_impacket_smb311_norpcauth_allowed.pcap", "PerflibV2"),
+        ("v1_samba_impacket_smb311_noauth.pcap", "winreg"),
     ],
 )
-def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(name: str, kind: type[Call]) -> None:
+def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(name: str, kind: str) -> None:
     whole = analyze([CAPTURES / name])
     bound = max(frame for bound in whole.bounds for frame in bound.frames)
     cut = analyze([io.BytesIO(without_beginning(name, bound + 12))])
@@ -84,7 +85,7 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
     assert len(complete) >= len(cut.calls) - 1
     for call_id, said in comparable(replace(cut, calls=complete)).items():
         assert said == everything[call_id]
-    assert all(isinstance(call, kind) for call in complete)
+    assert all(call.interface.name == kind for call in complete)
     assert all(call_record(1, call, cut)["interface"]["recognised"] for call in complete)
     assert not any(call_record(1, call, whole)["interface"]["recognised"] for call in whole.calls)
     values = [record["raw"] for record in sample_records(cut)]
@@ -97,7 +98,7 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
 def test_one_proof_is_enough_for_the_calls_around_it() -> None:
     make = Calls()
     calls, (note,) = told(make.open_query(), make.counter_data(DATA), make.close_query())
-    assert [(call.exchange.interface, call.state, call.reason) for call in calls] == [(INTERFACE, "complete", None)] * 3
+    assert [(call.interface.uuid, call.state, call.reason) for call in calls] == [(INTERFACE, "complete", None)] * 3
     assert "3 calls" in note.text
     assert "1 of them" in note.text
 
@@ -105,14 +106,14 @@ def test_one_proof_is_enough_for_the_calls_around_it() -> None:
 def test_without_proof_nothing_is_said() -> None:
     make = Calls()
     calls, problems = told(make.open_query(), make.close_query())
-    assert [(call.exchange.interface, call.state) for call in calls] == [(None, "partial")] * 2
+    assert [(call.interface.uuid, call.state) for call in calls] == [(None, "partial")] * 2
     assert problems == []
 
 
 def test_one_call_that_does_not_fit_spoils_the_reading() -> None:
     make = Calls()
     calls, problems = told(make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"))
-    assert {call.exchange.interface for call in calls} == {None}
+    assert {call.interface.uuid for call in calls} == {None}
     assert problems == []
 
 
@@ -120,7 +121,7 @@ def test_contexts_are_told_apart() -> None:
     make, registry = Calls(), winreg()
     other = replace(registry.query_value("Global", b"not a block"), context_id=1)
     calls, (note,) = told(make.counter_data(DATA), make.validate(identifier(COUNTERSET)), other)
-    assert sorted(str(call.exchange.interface) for call in calls) == ["None", INTERFACE, INTERFACE]
+    assert sorted(str(call.interface.uuid) for call in calls) == ["None", INTERFACE, INTERFACE]
     assert "2 calls" in note.text
 
 
@@ -128,4 +129,4 @@ def test_faults_and_unanswered_calls_neither_prove_nor_spoil() -> None:
     make = Calls()
     unanswered = replace(make.counter_data(DATA), response=None)
     calls, _ = told(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
-    assert {call.exchange.interface for call in calls} == {INTERFACE}
+    assert {call.interface.uuid for call in calls} == {INTERFACE}

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import Channel
+from analyzer.model.record import Endpoint
 from analyzer.report.output import Timeline
-from analyzer.smb.events import Channel
 from analyzer.timeline.filters.filter import CallFilter
 from analyzer.timeline.selection import EVERYTHING, Selection, handle_name, session_name
 from tests.build.buffers import Block, perf_data

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.packet.segment import Endpoint
+from analyzer.model.record import Endpoint
 from analyzer.timeline.cooking import Why
 from analyzer.timeline.series import Point, points
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data

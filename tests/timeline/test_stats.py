@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.auth.context import Identity
+from analyzer.model.security import Identity
 from analyzer.rpc.events import Exchange
 from analyzer.timeline.stats import Spread, error_stats, identity_stats, method_stats, poll_stats
 from tests.build.buffers import identifier, perf_data

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity
 from analyzer.model.analysis import Analysis
-from analyzer.packet.segment import Endpoint
+from analyzer.model.connection import SmbSession
+from analyzer.model.record import Endpoint
+from analyzer.model.security import Door, Identity
 from analyzer.pipeline.run import analyze
+from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
-from analyzer.smb.events import SmbSession
-from analyzer.timeline.calls import plain_call, sort_calls
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import Opening, openings
 from tests import truth
@@ -71,15 +71,17 @@ def with_secrets(analysis: Analysis) -> list[Opening]:
 def test_calls_stand_in_the_order_of_their_requests() -> None:
     make = Calls()
     first, second, third = make.open_query(), make.open_query(), make.exchange(None, None, b"abc")
-    assert sort_calls(map(plain_call, (third, second, first))) == tuple(map(plain_call, (first, second, third)))
+    analysis = analysis_of(third, second, first)
+    assert [call.call_id for call in analysis.calls] == [first.call_id, second.call_id, third.call_id]
+    assert [call.number for call in analysis.calls] == [1, 2, 3]
 
 
 def test_a_call_of_a_foreign_interface_has_names_and_no_return_value() -> None:
     exchange = Calls("4b324fc8-1670-01d3-1278-5a47bf6ee188").exchange(15, b"abcd", b"\0\0\0\0")
     call = plain_call(replace(exchange, version=(3, 0)))
-    assert (call.interface_name, call.method, call.status) == ("srvsvc", "NetrShareEnum", None)
+    assert (call.interface.name, call.method, call.status) == ("srvsvc", "NetrShareEnum", None)
     unknown = plain_call(replace(exchange, interface=None, version=None, opnum=None))
-    assert (unknown.interface_name, unknown.method) == (None, None)
+    assert (unknown.interface.name, unknown.method) == (None, None)
 
 
 def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
@@ -127,7 +129,7 @@ def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
     whole = analyze([capture.path])
     last = whole.calls[5].request
     assert last is not None
-    frames = [frame for frame in read([capture.path])[0] if frame.frame <= max(last.message.frames)]
+    frames = [frame for frame in read([capture.path])[0] if frame.frame <= max(last.frames)]
     (tmp_path / "cut.pcap").write_bytes(pcap([(frame.time_ns, frame.data) for frame in frames]))
     call = analyze([tmp_path / "cut.pcap"]).calls[-1]
     assert (call.state, call.reason) == ("request-only", "the capture ends before the answer")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from analyzer.auth.context import Door, Identity
 from analyzer.core.events import Event
+from analyzer.model.connection import SmbSession
+from analyzer.model.record import Endpoint
+from analyzer.model.security import Door, Identity
 from analyzer.model.triage import TriageFinding
-from analyzer.packet.segment import Endpoint
 from analyzer.rpc.events import Exchange
-from analyzer.smb.events import SmbSession
 from analyzer.timeline.triage import triage
 from tests.build.calls import CHANNEL, HANDLE, Calls, analysis_of, winreg
 

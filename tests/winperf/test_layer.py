@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Problem
+from analyzer.model.call import Call
 from analyzer.rpc.events import Exchange
-from analyzer.winperf.layer import WinregCall, WinregLayer
+from analyzer.winperf.layer import WinregLayer
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, winreg
 from tests.build.rpc import CHANNEL
@@ -15,12 +16,12 @@ BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1
 MORE_DATA = 234
 
 
-def read_all(*exchanges: Exchange, layer: WinregLayer | None = None) -> list[WinregCall]:
+def read_all(*exchanges: Exchange, layer: WinregLayer | None = None) -> list[Call]:
     layer = layer or WinregLayer()
     calls = []
     for exchange in exchanges:
         (call,) = layer.feed(exchange)
-        assert isinstance(call, WinregCall)
+        assert call.is_winreg
         calls.append(call)
     return calls
 
@@ -29,7 +30,7 @@ def reads(*exchanges: Exchange) -> list[tuple[int, int] | None]:
     return [(call.read.number, call.read.attempt) if call.read else None for call in read_all(*exchanges)]
 
 
-def kind(call: WinregCall) -> str | None:
+def kind(call: Call) -> str | None:
     assert call.response is not None
     return call.response.buffer_kind
 
@@ -217,7 +218,7 @@ def learnt(value: str, data: bytes, *, opnum: int = 3, status: int = 0) -> Winre
 
 
 def name(layer: WinregLayer, index: int) -> str | None:
-    found = layer.names.of(CHANNEL.server).name(index)
+    found = layer.follower.names.of(CHANNEL.server).name(index)
     return found.text if found is not None and found.source == "capture" else None
 
 
@@ -261,7 +262,7 @@ def test_the_text_keys_have_their_tables_without_a_language() -> None:
 
 
 def test_an_endless_index_as_value_name_is_no_index() -> None:
-    from analyzer.winperf.names import NameTable, value_in_words
+    from analyzer.model.name_tables import NameTable, value_in_words
 
     assert value_in_words("9" * 5000, NameTable()).startswith("value")
 

@@ -3,8 +3,8 @@
 import pytest
 
 from analyzer.core.naming import Name, Named
-from analyzer.packet.segment import Endpoint
-from analyzer.winperf.names import NameTable, NameTables, table_language, value_in_words
+from analyzer.model.name_tables import NameTable, NameTables, table_language, value_in_words
+from analyzer.model.record import Endpoint
 
 
 def test_the_capture_s_own_name_wins_over_the_well_known_one() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.model.records import Record
-from analyzer.model.samples import sample_records
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import sample_records
 from tests.build.buffers import Counter, Instance, Order, PerfObject, name_table, winperf
 from tests.build.calls import analysis_of, winreg
 

@@ -28,7 +28,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import answer_counts
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 NOT_ENOUGH_MEMORY = 8
 NO_GUIDS = "PCQ-3.1.4.1.1-R14"

@@ -20,7 +20,7 @@ from __future__ import annotations
 from analyzer.audit.looks import chain_check
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R03", "PCQ-2.2.4.6-R01")
 

@@ -26,7 +26,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import ArrayCounts, answer_counts, validated_count
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 # max_count against dwInSize; offset and actual_count.
 ANSWERS: dict[int, tuple[str, str]] = {
@@ -65,7 +65,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _of_elements(call: CallEvidence, requirement: str, counts: ArrayCounts) -> Iterator[Judgement]:
     assert call.response is not None
-    big = call.response.side.message.big_endian
+    big = call.response.side.big_endian
     out_size = int.from_bytes(call.response.stub[:4], "big" if big else "little")
     offset, actual = counts.offset, counts.actual_count
     if offset.value:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from analyzer.audit.looks import chain_check
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.7-R12", "PCQ-2.2.4.6-R01", "PCQ-2.2.4.6-R03", "PCQ-3.1.4.1.7-R11")
 

@@ -25,7 +25,7 @@ from analyzer.audit.identifiers import INDEX, RESERVED, STATUS
 from analyzer.audit.looks import Odd, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 FREE, CLEARED = "PCQ-2.2.4.6-R06", "PL-QCD-R13"
 

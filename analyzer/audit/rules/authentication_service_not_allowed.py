@@ -26,8 +26,8 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
-from analyzer.auth.context import AuthLevel, AuthType
 from analyzer.core.labels import label
+from analyzer.model.security import AuthLevel, AuthType
 
 REQUIREMENT = "PCQ-2.1-R03"
 _ALLOWED = (AuthType.GSS_NEGOTIATE, AuthType.WINNT)
@@ -64,7 +64,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _of_the_bind(call: CallEvidence) -> int | None:
     """The service that a request without trailer was authenticated by, at level CONNECT, when its association began."""
-    auth = call.call.exchange.auth
+    auth = call.call.security
     return auth.auth_type if auth.level == AuthLevel.CONNECT else None
 
 

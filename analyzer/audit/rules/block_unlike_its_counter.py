@@ -31,7 +31,7 @@ from analyzer.audit.looks import DATA, Odd, answer_check, cannot_say, has_instan
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, passed
-from analyzer.pcq.queries import Identifier
+from analyzer.model.query import Identifier
 
 OF_TYPE = {
     ERROR: "PCQ-2.2.4.8-R03",

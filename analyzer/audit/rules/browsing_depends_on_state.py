@@ -25,7 +25,7 @@ from hashlib import blake2b
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 STATELESS, NO_HANDLE = "PCQ-3.1.1.5-R01", "PCQ-3.2.1-R01"
 _CONTEXT_FAULTS = (0x1C00001A, 6, 1775, 1777)
@@ -45,7 +45,7 @@ class _Answers:
         self._first: dict[tuple[str, str, int, int], tuple[int, bytes]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        fault = call.call.exchange.fault
+        fault = call.call.fault
         if fault in _CONTEXT_FAULTS:
             message = "a method that takes no handle ended in a fault about one"
             yield failed(

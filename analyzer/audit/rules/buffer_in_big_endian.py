@@ -26,7 +26,7 @@ from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4-R01", "PCQ-3.1.4.1-R04")
 Order = Literal["little", "big"]

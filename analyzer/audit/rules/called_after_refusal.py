@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import INTERFACE
-from analyzer.rpc.events import Bound
+from analyzer.model.connection import Bound
+from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-1.5-R03"
 
@@ -46,11 +46,10 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     if not refused:
         return
     for number, later in enumerate(evidence.analysis.calls, 1):
-        exchange = later.exchange
-        bound_before = refused.get((exchange.channel.number, exchange.context_id))
-        if bound_before is None or exchange.request is None:
+        bound_before = refused.get((later.channel, later.context_id))
+        if bound_before is None or later.request is None:
             continue
-        if min(exchange.request.frames, default=-1) < max(bound_before.frames):
+        if min(later.request.frames, default=-1) < max(bound_before.frames):
             continue
         yield failed(
             REQUIREMENT,

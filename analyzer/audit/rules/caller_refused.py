@@ -23,20 +23,19 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, passed, warned
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 
 RIGHTS, MEMBERS = "PCQ-1.5-R02", "PCQ-2.1-R07"
 ACCESS_DENIED = 5
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    exchange = call.call.exchange
-    answer = exchange.fault if exchange.fault is not None else call.status
-    if answer is None or exchange.auth.level < AuthLevel.PRIVACY:
+    answer = call.call.fault if call.call.fault is not None else call.status
+    if answer is None or call.call.security.level < AuthLevel.PRIVACY:
         return
     if answer == ACCESS_DENIED:
         yield passed(MEMBERS)
-        at = At("response", "pdu" if exchange.fault is not None else "status")
+        at = At("response", "pdu" if call.call.fault is not None else "status")
         message = "the server refused the caller, who seems to have no right to performance data"
         yield warned(RIGHTS, call, at, message, expected="an answer", seen="ERROR_ACCESS_DENIED (5)")
     else:

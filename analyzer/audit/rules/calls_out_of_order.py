@@ -24,7 +24,7 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
 

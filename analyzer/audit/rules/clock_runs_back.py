@@ -40,7 +40,7 @@ class _Clocks:
             return
         ticks, frequency = header[2], header[4]
         before = self._last.get(call.server)
-        self._last[call.server] = ticks, frequency, call.response.side.message.last_time_ns
+        self._last[call.server] = ticks, frequency, call.response.side.last_time_ns
         if frequency == 0 or (before is not None and before[1] != frequency):
             yield failed(
                 FREQUENCY,
@@ -53,7 +53,7 @@ class _Clocks:
             return
         yield passed(FREQUENCY)
         # Of calls that overlap, nobody knows which the server answered first.
-        if before is not None and (call.request is None or call.request.side.message.first_time_ns < before[2]):
+        if before is not None and (call.request is None or call.request.side.first_time_ns < before[2]):
             return
         if before is not None and ticks < before[0]:
             yield failed(

@@ -41,11 +41,11 @@ class _Clocks:
             return
         ticks, time_100ns, frequency = header[2:5]
         before = self._last.get(call.server)
-        self._last[call.server] = ticks, time_100ns, frequency, call.response.side.message.last_time_ns
+        self._last[call.server] = ticks, time_100ns, frequency, call.response.side.last_time_ns
         if before is None or frequency == 0 or before[2] != frequency:
             return
         # Of calls that overlap, nobody knows which the server answered first.
-        if call.request is None or call.request.side.message.first_time_ns < before[3]:
+        if call.request is None or call.request.side.first_time_ns < before[3]:
             return
         by_ticks, by_time = (ticks - before[0]) / frequency, (time_100ns - before[1]) / 1e7
         if by_ticks < 0 or by_time < 0:

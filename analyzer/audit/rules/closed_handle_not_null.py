@@ -22,7 +22,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import NULL_HANDLE
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4.1.8-R06"
 

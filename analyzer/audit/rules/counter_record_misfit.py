@@ -22,7 +22,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import RequestCode
+from analyzer.model.perflib import RequestCode
 
 FORM, SIZE, ASKED = "PCQ-3.1.4.1.2-R17", "PCQ-3.1.4.1.2-R32", "PCQ-3.1.4.1.2-R27"
 _SIZE = 48

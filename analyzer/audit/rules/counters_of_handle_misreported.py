@@ -26,8 +26,8 @@ from analyzer.audit.looks import INFO, Odd, cannot_say, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity
-from analyzer.pcq.identity import NONE_ID
-from analyzer.pcq.queries import Identifier
+from analyzer.model.perflib import NONE_ID
+from analyzer.model.query import Identifier
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R11", "PCQ-3.1.1.5-R02")
 

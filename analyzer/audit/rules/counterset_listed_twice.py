@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 DISTINCT, NUMBER = "PCQ-3.1.4.1.1-R16", "PCQ-3.1.4.1.1-R15"
 

@@ -22,7 +22,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import status_oddity
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R06"
 

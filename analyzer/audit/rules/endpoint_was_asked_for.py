@@ -24,8 +24,8 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import Judgement, Severity, failed, passed, warned
 from analyzer.core.absence import Missing
-from analyzer.pcq.identity import INTERFACE
-from analyzer.rpc.call import Call
+from analyzer.model.call import Call
+from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-2.1-R02"
 _MAPPER = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
@@ -45,7 +45,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     for number, call in enumerate(evidence.analysis.calls, 1):
         if not _asks(call):
             continue
-        client = call.exchange.channel.client.ip
+        client = call.client.ip
         asked.add(client)
         evident = CallEvidence(number, call)
         message = "the client asked the endpoint mapper for an interface whose endpoint is well known"
@@ -65,10 +65,9 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
 
 
 def _asks(call: Call) -> bool:
-    exchange = call.exchange
-    if exchange.interface != _MAPPER or exchange.opnum != _MAP or exchange.request is None:
+    if call.interface.uuid != _MAPPER or call.opnum != _MAP or call.request is None:
         return False
-    stub = exchange.request.stub
+    stub = call.request.stub
     return not isinstance(stub, Missing) and any(uuid in stub.data for uuid in _UUIDS)
 
 

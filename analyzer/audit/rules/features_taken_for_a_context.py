@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import INTERFACE
+from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-2.2-R02"
 
@@ -43,7 +43,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         else:
             yield passed(REQUIREMENT)
     for number, call in enumerate(evidence.analysis.calls, 1) if contexts else ():
-        if (call.exchange.channel.number, call.exchange.context_id) in contexts and call.request is not None:
+        if (call.channel, call.context_id) in contexts and call.request is not None:
             message = "a call was made on the context id of bind-time features"
             yield failed(
                 REQUIREMENT,
@@ -51,7 +51,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 At("request", "pdu.20:22"),
                 message,
                 expected="the id of a presentation context",
-                seen=str(call.exchange.context_id),
+                seen=str(call.context_id),
             )
 
 

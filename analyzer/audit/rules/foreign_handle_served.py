@@ -24,9 +24,8 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING, NULL_HANDLE
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 from analyzer.timeline.handles import HandleEvent
-from analyzer.winperf.layer import WinregCall
 
 OTHER_INTERFACE = "PCQ-3.1.4-R03"
 METHODS = {
@@ -81,7 +80,7 @@ def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
     """The handles that the remote registry gave out, with their servers."""
     found: set[tuple[str, str]] = set()
     for call in evidence.calls():
-        if isinstance(call.call, WinregCall) and call.status == 0:
+        if call.call.is_winreg and call.status == 0:
             for value in call.answered.values():
                 if isinstance(value, dict) and value.get("uuid", NULL_HANDLE) != NULL_HANDLE:
                     found.add((call.server, value["uuid"]))

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.auth.context import AuthLevel
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
+from analyzer.model.security import AuthLevel
 
 REQUIREMENT = "PCQ-3.1.4.1.8-R07"
 ACCESS_DENIED = 5
@@ -38,7 +38,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             if event.kind != "close" or event.status != ACCESS_DENIED or life.origin != "opened":
                 continue
             refused = evidence.call(event.call)
-            if refused.call.exchange.auth.level >= AuthLevel.PRIVACY:
+            if refused.call.security.level >= AuthLevel.PRIVACY:
                 continue
             later = next(
                 (other for other in life.events[n + 1 :] if other.fault is not None or other.status is not None), None

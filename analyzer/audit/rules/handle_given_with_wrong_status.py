@@ -23,7 +23,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import NULL_HANDLE, returned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 ON_SUCCESS, ON_FAILURE = "PCQ-2.2.1-R02", "PCQ-3.1.4.1.4-R09"
 

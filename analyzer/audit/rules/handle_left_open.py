@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, inconclusive, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 TYPE, CLIENT = "PCQ-2.2.1-R05", "PCQ-3.2.1-R05"
 

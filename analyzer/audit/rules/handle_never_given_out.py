@@ -25,7 +25,7 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.audit.wire import HANDLING
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
 

@@ -25,7 +25,7 @@ from analyzer.audit.looks import Odd, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.text import utf16_length
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-2.2.4.6-R04",)
 

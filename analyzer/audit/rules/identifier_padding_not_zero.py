@@ -22,7 +22,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import Odd, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R17",)
 

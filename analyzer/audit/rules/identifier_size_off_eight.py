@@ -23,7 +23,7 @@ from analyzer.audit.identifiers import SIZE
 from analyzer.audit.looks import Odd, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 ANSWERED, ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
 

@@ -26,7 +26,7 @@ from analyzer.audit.identifiers import STATUS, IdentifierBlock
 from analyzer.audit.looks import Odd, status_oddity, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 CODE, INFO, TOLD, LISTED = "PCQ-2.2.4.6-R02", "PCQ-3.1.4.1.5-R14", "PCQ-3.1.4.1.7-R18", "PCQ-3.1.4.1.7-R19"
 TABLE = (0, 3, 0xE, 0x57, 0xB7, 0x1068, 0x106A)

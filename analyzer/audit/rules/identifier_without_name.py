@@ -28,7 +28,7 @@ from analyzer.audit.identifiers import SIZE, IdentifierBlock
 from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive, passed
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 ANSWERED, ASKED, ASKED_SINGLE = "PCQ-3.1.4.1.5-R12", "PCQ-3.1.4.1.7-R13", "PCQ-3.1.4.1.7-R14"
 NAMELESS = Deviation(

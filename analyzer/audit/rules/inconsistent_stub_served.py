@@ -25,7 +25,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import trouble_at, validated_count
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 STRICT, NULL_POINTER = "PCQ-3.1.4-R01", "PCQ-3.1.4-R02"
 # How many bytes of parameters follow szMachine.
@@ -45,10 +45,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _judged(call: CallEvidence, requirement: str, at: At, seen: str) -> Iterator[Judgement]:
-    exchange = call.call.exchange
-    if exchange.fault is not None:
+    if call.call.fault is not None:
         yield passed(requirement)
-    elif exchange.response is None:
+    elif call.call.response is None:
         yield inconclusive(requirement, "what came of a request that contradicts the IDL was not captured", call)
     else:
         message = "the server answered a request whose stub contradicts the IDL"
@@ -58,10 +57,10 @@ def _judged(call: CallEvidence, requirement: str, at: At, seen: str) -> Iterator
 def _has_null_pointer(call: CallEvidence) -> bool:
     """Whether a null pointer, of which the IDL has none, stands for the name, and the other parameters follow at once."""
     assert call.request is not None
-    stub, width = call.request.stub, 8 if call.call.exchange.syntax == "ndr64" else 4
+    stub, width = call.request.stub, 8 if call.call.syntax == "ndr64" else 4
     behind = _BEHIND_NAME.get(Opnum(call.opnum or 0))
     return (
-        call.request.side.trouble is not None
+        call.request.side.problem is not None
         and behind is not None
         and len(stub) == width + behind
         and not any(stub[:width])
@@ -71,7 +70,7 @@ def _has_null_pointer(call: CallEvidence) -> bool:
 def _inconsistency(call: CallEvidence) -> tuple[At, str] | None:
     """Where the request contradicts the IDL, and how; None where it does not."""
     assert call.request is not None
-    trouble = call.request.side.trouble
+    trouble = call.request.side.problem
     if trouble is not None:
         return trouble_at(call.request), str(trouble)
     if call.opnum == Opnum.VALIDATE_COUNTERS:

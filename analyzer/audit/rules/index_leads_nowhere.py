@@ -26,7 +26,7 @@ from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENTS = ("PCQ-3.1.4.1.5-R13",)
 

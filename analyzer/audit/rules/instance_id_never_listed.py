@@ -24,7 +24,7 @@ from analyzer.audit.identifiers import INSTANCE_ID
 from analyzer.audit.looks import Odd, has_instances, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
-from analyzer.pcq.identity import NONE_ID, Opnum
+from analyzer.model.perflib import NONE_ID, Opnum
 
 REQUIREMENT = "PCQ-2.2.4.6-R08"
 

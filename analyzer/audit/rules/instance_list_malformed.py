@@ -23,7 +23,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.buffers.text import utf16_length
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 HEADER, CHAIN, SIZE, PADDING = "PCQ-2.2.4.5-R01", "PCQ-3.1.4.1.3-R16", "PCQ-3.1.4.1.3-R17", "PCQ-3.1.4.1.3-R18"
 REQUIREMENTS = (HEADER, CHAIN, SIZE, PADDING)

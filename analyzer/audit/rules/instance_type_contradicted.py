@@ -25,7 +25,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 SINGLE, MULTIPLE, CLIENT = "PCQ-2.2.4.1-R08", "PCQ-2.2.4.1-R09", "PCQ-2.2.4.1-R14"
 # By InstanceType: the requirement about aggregation.

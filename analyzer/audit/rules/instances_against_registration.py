@@ -25,7 +25,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 NONE_ACTIVE, REGINFO = "PCQ-3.1.4.1.3-R11", "PCQ-3.1.4.1.3-R12"
 INSTANCE_NOT_FOUND, INVALID_REGINFO = 0x1069, 0x1073

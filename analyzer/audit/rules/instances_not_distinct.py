@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-2.2.4.5-R02"
 _WINDOWS = Deviation("[MS-PCQ] behaviour note <3>", "Windows does not see to it that instances are distinct")

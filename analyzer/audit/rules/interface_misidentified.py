@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import INTERFACE
-from analyzer.rpc.call import Call
-from analyzer.timeline.recognise import interface_carried
+from analyzer.model.call import Call
+from analyzer.model.perflib import INTERFACE
+from analyzer.resolution.recognise import interface_carried
 
 UUID, VERSION = "PCQ-1.9-R01", "PCQ-6-R01"
 
@@ -45,11 +45,10 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             yield inconclusive(requirement, "the bind was not captured", unbound)
     strangers: dict[tuple[int, int], list[tuple[int, Call]]] = {}
     for number, call in enumerate(evidence.analysis.calls, 1):
-        exchange = call.exchange
-        if call.interface_name is None and exchange.interface is not None:
-            strangers.setdefault((exchange.channel.number, exchange.context_id), []).append((number, call))
+        if call.interface.name is None and call.interface.uuid is not None:
+            strangers.setdefault((call.channel, call.context_id), []).append((number, call))
     for group in strangers.values():
-        if interface_carried([call.exchange for _, call in group]) == "perflib-v2":
+        if interface_carried([call for _, call in group]) == "perflib-v2":
             number, first = group[0]
             yield failed(
                 UUID,
@@ -57,7 +56,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 At("request", "pdu"),
                 "calls of another interface carry what PerflibV2 does",
                 expected=INTERFACE,
-                seen=first.exchange.interface,
+                seen=first.interface.uuid,
                 confidence=Confidence.MEDIUM,
             )
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 IGNORED, ABSENT = "PCQ-3.1.4.1.2-R29", "PCQ-3.1.4.1.2-R30"
 _IGNORING = frozenset(

@@ -23,7 +23,7 @@ from locale import windows_locale
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 ZERO, KNOWN = "PCQ-3.1.4.1.2-R28", "PCQ-3.1.4.1.2-R26"
 _WITHOUT = frozenset(

@@ -22,7 +22,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import machine_name
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 NAMES = {
     Opnum.ENUMERATE_COUNTER_SET: "PCQ-3.1.4.1.1-R11",

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
-from analyzer.pcq.identity import INTERFACE
+from analyzer.model.perflib import INTERFACE
 
 REQUIREMENT = "PCQ-2.2-R01"
 _OFFERS = Deviation(
@@ -57,7 +57,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         elif bound.accepted is None:
             yield inconclusive(REQUIREMENT, "the answer to a bind was not captured")
     for call in evidence.unbound:
-        if call.call.exchange.syntax == "ndr64" and call.call.exchange.response is not None:
+        if call.call.syntax == "ndr64" and call.call.response is not None:
             yield failed(
                 REQUIREMENT,
                 call,

@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R04"
 _NOT_ENOUGH = 8

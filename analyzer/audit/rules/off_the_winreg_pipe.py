@@ -22,21 +22,21 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import INTERFACE
-from analyzer.smb.events import Channel
+from analyzer.model.call import Call
+from analyzer.model.connection import Channel
+from analyzer.model.perflib import INTERFACE
 
 KNOWN, PIPE, SEQUENCE = "PCQ-1.5-R01", "PCQ-1.9-R02", "PCQ-2.1-R01"
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    channels: dict[int, tuple[Channel, tuple[int, ...], CallEvidence | None]] = {}
+    channels: dict[int, tuple[Channel | Call, tuple[int, ...], CallEvidence | None]] = {}
     for bound in evidence.analysis.bounds:
         if bound.interface == INTERFACE:
             channels.setdefault(bound.channel.number, (bound.channel, bound.frames, None))
     for call in evidence.calls():
-        channel = call.call.exchange.channel
-        if call.call.exchange.interface == INTERFACE and channels.get(channel.number, (0, 0, None))[2] is None:
-            channels[channel.number] = channel, channels.get(channel.number, (0, call.call.frames))[1], call
+        if call.call.interface.uuid == INTERFACE and channels.get(call.call.channel, (0, 0, None))[2] is None:
+            channels[call.call.channel] = call.call, channels.get(call.call.channel, (0, call.call.frames))[1], call
     for channel, frames, first in channels.values():
         yield passed(KNOWN)
         at = At("request", "pdu") if first is not None and first.request is not None else None

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Actor, At, Judgement, Severity, failed, inconclusive, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 from analyzer.rpc.status import fault_name
 
 REQUIREMENT = "PCQ-3.1.4.1-R01"
@@ -31,17 +31,16 @@ _OUT_OF_RANGE = (0x1C010002, 1745, 5)
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    exchange = call.call.exchange
-    if exchange.opnum in tuple(Opnum):
+    if call.call.opnum in tuple(Opnum):
         return
-    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {exchange.opnum}"
-    if exchange.fault in _OUT_OF_RANGE:
+    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.call.opnum}"
+    if call.call.fault in _OUT_OF_RANGE:
         yield passed(REQUIREMENT)
-    elif exchange.fault is not None:
+    elif call.call.fault is not None:
         message = "a method that does not exist was refused for another reason"
-        seen = f"{seen}, fault {fault_name(exchange.fault) or ''} ({exchange.fault:#x})"
+        seen = f"{seen}, fault {fault_name(call.call.fault) or ''} ({call.call.fault:#x})"
         yield warned(REQUIREMENT, call, At("response", "pdu"), message, expected=expected, seen=seen)
-    elif exchange.response is None:
+    elif call.call.response is None:
         yield inconclusive(REQUIREMENT, "what came of a call with an opnum above 7 was not captured", call)
     else:
         message = "the server answered a method that does not exist"

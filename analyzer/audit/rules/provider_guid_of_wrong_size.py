@@ -21,7 +21,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.pcq.identity import RequestCode
+from analyzer.model.perflib import RequestCode
 
 FORM, SIZE = "PCQ-3.1.4.1.2-R23", "PCQ-3.1.4.1.2-R39"
 _SIZE = 16

@@ -25,8 +25,8 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.identifiers import IdentifierBlock
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.pcq.identity import Opnum
-from analyzer.pcq.queries import Identifier
+from analyzer.model.perflib import Opnum
+from analyzer.model.query import Identifier
 from analyzer.timeline.handles import HandleLife
 
 REQUIREMENT = "PCQ-2.2.1-R04"

@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import HANDLING, left_over
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 SHAPE, REFERENCE = "PCQ-2.2.1-R01", "PCQ-2.2.2-R01"
 _REFERENTS = (4, 8)

@@ -25,8 +25,8 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import pdus_of
-from analyzer.auth.context import AuthLevel
 from analyzer.core.labels import label
+from analyzer.model.security import AuthLevel
 from analyzer.rpc.pdu import SecTrailer
 
 SEALED, LEVEL = "PCQ-2.1-R04", "PCQ-5.1-R01"
@@ -61,7 +61,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _seen(call: CallEvidence, trailer: SecTrailer | None) -> str:
     # At CONNECT only the bind has a trailer.
-    if trailer is None and call.call.exchange.auth.level != AuthLevel.CONNECT:
+    if trailer is None and call.call.security.level != AuthLevel.CONNECT:
         return "no security trailer"
     level = trailer.level if trailer is not None else AuthLevel.CONNECT
     return f"auth_level {level} ({label(AuthLevel, level)})"

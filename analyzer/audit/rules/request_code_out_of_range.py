@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R15"
 

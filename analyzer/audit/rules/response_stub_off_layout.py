@@ -25,8 +25,8 @@ from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.request_stub_off_layout import MOST_PADDING
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import left_over, trouble_at
-from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
-from analyzer.pcq.identity import Opnum
+from analyzer.model.call import StubProblem
+from analyzer.model.perflib import Opnum
 
 STATUS_LAST = "PCQ-2.2.3-R01"
 LAYOUTS = {
@@ -46,17 +46,17 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert side is not None
     requirement = LAYOUTS[Opnum(call.opnum or 0)]
     rest = left_over(side)
-    if rest is None and _is_about_counts(side.side.trouble):
+    if rest is None and _is_about_counts(side.side.problem):
         return
     if rest is None:
-        is_short = isinstance(side.side.trouble, TruncatedError)
+        is_short = side.side.problem is not None and side.side.problem.kind == "truncated"
         yield failed(
             requirement,
             call,
             trouble_at(side),
             "the stub of an answer does not decode by the IDL",
             expected="the parameters of the IDL",
-            seen=str(side.side.trouble),
+            seen=str(side.side.problem),
             also=(STATUS_LAST,) if is_short else (),
         )
     elif rest > MOST_PADDING:
@@ -75,11 +75,16 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield passed(STATUS_LAST)
 
 
-def _is_about_counts(trouble: DecodeError | None) -> bool:
+def _is_about_counts(trouble: StubProblem | None) -> bool:
     """Whether what is wrong is a count of lpData, which stands where it should (and is judged by another rule)."""
-    return isinstance(trouble, MalformedError) and (trouble.field or "").rpartition(".")[2] in (
-        "offset",
-        "actual_count",
+    return (
+        trouble is not None
+        and trouble.kind == "malformed"
+        and trouble.field.rpartition(".")[2]
+        in (
+            "offset",
+            "actual_count",
+        )
     )
 
 

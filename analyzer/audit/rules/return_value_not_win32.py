@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 SPACE, TYPE = "PCQ-1.8-R01", "PCQ-2.2.3-R02"
 METHODS = {

@@ -26,8 +26,8 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import SealedPdu, pdus_of, returned
-from analyzer.auth.context import AuthLevel
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
+from analyzer.model.security import AuthLevel
 from analyzer.rpc.pdu import Ptype
 
 SERVED = "PCQ-2.1-R05"
@@ -68,7 +68,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 confidence=Confidence.MEDIUM,
             )
         return
-    fault, status = call.call.exchange.fault, call.status
+    fault, status = call.call.fault, call.status
     if fault is not None:
         yield passed(SERVED)
         if fault in _REFUSALS:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.auth.context import AuthLevel
+from analyzer.model.security import AuthLevel
 
 REQUIREMENT = "PCQ-2.1-R06"
 _SMB_LEVELS = {0: "nothing", 1: "identification", 2: "impersonation", 3: "delegation"}
@@ -34,15 +34,14 @@ _ENOUGH = ("impersonation", "delegation")
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    exchange = call.call.exchange
     allowed: str | None
-    if exchange.auth.level > AuthLevel.CONNECT:
-        allowed = exchange.auth.identity.allows if exchange.auth.identity is not None else None
+    if call.call.security.level > AuthLevel.CONNECT:
+        allowed = call.call.security.identity.allows if call.call.security.identity is not None else None
         unknown = "what the client lets the server do in its name is not in the capture, or sealed in its Kerberos authenticator"
     else:
-        allowed = _SMB_LEVELS.get(-1 if exchange.channel.impersonation is None else exchange.channel.impersonation)
+        allowed = _SMB_LEVELS.get(-1 if call.call.impersonation is None else call.call.impersonation)
         unknown = "the level at which the client opened the pipe was not captured"
-    if exchange.fault is not None or (call.status and not _tells_the_size(call)):
+    if call.call.fault is not None or (call.status and not _tells_the_size(call)):
         if allowed is not None and allowed not in _ENOUGH:
             yield passed(REQUIREMENT)
     elif call.status is None:

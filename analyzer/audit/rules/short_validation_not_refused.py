@@ -25,7 +25,7 @@ from analyzer.audit.identifiers import HEADER, SIZE, STATUS
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.wire import returned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4.1.7-R07"
 INVALID_PARAMETER = 0x57

@@ -24,7 +24,7 @@ from analyzer.audit.identifiers import HEADER
 from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R11"
 

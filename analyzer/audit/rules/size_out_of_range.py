@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 # What dwInSize may be at most, and the requirements that say so.
 LIMITS: dict[Opnum, tuple[int, tuple[str, ...]]] = {

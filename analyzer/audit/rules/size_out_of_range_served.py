@@ -25,7 +25,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.size_out_of_range import LIMITS
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PCQ-3.1.4-R04"
 
@@ -33,13 +33,12 @@ REQUIREMENT = "PCQ-3.1.4-R04"
 def check(call: CallEvidence) -> Iterator[Judgement]:
     opnum, size = Opnum(call.opnum or 0), call.asked["dwInSize"]
     limit, _ = LIMITS[opnum]
-    exchange = call.call.exchange
     if size <= limit:
         return
-    if exchange.fault is not None:
+    if call.call.fault is not None:
         yield passed(REQUIREMENT)
         return
-    if exchange.response is None:
+    if call.call.response is None:
         yield inconclusive(REQUIREMENT, "what came of a request for a buffer out of range was not captured", call)
         return
     message = "the server answered a request for a buffer out of range"

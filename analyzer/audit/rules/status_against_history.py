@@ -32,8 +32,8 @@ from analyzer.audit.looks import NO_REGISTRATION, VALIDATED, Odd, has_instances,
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
-from analyzer.pcq.identity import NONE_ID
-from analyzer.pcq.queries import QueryView
+from analyzer.model.perflib import NONE_ID
+from analyzer.model.query import QueryView
 
 ADDED, NO_SET, NO_COUNTER, NO_INSTANCE = (f"PCQ-3.1.4.1.7-R{number}" for number in (20, 21, 22, 23))
 THERE_ALREADY, CORRUPT, NO_MEMORY, SINGLY = (f"PCQ-3.1.4.1.7-R{number}" for number in (24, 25, 26, 27))
@@ -105,7 +105,7 @@ class _Statuses:
         call, block = case.call, case.block
         if not block.name or "*" in block.name or not has_instances(call, block.counterset):
             return None
-        time_ns = call.call.exchange.first_time_ns
+        time_ns = call.call.time_ns
         listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
         return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
@@ -145,7 +145,7 @@ class _Statuses:
 
     def _no_instance(self, case: _Case) -> Iterator[Judgement]:
         call, block = case.call, case.block
-        time_ns = call.call.exchange.first_time_ns
+        time_ns = call.call.time_ns
         listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
         if listed is None:
             yield inconclusive(NO_INSTANCE, "no list of the instances near in time is in the capture", call)

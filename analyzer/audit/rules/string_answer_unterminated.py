@@ -23,7 +23,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.registration import answers_to, text_flaw
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.pcq.identity import RequestCode
+from analyzer.model.perflib import RequestCode
 
 # By RequestCode: the requirements that say what its answer is.
 BY_CODE = {

@@ -25,7 +25,7 @@ from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.registration import answers_to, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
-from analyzer.pcq.identity import NONE_ID, RequestCode
+from analyzer.model.perflib import NONE_ID, RequestCode
 
 REQUIREMENTS = ("PL-QCD-R14",)
 

@@ -30,7 +30,7 @@ from analyzer.audit.registration import answers_to, ids_of_set, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.buffers.text import utf16_length
-from analyzer.pcq.identity import NONE_ID, RequestCode
+from analyzer.model.perflib import NONE_ID, RequestCode
 
 SIZE, NUMBER, IDS, OFFSETS = "PCQ-2.2.4.3-R01", "PCQ-2.2.4.3-R02", "PCQ-2.2.4.4-R01", "PCQ-2.2.4.4-R02"
 LAYOUT, ALIGNED, HEADERS, PADDING = (

@@ -28,7 +28,7 @@ from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.audit.looks import Odd, cannot_say, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, SideName, passed
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 START, RETURNED = "PCQ-2.2.4-R02", "PCQ-3.1.4.1-R03"
 CONTENT, BLOCKS = "PCQ-2.2.4-R03", "PL-QCD-R07"

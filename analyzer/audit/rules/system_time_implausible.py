@@ -44,7 +44,7 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     is_plausible = _YEAR_2000 <= seconds < _YEAR_2100
     odd = [] if is_plausible else [Odd(path, span, "a time from 2000 to 2100", f"{time_100ns}")]
     assert call.response is not None
-    captured = call.response.side.message.last_time_ns / 1e9
+    captured = call.response.side.last_time_ns / 1e9
     if is_plausible and abs(seconds - captured) > 86400:
         yield inconclusive(EPOCH, "the time differs from the capture's clock by more than a day", call)
     else:

@@ -24,7 +24,7 @@ from analyzer.audit.looks import told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, warned
-from analyzer.pcq.identity import Opnum
+from analyzer.model.perflib import Opnum
 
 REQUIREMENT = "PL-QCD-R05"
 

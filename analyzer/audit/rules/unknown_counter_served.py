@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import returned
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R12"
 ITEM_NOT_FOUND = 0x106A

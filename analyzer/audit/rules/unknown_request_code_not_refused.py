@@ -23,7 +23,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 from analyzer.audit.wire import returned
-from analyzer.pcq.identity import Opnum, RequestCode
+from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R09"
 INVALID_PARAMETER = 0x57

@@ -23,7 +23,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
-from analyzer.winperf.identity import SIGNATURES
+from analyzer.model.winreg import SIGNATURES
 
 SIGNATURE, ORDER, VERSION = "WP-DB-R01", "WP-DB-R02", "WP-DB-R03"
 

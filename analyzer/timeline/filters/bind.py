@@ -586,7 +586,7 @@ def _names_of(kind: Kind) -> Mapping[str, int]:
     if kind is Kind.FAULT:
         return fault_numbers()
     if kind is Kind.REQUEST_CODE:
-        from analyzer.pcq.identity import RequestCode
+        from analyzer.model.perflib import RequestCode
 
         return {code.name: code.value for code in RequestCode}
     if kind is Kind.COUNTER_TYPE:

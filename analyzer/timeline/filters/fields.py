@@ -13,8 +13,8 @@ from typing import get_args
 from msgspec import Struct
 
 from analyzer.buffers import KINDS
-from analyzer.model.records import LEVEL_NAMES
-from analyzer.rpc.events import ExchangeState
+from analyzer.model.call import CallState
+from analyzer.rpc.call import LEVEL_NAMES
 
 
 class Kind(StrEnum):
@@ -110,7 +110,7 @@ _CALL = (
     _field("method", Kind.METHOD, "name of the method (QueryCounterData, BaseRegQueryValue)"),
     _field("call_id", Kind.NUMBER, "id of the call on the wire"),
     _field("context_id", Kind.NUMBER, "presentation context"),
-    _field("state", Kind.CHOICE, "how much of the call there is", choices=get_args(ExchangeState)),
+    _field("state", Kind.CHOICE, "how much of the call there is", choices=get_args(CallState)),
     _field("reason", Kind.TEXT, "why it is not complete"),
     _field("status", Kind.STATUS, "return value (5 or ERROR_ACCESS_DENIED)"),
     _field("status_name", Kind.TEXT, "name of the return value"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record
-from analyzer.model.samples import sample_records
-from analyzer.rpc.call import Call
+from analyzer.model.call import Call
 from analyzer.timeline.filters.bind import bind
 from analyzer.timeline.filters.fields import call_fields, is_own, sample_fields
 from analyzer.timeline.filters.grammar import parse

@@ -9,21 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from analyzer.core.absence import Missing
-from analyzer.core.frames import number_of
-from analyzer.model.analysis import Analysis
-from analyzer.model.records import (
+from analyzer.contents.lines import (
     Record,
     call_head,
     decoded_buffer,
-    handle_json,
-    handle_label,
-    identity_of,
     known_stub,
-    latency_ns,
     side_json,
 )
-from analyzer.rpc.call import Call, CallSide
+from analyzer.core.absence import Missing
+from analyzer.core.frames import number_of
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import Call, Side, SideName
 from analyzer.timeline.filters.bind import Resolve
 from analyzer.timeline.filters.fields import Field, Kind, is_own
 
@@ -85,21 +81,21 @@ def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
 # The fields filters are about most often, without the record.
 _QUICK: dict[str, Callable[[int, Call], Any]] = {
     "number": lambda number, call: number,
-    "time_ns": lambda number, call: call.exchange.first_time_ns,
-    "client.ip": lambda number, call: call.exchange.channel.client.ip,
-    "client.port": lambda number, call: call.exchange.channel.client.port,
-    "server.ip": lambda number, call: call.exchange.channel.server.ip,
-    "server.port": lambda number, call: call.exchange.channel.server.port,
-    "opnum": lambda number, call: call.exchange.opnum,
+    "time_ns": lambda number, call: call.time_ns,
+    "client.ip": lambda number, call: call.client.ip,
+    "client.port": lambda number, call: call.client.port,
+    "server.ip": lambda number, call: call.server.ip,
+    "server.port": lambda number, call: call.server.port,
+    "opnum": lambda number, call: call.opnum,
     "method": lambda number, call: call.method,
     "state": lambda number, call: call.state,
     "status": lambda number, call: call.status,
-    "fault": lambda number, call: call.exchange.fault,
-    "latency_ns": lambda number, call: latency_ns(call),
-    "auth.user": lambda number, call: identity.account if (identity := identity_of(call)) is not None else None,
-    "smb.session_id": lambda number, call: smb.session_id if (smb := call.exchange.smb) is not None else None,
-    "handle.label": lambda number, call: handle_label(call),
-    "handle.uuid": lambda number, call: handle["uuid"] if (handle := handle_json(call)) is not None else None,
+    "fault": lambda number, call: call.fault,
+    "latency_ns": lambda number, call: call.latency_ns,
+    "auth.user": lambda number, call: call.auth.user,
+    "smb.session_id": lambda number, call: int(smb.session_id, 16) if (smb := call.smb) is not None else None,
+    "handle.label": lambda number, call: call.handle,
+    "handle.uuid": lambda number, call: call.handle_uuid,
 }
 
 
@@ -121,24 +117,25 @@ class CallValues:
             return _some(quick(self._number, self._call))
         first, _, rest = path.partition(".")
         if first in ("request", "response"):
-            side = self._call.request if first == "request" else self._call.response
-            return self._of_side(field, first, side, rest) if side is not None else ()
+            name: SideName = "request" if first == "request" else "response"
+            side = self._call.request if name == "request" else self._call.response
+            return self._of_side(field, name, side, rest) if side is not None else ()
         if self._head is None:
             self._head = call_head(self._number, self._call, self._analysis)
         return list(_at(field, self._head, path))
 
-    def _of_side(self, field: Field, which: str, side: CallSide, path: str) -> Sequence[Any]:
+    def _of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
         first, _, rest = path.partition(".")
-        opnum = self._call.exchange.opnum
+        opnum = self._call.opnum
         match first:
             case "":
                 return (True,)
             case "frames":
-                return [number_of(frame) for frame in side.message.frames]
+                return [number_of(frame) for frame in side.frames]
             case "params":
                 return list(_at(field, {"params": side.params}, path))
             case "wire_length":
-                return (side.message.wire_length,)
+                return (side.wire_length,)
             case "stub_length" | "why_missing":
                 stub = known_stub(side, opnum)
                 if isinstance(stub, Missing):
@@ -147,7 +144,7 @@ class CallValues:
             case "buffer_kind":
                 return _some(side.buffer_kind)
             case "verification_trailer":
-                return _some(side.message.trailer)
+                return _some(side.verification_trailer)
             case "buffer":
                 if which not in self._trees:
                     decoded = decoded_buffer(side)
@@ -155,7 +152,7 @@ class CallValues:
                 tree = self._trees[which]
                 return _found_in(tree, rest.split(".")) if rest else (True,) if tree else ()
             case _:
-                return list(_at(field, side_json(side, opnum, self._analysis.capture) or {}, path))
+                return list(_at(field, side_json(self._call, which, self._analysis.capture) or {}, path))
 
 
 def _some(value: Any) -> Sequence[Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct
 
-from analyzer.auth.context import AuthLevel, Door, Identity
-from analyzer.buffers import BufferDecode, BufferKind, ReadyTrees, decode_buffer, find_damage
+from analyzer.buffers import BufferDecode, ReadyTrees, decode_buffer, find_damage
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Problem
@@ -20,26 +19,13 @@ from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import SCHEMA, Analysis, CaptureFacts
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.layer import PerflibCall
-from analyzer.rpc.call import Call, CallSide, handle_of
-from analyzer.rpc.events import AuthInfo
-from analyzer.rpc.interfaces import interface_name
+from analyzer.model.call import AuthFacts, Call, Side, SideName, SmbFacts
+from analyzer.model.connection import SmbSession
+from analyzer.model.name_tables import value_in_words
+from analyzer.model.record import Endpoint
 from analyzer.rpc.status import fault_name
-from analyzer.smb.events import SmbInfo, SmbSession
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import value_in_words
 
 Record = dict[str, Any]
-
-LEVEL_NAMES = {
-    AuthLevel.NONE: "none",
-    AuthLevel.CONNECT: "connect",
-    AuthLevel.CALL: "call",
-    AuthLevel.PKT: "pkt",
-    AuthLevel.INTEGRITY: "integrity",
-    AuthLevel.PRIVACY: "privacy",
-}
 
 
 def frames_json(frames: tuple[int, ...], facts: CaptureFacts) -> Record:
@@ -68,12 +54,12 @@ def endpoint_json(endpoint: Endpoint) -> Record:
     return {"ip": endpoint.ip, "port": endpoint.port}
 
 
-def smb_json(smb: SmbInfo | None) -> Record | None:
+def smb_json(smb: SmbFacts | None) -> Record | None:
     if smb is None:
         return None
     return {
         "dialect": smb.dialect,
-        "session_id": f"{smb.session_id:#018x}",
+        "session_id": smb.session_id,
         "encrypted": smb.encrypted,
         "signed": smb.signed,
         "signature_ok": smb.signature_ok,
@@ -81,54 +67,38 @@ def smb_json(smb: SmbInfo | None) -> Record | None:
     }
 
 
-def level_name(level: int) -> str:
-    """The contract's name of an RPC authentication level; an unknown one stays a number."""
-    return LEVEL_NAMES[AuthLevel(level)] if level in LEVEL_NAMES else str(level)
-
-
-def identity_of(call: Call) -> Identity | None:
-    """The RPC identity, else that of the SMB session, on which a server without RPC security relies."""
-    identity = call.exchange.auth.identity
-    return identity if identity is not None and identity.account is not None else call.exchange.channel.identity
-
-
-def auth_json(auth: AuthInfo, call: Call) -> Record:
+def auth_json(auth: AuthFacts) -> Record:
     """Who made the call, and how it was secured."""
-    identity = identity_of(call)
-    account = identity.account if identity is not None else None
-    source = "rpc" if identity is auth.identity else "smb"
     return {
-        "type": auth.mechanism,
-        "level": level_name(auth.level),
-        "user": account,
-        "user_from": source if account is not None else None,
-        "user_source": identity.account_source if identity is not None else None,
-        "anonymous": identity.is_anonymous if identity is not None else None,
-        "workstation": identity.workstation if identity is not None else None,
+        "type": auth.type,
+        "level": auth.level,
+        "user": auth.user,
+        "user_from": auth.user_from,
+        "user_source": auth.user_source,
+        "anonymous": auth.anonymous,
+        "workstation": auth.workstation,
         "verified": auth.verified,
-        "door": None if auth.door in (Door.OPEN, Door.NOT_SEALED) else auth.door.value,
+        "door": auth.decryption,
     }
 
 
-def decoded_buffer(side: CallSide | None) -> BufferDecode | None:
+def decoded_buffer(side: Side | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
     if side is None or side.buffer is None or side.buffer_kind is None:
         return None
-    kind = cast(BufferKind, side.buffer_kind)
-    return decode_buffer(kind, side.buffer.data, big_endian=buffer_order(side))
+    return decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
 
 
-def buffer_damage(side: CallSide) -> DecodeError | None:
+def buffer_damage(side: Side) -> DecodeError | None:
     """What is wrong with the `lpData` of one side."""
     if side.buffer is None or side.buffer_kind is None:
         return None
-    kind = cast(BufferKind, side.buffer_kind)
-    return find_damage(kind, side.buffer.data, big_endian=buffer_order(side))
+    return find_damage(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
 
 
-def buffer_order(side: CallSide) -> bool | None:
+def buffer_order(side: Side) -> bool | None:
     """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
-    return side.message.big_endian if side.buffer_kind == "guids" else None
+    return side.big_endian if side.buffer_kind == "guids" else None
 
 
 class ReadyJson(Struct, frozen=True):
@@ -137,40 +107,79 @@ class ReadyJson(Struct, frozen=True):
     text: bytes
 
 
-# What is wrong with the buffers of sides that were decoded already (None: nothing), by identity of the side.
-Damages = dict[int, DecodeError | None]
+class Damages:
+    """What is wrong with the sides of calls that were decoded already, so that they need not be decoded again for that."""
+
+    def __init__(self) -> None:
+        # For each call a bit for each side of which it is known that nothing is wrong.
+        self._sound = bytearray()
+        self._buffers: dict[tuple[int, SideName], DecodeError] = {}
+
+    def note(self, number: int, name: SideName, side: Side, damage: DecodeError | None) -> None:
+        """A side was decoded: what is wrong with its buffer."""
+        if damage is not None:
+            self._buffers[number, name] = damage
+        elif side.problem is None:
+            self._set(number, name)
+
+    def note_absent(self, number: int, name: SideName, side: Side | None) -> None:
+        """A side was looked at: where it has neither a buffer nor a problem, nothing is wrong."""
+        if side is None or (side.buffer_span is None and side.problem is None):
+            self._set(number, name)
+
+    def _set(self, number: int, name: SideName) -> None:
+        if number >= len(self._sound):
+            self._sound.extend(bytes(number + 1024 - len(self._sound)))
+        self._sound[number] |= _BITS[name]
+
+    def is_sound(self, number: int) -> bool:
+        """Whether nothing is wrong with both sides, as far as it was looked at."""
+        return number < len(self._sound) and self._sound[number] == 3
+
+    def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
+        """What is wrong with the buffer of a side; it is decoded where that was not done before."""
+        known = self._buffers.get((number, name))
+        if known is not None or (number < len(self._sound) and self._sound[number] & _BITS[name]):
+            return known
+        return buffer_damage(side)
 
 
-def known_stub(side: CallSide, opnum: int | None) -> TracedBytes | Missing:
+_BITS: dict[SideName, int] = {"request": 1, "response": 2}
+
+
+def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
     """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be said
     of what it means."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
 def side_json(
-    side: CallSide | None,
-    opnum: int | None,
+    call: Call,
+    name: SideName,
     facts: CaptureFacts,
     damages: Damages | None = None,
     *,
     ready: ReadyTrees | None = None,
 ) -> Record | None:
     """One side of a call. What is wrong with its buffer is noted in `damages`; what `ready` can make of its buffer, is."""
+    side = call.request if name == "request" else call.response
     if side is None:
+        if damages is not None:
+            damages.note_absent(call.number, name, side)
         return None
-    stub = known_stub(side, opnum)
-    out: Record = frames_json(side.message.frames, facts)
+    stub = known_stub(side, call.opnum)
+    out: Record = frames_json(side.frames, facts)
     data = None if isinstance(stub, Missing) else stub.data
     out["stub_length"] = len(data) if data is not None else None
     out["stub_sha256"] = sha256(data).hexdigest() if data is not None else None
-    out["wire_length"] = side.message.wire_length
+    out["wire_length"] = side.wire_length
     out["why_missing"] = stub.value if isinstance(stub, Missing) else None
-    out["verification_trailer"] = side.message.trailer
+    out["verification_trailer"] = side.verification_trailer
     out["params"] = side.params
     out["buffer_kind"] = side.buffer_kind
     tree, problem, notes = _buffer_of(side, data, ready)
     if damages is not None:
-        damages[id(side)] = problem
+        damages.note(call.number, name, side, problem)
     out["buffer"] = tree
     if notes:
         out["buffer_notes"] = list(notes)
@@ -180,14 +189,14 @@ def side_json(
 
 
 def _buffer_of(
-    side: CallSide, stub: bytes | None, ready: ReadyTrees | None
+    side: Side, stub: bytes | None, ready: ReadyTrees | None
 ) -> tuple[Record | ReadyJson | None, DecodeError | None, Sequence[str]]:
     """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
     if side.buffer is None or side.buffer_kind is None:
         return None, None, ()
-    # A long stub is not read from the shelf twice.
-    data = side.buffer.data if stub is None else side.buffer.data_in(side.stub, stub)
-    kind, order = cast(BufferKind, side.buffer_kind), buffer_order(side)
+    # A long stub is not read twice.
+    data = stub[slice(*side.buffer_span)] if stub is not None and side.buffer_span is not None else side.buffer.data
+    kind, order = side.buffer_kind, buffer_order(side)
     if ready is not None and (made := ready.tree(kind, data, big_endian=order)) is not None:
         return ReadyJson(made.text), made.problem, made.notes
     decoded = decode_buffer(kind, data, big_endian=order)
@@ -198,12 +207,12 @@ def call_record(
     number: int, call: Call, analysis: Analysis, damages: Damages | None = None, *, ready: ReadyTrees | None = None
 ) -> Record:
     """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`; `ready` as for `side_json`."""
-    opnum, facts = call.exchange.opnum, analysis.capture
+    facts = analysis.capture
     out = call_head(number, call, analysis)
     # Put in their place among the other keys, where readers of earlier releases know them.
     read = out.pop("read")
-    out["request"] = side_json(call.request, opnum, facts, damages, ready=ready)
-    out["response"] = side_json(call.response, opnum, facts, damages, ready=ready)
+    out["request"] = side_json(call, "request", facts, damages, ready=ready)
+    out["response"] = side_json(call, "response", facts, damages, ready=ready)
     out["read"] = read
     return out
 
@@ -211,82 +220,57 @@ def call_record(
 def call_head(number: int, call: Call, analysis: Analysis) -> Record:
     """The record of a call without its two sides, which cost hashes and the trees of buffers."""
     facts = analysis.capture
-    exchange = call.exchange
-    channel = exchange.channel
-    version = exchange.version
-    time_ns = exchange.first_time_ns
+    time_ns = call.time_ns
     out: Record = {
         "record": "call",
         "number": number,
         "time_ns": time_ns,
         "time": iso_time(time_ns),
         "time_relative_ns": time_ns - facts.first_time_ns if facts.first_time_ns is not None else None,
-        "client": endpoint_json(channel.client),
-        "server": endpoint_json(channel.server),
-        "transport": channel.transport,
-        "pipe": channel.pipe,
-        "smb": smb_json(exchange.smb),
-        "auth": auth_json(exchange.auth, call),
+        "client": endpoint_json(call.client),
+        "server": endpoint_json(call.server),
+        "transport": call.transport,
+        "pipe": call.pipe,
+        "smb": smb_json(call.smb),
+        "auth": auth_json(call.auth),
         "interface": {
-            "uuid": exchange.interface,
-            "version": f"{version[0]}.{version[1]}" if version is not None else None,
-            "name": call.interface_name
-            or (interface_name(exchange.interface, version) if exchange.interface is not None else None),
-            "recognised": exchange.recognised,
+            "uuid": call.interface.uuid,
+            "version": call.interface.version,
+            "name": call.interface.name,
+            "recognised": call.interface.recognised,
         },
-        "syntax": exchange.syntax,
-        "opnum": exchange.opnum,
+        "syntax": call.syntax,
+        "opnum": call.opnum,
         "method": call.method,
-        "call_id": exchange.call_id,
-        "context_id": exchange.context_id,
+        "call_id": call.call_id,
+        "context_id": call.context_id,
         "state": call.state,
         "reason": call.reason,
         "status": call.status,
         "status_name": win32_name(call.status) if call.status is not None else None,
-        "fault": exchange.fault,
-        "fault_name": fault_name(exchange.fault) if exchange.fault is not None else None,
-        "latency_ns": latency_ns(call),
+        "fault": call.fault,
+        "fault_name": fault_name(call.fault) if call.fault is not None else None,
+        "latency_ns": call.latency_ns,
         "handle": handle_json(call),
         "counterset": counterset_json(call, analysis),
     }
-    read = call.read if isinstance(call, WinregCall) else None
+    read = call.read if call.is_winreg else None
     out["read"] = None
     if read is not None:
-        words = value_in_words(read.value_name, analysis.name_tables.of(channel.server), read.key)
+        words = value_in_words(read.value_name, analysis.name_tables.of(call.server), read.key)
         out["read"] = {"number": read.number, "attempt": read.attempt, "key": read.key, "value": words}
     return out
 
 
-def handle_label(call: Call) -> str | None:
-    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
-    if isinstance(call, PerflibCall) and call.query is not None:
-        return f"q{call.query.number}"
-    if isinstance(call, WinregCall) and call.key_number is not None:
-        return f"k{call.key_number}"
-    return None
-
-
 def counterset_json(call: Call, analysis: Analysis) -> Record | None:
     """The counterset a call names among its parameters, by the name the capture tells for it."""
-    if not isinstance(call, PerflibCall) or call.counterset is None:
+    if not call.is_perflib or call.counterset is None:
         return None
-    return {"guid": call.counterset, "name": analysis.catalogs.of(call.exchange.channel.server).label(call.counterset)}
+    return {"guid": call.counterset, "name": analysis.catalogs.of(call.server).label(call.counterset)}
 
 
 def handle_json(call: Call) -> Record | None:
-    label = handle_label(call)
-    if label is None:
-        return None
-    if isinstance(call, PerflibCall):
-        return {"label": label, "uuid": call.query.handle if call.query is not None else None}
-    return {"label": label, "uuid": handle_of(call.request, "hKey") or handle_of(call.response, "phKey")}
-
-
-def latency_ns(call: Call) -> int | None:
-    """First response frame minus last request frame; None where one side is missing."""
-    if call.request is None or call.response is None:
-        return None
-    return call.response.message.first_time_ns - call.request.message.last_time_ns
+    return {"label": call.handle, "uuid": call.handle_uuid} if call.handle is not None else None
 
 
 def problem_record(problem: Problem, facts: CaptureFacts) -> Record:
@@ -305,24 +289,22 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
     `damages` tells of the buffers that were decoded before, which need not be decoded again.
     """
     yield from analysis.problems
-    for number, call in enumerate(analysis.calls, 1):
-        layer = "winperf" if isinstance(call, WinregCall) else "pcq"
-        for name, side in (("request", call.request), ("response", call.response)):
+    damages = damages if damages is not None else Damages()
+    for number in range(1, len(analysis.calls) + 1):
+        if damages.is_sound(number):
+            continue
+        call = analysis.calls[number - 1]
+        layer = "winperf" if call.is_winreg else "pcq"
+        sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
+        for name, side in sides:
             if side is None:
                 continue
-            if side.trouble is not None:
+            if side.problem is not None:
                 yield Problem(
-                    "malformed",
-                    layer,
-                    side.message.frames,
-                    f"call #{number}: {name} stub does not decode: {side.trouble}",
+                    "malformed", layer, side.frames, f"call #{number}: {name} stub does not decode: {side.problem}"
                 )
-            if damages is not None and id(side) in damages:
-                damage = damages[id(side)]
-            else:
-                damage = buffer_damage(side)
-            if damage is not None:
-                of_buffer = Problem.of(layer, damage, side.message.frames)
+            if (damage := damages.of(number, name, side)) is not None:
+                of_buffer = Problem.of(layer, damage, side.frames)
                 yield Problem(
                     of_buffer.kind,
                     layer,
@@ -333,19 +315,24 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
 
 def summary_record(analysis: Analysis, problems: Counter[str]) -> Record:
     """Counts: calls by state, by interface and method, problems by kind."""
-    methods = Counter(
-        f"{call.interface_name or call.exchange.interface or 'unknown'}.{call.method or call.exchange.opnum}"
-        for call in analysis.calls
-    )
+    states: Counter[str] = Counter()
+    methods: Counter[str] = Counter()
+    for (state, interface, method), count in analysis.calls.tally.items():
+        states[state] += count
+        methods[f"{interface}.{method}"] += count
     return {
         "record": "summary",
         "calls": len(analysis.calls),
-        "calls_by_state": dict(sorted(Counter(call.state for call in analysis.calls).items())),
-        "calls_by_method": dict(sorted(methods.items())),
+        "calls_by_state": _sorted(states),
+        "calls_by_method": _sorted(methods),
         "problems": sum(problems.values()),
         "problems_by_kind": dict(sorted(problems.items())),
         "sessions": len(analysis.sessions),
     }
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return {name: count for name, count in sorted(counts.items()) if count}
 
 
 def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
@@ -404,18 +391,18 @@ def timeline_records(
     What `ready` can make of buffers is `ReadyJson`, for those who write it as it is.
     """
     facts = analysis.capture
-    damages: Damages = {}
+    damages = Damages()
     yield capture_record(facts)
-    calls = shown if shown is not None else list(enumerate(analysis.calls, 1))
     before: int | None = None
-    for number, call in calls:
-        time_ns = call.exchange.first_time_ns
+    count = 0
+    for number, call in shown if shown is not None else enumerate(analysis.calls, 1):
         record = call_record(number, call, analysis, damages, ready=ready)
-        record["time_delta_ns"] = time_ns - before if before is not None else None
-        before = time_ns
+        record["time_delta_ns"] = call.time_ns - before if before is not None else None
+        before = call.time_ns
+        count += 1
         yield record
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
-    yield summary_record(analysis, kinds) | {"calls_shown": len(calls), "selected_by": selected_by}
+    yield summary_record(analysis, kinds) | {"calls_shown": count, "selected_by": selected_by}

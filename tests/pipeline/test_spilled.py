@@ -3,9 +3,9 @@
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.model.records import timeline_records
-from analyzer.model.samples import sample_records
-from analyzer.pipeline import run
+from analyzer.contents.lines import timeline_records
+from analyzer.contents.samples import sample_records
+from analyzer.model import store
 from analyzer.pipeline.run import analyze
 from tests.truth import CAPTURES
 
@@ -16,7 +16,7 @@ NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket
 def test_the_report_is_the_same_from_a_temporary_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring, path = Keyring.load(CAPTURES / f"{name}.secrets.json"), CAPTURES / f"{name}.pcap"
     in_memory = analyze([path], keyring)
-    monkeypatch.setattr(run, "_ROOM_BYTES", -1)
-    shelved = analyze([path], keyring)
-    assert list(timeline_records(shelved)) == list(timeline_records(in_memory))
-    assert list(sample_records(shelved)) == list(sample_records(in_memory))
+    monkeypatch.setattr(store, "ROOM_BYTES", 0)
+    spilled = analyze([path], keyring)
+    assert list(timeline_records(spilled)) == list(timeline_records(in_memory))
+    assert list(sample_records(spilled)) == list(sample_records(in_memory))

@@ -14,22 +14,26 @@ Such calls say that they were recognised, and a note tells why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.buffers import Interface, decode_buffer, decode_stub
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.core.events import Event, Problem
-from analyzer.pcq import identity as pcq
-from analyzer.pcq.layer import PerflibLayer
-from analyzer.rpc.call import Call
-from analyzer.rpc.events import Exchange, Message
-from analyzer.winperf import identity as winreg
-from analyzer.winperf.layer import WinregLayer
+from analyzer.core.events import Problem
+from analyzer.model import perflib as pcq
+from analyzer.model import winreg
+from analyzer.model.call import Call, Side
+from analyzer.model.store import CallWriter
+from analyzer.pcq.layer import CatalogLearner, perflib_call
+from analyzer.rpc.call import interface_facts
+from analyzer.rpc.interfaces import method_name
+from analyzer.winperf.layer import KeyFollower, winreg_call
 
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
 _NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
@@ -46,40 +50,64 @@ class _Guess(Struct, frozen=True):
     proofs: int
 
 
-def recognised(calls: Iterable[Call], perflib: PerflibLayer, winperf: WinregLayer) -> Iterator[Event]:
-    """The calls, with those that could be recognised decoded by their layer, and a note for each context that was."""
-    contexts: dict[tuple[int, int], list[Call]] = {}
-    for call in calls:
-        exchange = call.exchange
-        if exchange.interface is None:
-            contexts.setdefault((exchange.channel.number, exchange.context_id), []).append(call)
-        else:
-            yield call
-    for group in contexts.values():
-        guess = _guess([call.exchange for call in group])
+def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower) -> tuple[Sequence[int], list[Problem]]:
+    """Decodes the calls that can be recognised, in their place.
+
+    Returns all positions in the order in which the calls are to be understood, those without a bind last, and a note for each
+    context that was recognised.
+    """
+    notes: list[Problem] = []
+    unbound = [position for positions in calls.unbound.values() for position in positions]
+    is_bound = np.ones(len(calls), np.bool_)
+    is_bound[unbound] = False
+    taken = array("q", np.flatnonzero(is_bound).astype(np.int64).tobytes())
+    for positions in list(calls.unbound.values()):
+        guess = _guess(_Some(calls, positions))
         if guess is None:
-            yield from group
+            taken.extend(positions)
             continue
-        layer = perflib if guess.interface == "perflib-v2" else winperf
-        group.sort(key=lambda call: call.exchange.first_time_ns)
-        for call in group:
-            yield from layer.feed(_as_interface(call.exchange, guess))
-        yield Problem(
-            "note",
-            "timeline",
-            tuple(sorted({frame for call in group for frame in call.frames}))[:_MOST_FRAMES],
-            f"the bind of {len(group)} calls was not captured; they are taken for {_NAMES[guess.interface]}, because every stub "
-            f"decodes as such and {guess.proofs} of them carry what no other interface does",
+        frames: set[int] = set()
+        in_order = sorted(positions, key=calls.moments.first_times.__getitem__)
+        for at in in_order:
+            call = _as_interface(calls[at], guess)
+            if guess.interface == "perflib-v2":
+                call = perflib_call(call)
+                learner.learn(call)
+            else:
+                call = follower.followed(winreg_call(call))
+            calls.replace(at, call)
+            if len(frames) < 4 * _MOST_FRAMES:
+                frames.update(call.frames)
+        taken.extend(in_order)
+        notes.append(
+            Problem(
+                "note",
+                "timeline",
+                tuple(sorted(frames))[:_MOST_FRAMES],
+                f"the bind of {len(positions)} calls was not captured; they are taken for {_NAMES[guess.interface]}, because every "
+                f"stub decodes as such and {guess.proofs} of them carry what no other interface does",
+            )
         )
+    return taken, notes
 
 
-def interface_carried(exchanges: list[Exchange]) -> Interface | None:
+class _Some(Iterable[Call]):
+    """Some of the calls, each made when it is looked at: a context may have a million."""
+
+    def __init__(self, calls: CallWriter, positions: Sequence[int]) -> None:
+        self._calls, self._positions = calls, positions
+
+    def __iter__(self) -> Iterator[Call]:
+        return (self._calls[at] for at in self._positions)
+
+
+def interface_carried(calls: Sequence[Call]) -> Interface | None:
     """Which of the two interfaces the calls of one presentation context carry, by the same certainty; None where neither."""
-    guess = _guess(exchanges)
+    guess = _guess(calls)
     return guess.interface if guess is not None else None
 
 
-def _guess(exchanges: list[Exchange]) -> _Guess | None:
+def _guess(calls: Iterable[Call]) -> _Guess | None:
     """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
     readings: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
         ("perflib-v2", "ndr"),
@@ -89,43 +117,43 @@ def _guess(exchanges: list[Exchange]) -> _Guess | None:
     )
     found: list[_Guess] = []
     for interface, syntax in readings:
-        proofs = _proofs(exchanges, interface, syntax)
+        proofs = _proofs(calls, interface, syntax)
         if proofs:
             found.append(_Guess(interface, syntax, proofs))
     return found[0] if len({guess.interface for guess in found}) == 1 else None
 
 
-def _proofs(exchanges: list[Exchange], interface: Interface, syntax: str) -> int:
+def _proofs(calls: Iterable[Call], interface: Interface, syntax: str) -> int:
     """How many calls prove the reading; 0 where one contradicts it."""
     proofs = 0
-    for exchange in exchanges:
-        if exchange.opnum is None or exchange.fault is not None:
+    for call in calls:
+        if call.opnum is None or call.fault is not None:
             continue
-        request = _read(exchange.request, interface, exchange.opnum, "request", syntax)
-        response = _read(exchange.response, interface, exchange.opnum, "response", syntax)
+        request = _read(call.request, interface, call.opnum, "request", syntax)
+        response = _read(call.response, interface, call.opnum, "response", syntax)
         if request is False or response is False:
             return 0
-        proofs += _proves(interface, exchange.opnum, request, response)
+        proofs += _proves(interface, call.opnum, request, response)
     return proofs
 
 
 def _read(
-    message: Message | None, interface: Interface, opnum: int, side: Literal["request", "response"], syntax: str
+    side: Side | None, interface: Interface, opnum: int, name: Literal["request", "response"], syntax: str
 ) -> tuple[dict[str, object], bytes] | Literal[False] | None:
     """Parameters and lpData; False where the stub is not of that method, None where nothing can be said."""
-    if message is None or isinstance(message.stub, Missing):
+    if side is None or isinstance(stub := side.stub, Missing):
         return None
     if interface == "winreg" and opnum not in _WINREG_DECODED:
         return None if opnum < _WINREG_METHODS else False
     if interface == "perflib-v2" and opnum not in _PERFLIB_DECODED:
         return False
-    stub = message.stub.data
+    data = stub.data
     ndr64 = syntax == "ndr64"
     try:
-        decoded = decode_stub(interface, opnum, side, stub, ndr64=ndr64, big_endian=message.big_endian)
+        decoded = decode_stub(interface, opnum, name, data, ndr64=ndr64, big_endian=side.big_endian)
     except DecodeError:
         return False
-    if len(stub) - decoded.consumed >= (8 if ndr64 else 4):
+    if len(data) - decoded.consumed >= (8 if ndr64 else 4):
         return False
     return decoded.params, decoded.data or b""
 
@@ -156,17 +184,17 @@ def _proves(
     return False
 
 
-def _as_interface(exchange: Exchange, guess: _Guess) -> Exchange:
-    """The exchange as one of the recognised interface; what only lacked its bind is complete now."""
-    sides = [side for side in (exchange.request, exchange.response) if side is not None]
-    is_whole = exchange.request is not None and not any(isinstance(side.stub, Missing) for side in sides)
-    complete = exchange.state == "partial" and is_whole
+def _as_interface(call: Call, guess: _Guess) -> Call:
+    """The call as one of the recognised interface; what only lacked its bind is complete now."""
+    sides = [side for side in (call.request, call.response) if side is not None]
+    is_whole = call.request is not None and all(side.missing is None for side in sides)
+    complete = call.state == "partial" and is_whole
+    uuid = _UUIDS[guess.interface]
     return replace(
-        exchange,
-        interface=_UUIDS[guess.interface],
-        version=(1, 0),
+        call,
+        interface=interface_facts(uuid, (1, 0), is_recognised=True),
+        method=method_name(uuid, call.opnum) if call.opnum is not None else None,
         syntax=guess.syntax,
-        recognised=True,
-        state="complete" if complete else exchange.state,
-        reason=None if complete else exchange.reason,
+        state="complete" if complete else call.state,
+        reason=None if complete else call.reason,
     )

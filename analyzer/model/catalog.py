@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from analyzer.core.naming import MAX_REMEMBERED, Name, Named, NameSource, SampleNames, Texts
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.identity import RequestCode
+from analyzer.model.perflib import RequestCode
+from analyzer.model.record import Endpoint
 
 # The lower ten bits of an LCID are its primary language, 9 is English ([MS-LCID] section 2.1).
 _PRIMARY_LANGUAGE, _ENGLISH = 0x3FF, 0x09

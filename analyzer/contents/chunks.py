@@ -19,17 +19,15 @@ from msgspec.structs import replace
 from analyzer.buffers import PerfData, PerfRow, WinPerf
 from analyzer.buffers.vector import Grid, Layout, Part, PartReader
 from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import call_samples, common_json, perflib_json, winperf_json
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record
-from analyzer.model.samples import call_samples, common_json, perflib_json, winperf_json
-from analyzer.packet.segment import Endpoint
-from analyzer.pcq.catalog import Catalog
-from analyzer.pcq.layer import PerflibCall
-from analyzer.pcq.queries import QueryView
+from analyzer.model.call import Call
+from analyzer.model.catalog import Catalog
+from analyzer.model.name_tables import NameTable
+from analyzer.model.query import QueryView
+from analyzer.model.record import Endpoint
 from analyzer.pcq.samples import is_text, samples_of
-from analyzer.rpc.call import Call
-from analyzer.winperf.layer import WinregCall
-from analyzer.winperf.names import NameTable
 from analyzer.winperf.samples import parent_name
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
@@ -85,18 +83,18 @@ class _Chunks:
         side = call.response
         if side is None or side.buffer is None:
             return None
-        of_call: Record = {"call": number, "time_ns": side.message.first_time_ns}
-        if isinstance(call, PerflibCall) and side.buffer_kind == "perf-data":
+        of_call: Record = {"call": number, "time_ns": side.first_time_ns}
+        if call.is_perflib and side.buffer_kind == "perf-data":
             return self._of_perflib(call, side.buffer.data, of_call)
-        if isinstance(call, WinregCall) and side.buffer_kind == "winperf":
+        if call.is_winreg and side.buffer_kind == "winperf":
             return self._of_winreg(call, side.buffer.data, of_call)
         return None
 
-    def _of_perflib(self, call: PerflibCall, data: bytes, of_call: Record) -> Iterator[SampleChunk] | None:
+    def _of_perflib(self, call: Call, data: bytes, of_call: Record) -> Iterator[SampleChunk] | None:
         read = self._reader.read(data)
         if read is None:
             return None
-        catalog = self._analysis.catalogs.of(call.exchange.channel.server)
+        catalog = self._analysis.catalogs.of(call.server)
 
         def parts() -> Sequence[ChunkPart] | None:
             return _perflib_parts(read.layout, call.query, catalog, common_json(of_call["call"], call))
@@ -109,11 +107,11 @@ class _Chunks:
         of_call["perf_freq"] = read.perf_freq
         return _cut(bound, of_call, read.values)
 
-    def _of_winreg(self, call: WinregCall, data: bytes, of_call: Record) -> Iterator[SampleChunk | Record] | None:
+    def _of_winreg(self, call: Call, data: bytes, of_call: Record) -> Iterator[SampleChunk | Record] | None:
         read = self._v1_reader.read(data)
         if read is None:
             return None
-        table = self._analysis.name_tables.of(call.exchange.channel.server)
+        table = self._analysis.name_tables.of(call.server)
 
         def parts() -> Sequence[ChunkPart]:
             return _winperf_parts(read.layout, table, common_json(of_call["call"], call))
@@ -127,7 +125,7 @@ class _Chunks:
 
     @staticmethod
     def _objects(
-        call: WinregCall,
+        call: Call,
         data: bytes,
         read: V1Block,
         table: NameTable,
@@ -154,7 +152,7 @@ class _Chunks:
         call: Call,
         make: Callable[[], Sequence[ChunkPart] | None],
     ) -> Sequence[ChunkPart] | None:
-        key = id(layout), id(query), call.exchange.channel.server
+        key = id(layout), id(query), call.server
         known = self._bound.pop(key, None)
         if known is None:
             known = _Bound(layout, query, make())

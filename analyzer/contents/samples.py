@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from analyzer.contents.lines import Record, endpoint_json
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.records import Record, endpoint_json
-from analyzer.pcq.layer import PerflibCall
+from analyzer.model.call import Call
 from analyzer.pcq.samples import PerflibSample, perflib_samples
-from analyzer.rpc.call import Call
-from analyzer.winperf.layer import WinregCall
 from analyzer.winperf.samples import WinperfSample, winperf_samples
 
 
@@ -29,11 +27,11 @@ def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Record
     if call.response is None:
         return
     common = common_json(number, call)
-    server = call.exchange.channel.server
-    if isinstance(call, PerflibCall):
+    server = call.server
+    if call.is_perflib:
         for sample in perflib_samples(call, analysis.catalogs.of(server)):
             yield common | perflib_json(sample)
-    elif isinstance(call, WinregCall):
+    elif call.is_winreg:
         for value in winperf_samples(call, analysis.name_tables.of(server)):
             yield common | winperf_json(value)
 
@@ -43,9 +41,9 @@ def common_json(number: int, call: Call) -> Record:
     return {
         "record": "sample",
         "call": number,
-        "time_ns": call.response.message.first_time_ns if call.response is not None else None,
-        "source": "winperf" if isinstance(call, WinregCall) else "perflib-v2",
-        "server": endpoint_json(call.exchange.channel.server),
+        "time_ns": call.response.first_time_ns if call.response is not None else None,
+        "source": "winperf" if call.is_winreg else "perflib-v2",
+        "server": endpoint_json(call.server),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analyzer.core.naming import MAX_REMEMBERED, Name, Named, SampleNames
-from analyzer.packet.segment import Endpoint
+from analyzer.model.record import Endpoint
 
 ENGLISH = "009"
 

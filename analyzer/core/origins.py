@@ -1,0 +1,85 @@
+"""Where bytes were captured, packed: extents as a few bytes each, without the objects that found them out.
+
+A layer's source of bytes holds on to tables of its connection. What is kept of a whole capture is packed when it is complete, and
+answers the same questions but those about times.
+
+The form: rows of 16 bytes, little-endian: frame id (8), first byte in the frame (4), length (4). A row is of as many bytes as it is
+long. Bytes that were made from others without keeping positions (decompression) have the highest bit of the frame id set: the rest
+of the id is how many bytes, "first byte" how many rows follow that are the origin of each of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, Extent, Source, TracedBytes
+
+
+def pack_origins(data: TracedBytes) -> bytes:
+    """Where `data` was captured."""
+    out = bytearray()
+    data.source.pack(data.start, data.start + len(data), out)
+    return bytes(out)
+
+
+class PackedOrigins(Source):
+    """What `pack_origins` packed; position 0 is the first of those bytes."""
+
+    __slots__ = ("_packed", "_parts")
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+        # Where each part begins, and the rows of it; None until more than one row is looked at.
+        self._parts: tuple[list[int], list[tuple[Extent, ...]], list[bool]] | None = None
+
+    def _read(self) -> tuple[list[int], list[tuple[Extent, ...]], list[bool]]:
+        if self._parts is None:
+            lengths: list[int] = []
+            parts: list[tuple[Extent, ...]] = []
+            shared: list[bool] = []
+            rows = PACKED_EXTENT.iter_unpack(self._packed)
+            for frame, start, length in rows:
+                if frame & PACKED_SHARED:
+                    lengths.append(frame ^ PACKED_SHARED)
+                    parts.append(tuple([Extent(*next(rows)) for _ in range(start)]))
+                    shared.append(True)
+                else:
+                    lengths.append(length)
+                    parts.append((Extent(frame, start, length),))
+                    shared.append(False)
+            self._parts = [0, *accumulate(lengths)], parts, shared
+        return self._parts
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[int, int, int, tuple[Extent, ...], bool]]:
+        """First and last position of each part, where it begins, its extents, and whether they are shared."""
+        if stop <= start:
+            return
+        starts, parts, shared = self._read()
+        at = max(bisect_right(starts, start) - 1, 0)
+        while at < len(parts) and starts[at] < stop:
+            yield max(start, starts[at]), min(stop, starts[at + 1]), starts[at], parts[at], shared[at]
+            at += 1
+
+    def extents(self, start: int, stop: int) -> Iterator[Extent]:
+        if len(self._packed) == PACKED_EXTENT.size and stop > start:
+            frame, offset, _ = PACKED_EXTENT.unpack(self._packed)
+            yield Extent(frame, offset + start, stop - start)
+            return
+        for first, last, begin, extents, is_shared in self._pieces(start, stop):
+            if is_shared:
+                yield from extents
+            elif last > first:
+                (extent,) = extents
+                yield Extent(extent.frame, extent.start + first - begin, last - first)
+
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        for first, last, begin, extents, is_shared in self._pieces(start, stop):
+            if is_shared:
+                out += PACKED_EXTENT.pack(PACKED_SHARED | (last - first), len(extents), 0)
+                for each in extents:
+                    out += PACKED_EXTENT.pack(each.frame, each.start, each.length)
+            elif last > first:
+                (extent,) = extents
+                out += PACKED_EXTENT.pack(extent.frame, extent.start + first - begin, last - first)

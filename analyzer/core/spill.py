@@ -1,0 +1,150 @@
+"""What a capture leaves behind, kept as bytes: appended once, read in parts, in a temporary file when there is much of it.
+
+The first `room` bytes stay in memory. What comes then is written to a nameless temporary file (in `$TMPDIR`), which is gone with
+the process. Where no file can be written, all stays in memory.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from weakref import finalize
+
+from analyzer.core.traced import Source, TracedBytes
+
+# What is appended is written in pieces of so much, and read so.
+_SEGMENT = 1 << 18
+
+
+class SpillFile:
+    """A temporary file that is made when the first bytes come."""
+
+    def __init__(self) -> None:
+        self._file: int | None = None
+        self._end = 0
+
+    def put(self, data: bytes) -> int | None:
+        """Where the bytes lie now, None where they could not be written."""
+        if not hasattr(os, "pwrite"):
+            return None  # Windows has no reading and writing at a place
+        if self._file is None:
+            from tempfile import TemporaryFile
+
+            try:
+                file = TemporaryFile(buffering=0)  # noqa: SIM115
+            except OSError:
+                return None
+            # Whoever holds bytes that lie here holds this object, and the last of them closes the file.
+            finalize(self, file.close)
+            self._file = file.fileno()
+        place, left = self._end, memoryview(data)
+        try:
+            while left:
+                left = left[os.pwrite(self._file, left, place + len(data) - len(left)) :]
+        except OSError:
+            return None
+        self._end += len(data)
+        return place
+
+    def read(self, place: int, length: int) -> bytes:
+        assert self._file is not None
+        out = os.pread(self._file, length, place)
+        while len(out) < length:
+            more = os.pread(self._file, length - len(out), place + len(out))
+            if not more:
+                raise OSError("the temporary file is shorter than what was written to it")
+            out += more
+        return out
+
+
+class Log:
+    """Bytes appended one behind the other. A position counts all of them from 0."""
+
+    __slots__ = ("_cached", "_end", "_file", "_places", "_room", "_starts", "_tail", "_whole")
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._file = SpillFile()
+        self._end = 0
+        # Where each segment begins, and its bytes, or where it lies in the file.
+        self._starts = array("q")
+        self._places: list[bytes | int] = []
+        self._tail = bytearray()
+        # Segments that were appended whole, of which parts are read alone; the others are read as they were written.
+        self._whole: set[int] = set()
+        self._cached: tuple[int, bytes] = (-1, b"")
+
+    def append(self, data: bytes) -> int:
+        """The position of the bytes."""
+        position = self._end
+        if len(data) >= _SEGMENT:
+            self._flush()
+            self._whole.add(len(self._places))
+            self._put(position, data)
+        else:
+            self._tail += data
+            if len(self._tail) >= _SEGMENT:
+                self._end += len(data)
+                self._flush()
+                return position
+        self._end += len(data)
+        return position
+
+    def _flush(self) -> None:
+        if self._tail:
+            self._put(self._end - len(self._tail), bytes(self._tail))
+            self._tail = bytearray()
+
+    def _put(self, start: int, data: bytes) -> None:
+        self._starts.append(start)
+        place: int | None = None
+        if self._room < len(data):
+            place = self._file.put(data)
+        else:
+            self._room -= len(data)
+        self._places.append(data if place is None else place)
+
+    def read(self, position: int, length: int) -> bytes:
+        """So many bytes from a position on, which were appended at once."""
+        tail = self._end - len(self._tail)
+        if position >= tail:
+            return bytes(self._tail[position - tail : position - tail + length])
+        at = bisect_right(self._starts, position) - 1
+        first = position - self._starts[at]
+        held = self._places[at]
+        if isinstance(held, bytes):
+            return held[first : first + length]
+        if at in self._whole:
+            return self._file.read(held + first, length)
+        if self._cached[0] != at:
+            stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
+            self._cached = at, self._file.read(held, stop - self._starts[at])
+        return self._cached[1][first : first + length]
+
+
+class LoggedBytes(TracedBytes):
+    """Bytes in a log: they are read when asked for, and a part of them alone."""
+
+    __slots__ = ("_length", "log", "position")
+
+    def __init__(
+        self, log: Log, position: int, length: int, source: Source, start: int = 0, steps: tuple[str, ...] = ()
+    ) -> None:
+        self.source, self.start, self.steps = source, start, steps
+        self.log, self.position, self._length = log, position, length
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        return self.log.read(self.position, self._length)
+
+    def part(self, start: int, stop: int) -> bytes:
+        start, stop, _ = slice(start, stop).indices(self._length)
+        return self.log.read(self.position + start, max(stop - start, 0))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __reduce__(self) -> tuple[type[TracedBytes], tuple[bytes, Source, int, tuple[str, ...]]]:
+        # Another process has another log.
+        return TracedBytes, (self.data, self.source, self.start, self.steps)

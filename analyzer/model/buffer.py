@@ -1,0 +1,17 @@
+"""How a buffer is laid out: the kinds of `lpData` and of values read from performance keys, each described by a file in `ksy/`."""
+
+from typing import Literal
+
+BufferKind = Literal[
+    "guids",
+    "counterset-info",
+    "counter-info",
+    "string",
+    "string-table",
+    "guid",
+    "instances",
+    "identifiers",
+    "perf-data",
+    "winperf",
+    "name-table",
+]

@@ -1,0 +1,429 @@
+"""The calls of a capture, packed: a call is an object only while it is looked at.
+
+A completed call is one record of MessagePack in a log, which lies in a temporary file when there are many. What calls have in
+common (ends, security, interface) is kept once and referred to by number; PDUs and unsealed stubs that are long are kept beside
+the record and read when asked for. `CallWriter` takes calls as they complete; `CallStore` has them in order.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
+
+from msgspec import Struct, msgpack
+
+from analyzer.core.absence import Missing
+from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.spill import Log, LoggedBytes
+from analyzer.core.traced import TracedBytes
+from analyzer.model.buffer import BufferKind
+from analyzer.model.call import Call, CallState, PerformanceRead, Side, SmbFacts, StubProblem
+from analyzer.model.pdus import Fragment, Pdus, Plain, StubSource
+from analyzer.model.query import QueryView
+
+# How much of calls stays in memory.
+ROOM_BYTES = 16 << 20
+# Bytes up to so many are kept in the record of their call.
+_INLINE = 2048
+_Bytes = bytes | tuple[int, int]
+_MISSING = tuple(Missing)
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+
+class _Table(Generic[_Item]):
+    """Values that many calls share, by number."""
+
+    def __init__(self) -> None:
+        self.items: list[_Item] = []
+        self._numbers: dict[_Item, int] = {}
+
+    def number(self, item: _Item) -> int:
+        known = self._numbers.get(item)
+        if known is None:
+            known = self._numbers[item] = len(self.items)
+            self.items.append(item)
+        return known
+
+
+class _PackedPdus(Struct, array_like=True, frozen=True, gc=False):
+    """PDUs that were carried alike; see `Pdus`. Numbers are packed as `array` has them."""
+
+    whole: _Bytes
+    origins: _Bytes
+    steps: int
+    bounds: bytes
+    stops: bytes | None = None
+    step: int = 0
+    plains: tuple[bytes | int | None, ...] | None = None
+    unsealed: _Bytes | None = None
+
+
+class _PackedSide(Struct, array_like=True, frozen=True, gc=False):
+    pdus: tuple[_PackedPdus, ...]
+    missing: int | None
+    stub_length: int
+    wire_length: int
+    verification_trailer: str | None
+    big_endian: bool
+    first_time_ns: int
+    last_time_ns: int
+    params: dict[str, Any]
+    buffer_kind: BufferKind | None
+    buffer_span: tuple[int, int] | None = None
+    problem: StubProblem | None = None
+    frames_of_dropped: tuple[int, ...] = ()
+
+
+class _PackedCall(Struct, array_like=True, frozen=True, gc=False):
+    """A call; what is a number in place of a value refers to `_Common` by that name."""
+
+    common: int
+    opnum: int | None
+    method: int
+    call_id: int
+    context_id: int
+    state: int
+    reason: str | None
+    status: int | None
+    fault: int | None
+    smb: int
+    request: _PackedSide | None
+    response: _PackedSide | None
+    read: PerformanceRead | None = None
+    key: str | None = None
+    key_number: int | None = None
+
+
+# The fields of a call that all calls of one presentation context have in common, as a rule.
+_COMMON = (
+    "client",
+    "server",
+    "transport",
+    "pipe",
+    "session",
+    "auth",
+    "interface",
+    "syntax",
+    "channel",
+    "impersonation",
+    "security",
+    "smb_identity",
+)
+
+_ENCODER = msgpack.Encoder()
+_DECODER = msgpack.Decoder(_PackedCall)
+
+
+# State, interface and method (its number, where it has no name) of a call.
+Tally = tuple[CallState, str, str | int | None]
+
+
+def _counted(call: Call) -> Tally:
+    return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
+
+
+class Moments:
+    """When calls began and ended, in columns: times in ns, and frames for what has the same time.
+
+    `first` is the first frame of the request (of the response where that is all there is), by which calls are ordered; `begin` its
+    last, and `end` the first of the response, -1 for none. `perflib` and `requests` say of each call whether it is of PerflibV2,
+    and whether its request is there.
+    """
+
+    def __init__(self) -> None:
+        self.first_times, self.first_frames = array("q"), array("q")
+        self.begin_times, self.begin_frames = array("q"), array("q")
+        self.end_times, self.end_frames = array("q"), array("q")
+        self.perflib, self.requests = bytearray(), bytearray()
+
+    def add(self, call: Call) -> None:
+        side = call.request or call.response
+        if side is not None:
+            first, last = side.frame_range
+            self.first_times.append(side.first_time_ns)
+            self.first_frames.append(first)
+            self.begin_times.append(side.last_time_ns)
+            self.begin_frames.append(last)
+        else:
+            for column in (self.first_times, self.first_frames, self.begin_times, self.begin_frames):
+                column.append(0)
+        answer = call.response
+        self.end_times.append(answer.first_time_ns if answer is not None else -1)
+        self.end_frames.append(answer.first_frame if answer is not None else -1)
+        self.perflib.append(call.is_perflib)
+        self.requests.append(call.request is not None)
+
+    def replace(self, at: int, call: Call) -> None:
+        """What kind of call it is now."""
+        self.perflib[at] = call.is_perflib
+
+
+class CallWriter:
+    """Takes calls one by one; `at` is the position of a call as it was taken."""
+
+    def __init__(self, room: int | None = None) -> None:
+        """So many bytes stay in memory, `ROOM_BYTES` if none are named."""
+        self._log = Log(ROOM_BYTES if room is None else room)
+        self._places = array("q")
+        self._lengths = array("I")
+        self.moments = Moments()
+        self.tally: Counter[Tally] = Counter()
+        self._commons: _Table[tuple[Any, ...]] = _Table()
+        self._smbs: _Table[SmbFacts | None] = _Table()
+        self._texts: _Table[str | None] = _Table()
+        self._steps: _Table[tuple[str, ...]] = _Table()
+        # Positions of the calls whose interface is not known, by channel and presentation context.
+        self.unbound: dict[tuple[int, int], array[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def append(self, call: Call) -> int:
+        """The position of the call from now on."""
+        at = len(self._places)
+        place, length = self._put(call)
+        self._places.append(place)
+        self._lengths.append(length)
+        self.moments.add(call)
+        self.tally[_counted(call)] += 1
+        if call.interface.uuid is None:
+            self.unbound.setdefault((call.channel, call.context_id), array("q")).append(at)
+        return at
+
+    def replace(self, at: int, call: Call) -> None:
+        """What is known of a call now; its time and frames are as they were."""
+        self.tally[_counted(self[at])] -= 1
+        self.tally[_counted(call)] += 1
+        self._places[at], self._lengths[at] = self._put(call)
+        self.moments.replace(at, call)
+
+    def __getitem__(self, at: int) -> Call:
+        """The call at a position, without number and query handle."""
+        return self.read(at, 0, None)
+
+    # Packing
+
+    def _put(self, call: Call) -> tuple[int, int]:
+        packed = _ENCODER.encode(
+            _PackedCall(
+                self._commons.number(tuple([getattr(call, name) for name in _COMMON])),
+                call.opnum,
+                self._texts.number(call.method),
+                call.call_id,
+                call.context_id,
+                self._texts.number(call.state),
+                call.reason,
+                call.status,
+                call.fault,
+                self._smbs.number(call.smb),
+                self._packed_side(call.request),
+                self._packed_side(call.response),
+                call.read,
+                call.key,
+                call.key_number,
+            )
+        )
+        return self._log.append(packed), len(packed)
+
+    def _packed_side(self, side: Side | None) -> _PackedSide | None:
+        if side is None:
+            return None
+        return _PackedSide(
+            self._packed_pdus(side.pdus),
+            _MISSING.index(side.missing) if side.missing is not None else None,
+            side.stub_length,
+            side.wire_length,
+            side.verification_trailer,
+            side.big_endian,
+            side.first_time_ns,
+            side.last_time_ns,
+            side.params,
+            side.buffer_kind,
+            side.buffer_span,
+            side.problem,
+            side.frames_of_dropped,
+        )
+
+    def _packed_pdus(self, pdus: Sequence[Fragment]) -> tuple[_PackedPdus, ...]:
+        if isinstance(pdus, Pdus):
+            return (self._packed(pdus),)
+        # PDUs that were carried or unsealed differently are packed one by one.
+        return tuple([self._packed(_alone(fragment)) for fragment in pdus])
+
+    def _packed(self, pdus: Pdus) -> _PackedPdus:
+        whole = pdus.whole
+        return _PackedPdus(
+            self._bytes(whole),
+            self._bytes(pack_origins(whole)),
+            self._steps.number(whole.steps),
+            pdus.bounds.tobytes(),
+            pdus.stops.tobytes() if pdus.stops is not None else None,
+            self._texts.number(pdus.step),
+            tuple([_MISSING.index(one) if isinstance(one, Missing) else one for one in pdus.plains])
+            if pdus.plains is not None
+            else None,
+            self._bytes(pdus.unsealed) if pdus.unsealed is not None else None,
+        )
+
+    def _bytes(self, data: TracedBytes | bytes) -> _Bytes:
+        if isinstance(data, LoggedBytes) and data.log is self._log:
+            return data.position, len(data)
+        raw = data if isinstance(data, bytes) else data.data
+        return raw if len(raw) <= _INLINE else (self._log.append(raw), len(raw))
+
+    # Reading
+
+    def read(self, at: int, number: int, query: QueryView | None) -> Call:
+        """The call at a position, with its number and the state of its query handle."""
+        row = _DECODER.decode(self._log.read(self._places[at], self._lengths[at]))
+        (
+            client,
+            server,
+            transport,
+            pipe,
+            session,
+            auth,
+            interface,
+            syntax,
+            channel,
+            impersonation,
+            security,
+            identity,
+        ) = self._commons.items[row.common]
+        side = row.request or row.response
+        return Call(
+            number=number,
+            time_ns=side.first_time_ns if side is not None else 0,
+            client=client,
+            server=server,
+            transport=transport,
+            pipe=pipe,
+            session=session,
+            smb=self._smbs.items[row.smb],
+            auth=auth,
+            interface=interface,
+            syntax=syntax,
+            opnum=row.opnum,
+            method=self._texts.items[row.method],
+            call_id=row.call_id,
+            context_id=row.context_id,
+            state=self._texts.items[row.state],  # type: ignore[arg-type]  # it was one of them
+            reason=row.reason,
+            status=row.status,
+            fault=row.fault,
+            channel=channel,
+            impersonation=impersonation,
+            security=security,
+            smb_identity=identity,
+            request=self._side(row.request),
+            response=self._side(row.response),
+            read=row.read,
+            key=row.key,
+            key_number=row.key_number,
+            query=query,
+        )
+
+    def _side(self, row: _PackedSide | None) -> Side | None:
+        if row is None:
+            return None
+        return Side(
+            pdus=self._pdus(row.pdus),
+            missing=_MISSING[row.missing] if row.missing is not None else None,
+            stub_length=row.stub_length,
+            wire_length=row.wire_length,
+            verification_trailer=row.verification_trailer,  # type: ignore[arg-type]  # it was one of them
+            big_endian=row.big_endian,
+            first_time_ns=row.first_time_ns,
+            last_time_ns=row.last_time_ns,
+            frames_of_dropped=row.frames_of_dropped,
+            params=row.params,
+            buffer_span=row.buffer_span,
+            buffer_kind=row.buffer_kind,
+            problem=row.problem,
+        )
+
+    def _pdus(self, rows: tuple[_PackedPdus, ...]) -> Sequence[Fragment]:
+        if len(rows) == 1:
+            return self._unpacked(rows[0])
+        return tuple([self._unpacked(row)[0] for row in rows])
+
+    def _unpacked(self, row: _PackedPdus) -> Pdus:
+        origins = row.origins if isinstance(row.origins, bytes) else self._log.read(*row.origins)
+        steps = self._steps.items[row.steps]
+        whole = self._traced(row.whole, PackedOrigins(origins), 0, steps)
+        stops = array("I", row.stops) if row.stops is not None else None
+        bounds = array("I", row.bounds)
+        step = self._texts.items[row.step] or ""
+        unsealed_steps = (*steps, step) if step else steps
+        plains: tuple[Plain, ...] | None = None
+        if row.plains is not None:
+            plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in row.plains])
+        unsealed = None
+        if row.unsealed is not None:
+            if stops is None:
+                unsealed = self._traced(row.unsealed, whole.source, bounds[0], unsealed_steps)
+            else:
+                unsealed = self._traced(row.unsealed, StubSource(whole, stops, bounds), 0, unsealed_steps)
+        return Pdus(whole, stops, bounds, step, plains, unsealed)
+
+    def _traced(self, data: _Bytes, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
+        if isinstance(data, bytes):
+            return TracedBytes(data, source, start, steps)
+        return LoggedBytes(self._log, *data, source, start, steps)
+
+
+def _alone(fragment: Fragment) -> Pdus:
+    """One PDU as if it were a message."""
+    plain = fragment.plain
+    bounds = array("I", (fragment.stub_start, fragment.stub_stop))
+    if isinstance(plain, Missing):
+        return Pdus(fragment.pdu, None, bounds, "", (plain,))
+    if plain.steps == fragment.pdu.steps and plain == fragment.pdu[fragment.stub_start : fragment.stub_stop]:
+        return Pdus(fragment.pdu, None, bounds)
+    return Pdus(fragment.pdu, None, bounds, plain.steps[-1] if plain.steps else "", None, plain)
+
+
+class CallStore(Sequence[Call]):
+    """The calls of a capture in order: call number n is at position n - 1.
+
+    `order` has the position of each call in the writer, `views` for each call the position of its query handle's state in
+    `states`, -1 for none.
+    """
+
+    def __init__(
+        self, writer: CallWriter, order: Sequence[int], views: Sequence[int] = (), states: Sequence[QueryView] = ()
+    ) -> None:
+        self._writer, self._order, self._views, self._states = writer, order, views, states
+        self._last: Call | None = None
+
+    @property
+    def tally(self) -> Mapping[Tally, int]:
+        """How many calls there are of each state, interface and method."""
+        return self._writer.tally
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, where: int) -> Call: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[Call]: ...
+
+    def __getitem__(self, where: int | slice) -> Call | Sequence[Call]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        at = range(len(self._order))[where]
+        # Who looks at a call often looks at it again at once.
+        if self._last is not None and self._last.number == at + 1:
+            return self._last
+        view = self._views[at] if self._views else -1
+        self._last = self._writer.read(self._order[at], at + 1, self._states[view] if view >= 0 else None)
+        return self._last
+
+    def __iter__(self) -> Iterator[Call]:
+        for at in range(len(self._order)):
+            yield self[at]

@@ -1,0 +1,19 @@
+"""Calls of every interface in the order of their request's first frame."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+
+from analyzer.model.store import CallWriter
+
+
+def call_order(calls: CallWriter, taken: Sequence[int]) -> Sequence[int]:
+    """Positions by the first frame of the request (of the response where that is all there is), then as they are in `taken`."""
+    positions = np.array(taken, dtype=np.int64)
+    times, frames = (
+        np.frombuffer(column, np.int64)[positions] for column in (calls.moments.first_times, calls.moments.first_frames)
+    )
+    return array("q", positions[np.lexsort((frames, times))].tobytes())

@@ -1,0 +1,75 @@
+"""What lies in a log is what was appended, wherever it lies."""
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.core.spill import Log, LoggedBytes
+from analyzer.core.traced import FrameSource, TracedBytes
+
+SEGMENT = 1 << 18
+
+
+@given(
+    st.lists(st.tuples(st.binary(max_size=20), st.sampled_from([1, 1, 1, 9000, 20_000])), max_size=12),
+    st.integers(0, 600_000),
+    st.data(),
+)
+def test_what_was_appended_is_read_back_wherever_it_lies(
+    contents: list[tuple[bytes, int]], room: int, draw: st.DataObject
+) -> None:
+    log = Log(room)
+    appended = [data * times for data, times in contents]
+    places = [log.append(data) for data in appended]
+    source = FrameSource(1, 10, 1000)
+    for place, data in zip(places, appended, strict=True):
+        held, plain = LoggedBytes(log, place, len(data), source, 5, ("step",)), TracedBytes(data, source, 5, ("step",))
+        start = draw.draw(st.integers(0, len(data)))
+        stop = draw.draw(st.integers(0, len(data)))
+        assert held == plain
+        assert held.part(start, stop) == held.view(start, stop).part(0, len(data)) == data[start:stop]
+        assert held[start:stop] == plain[start:stop]
+        assert pickle.loads(pickle.dumps(held)) == plain
+        assert (len(held), held.steps, held.frames) == (len(data), plain.steps, plain.frames)
+
+
+def test_what_is_beyond_the_room_leaves_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[int] = []
+    pwrite = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: written.append(len(data)) or pwrite(file, data, at))
+    log = Log(2 * SEGMENT)
+    for _ in range(5):
+        log.append(b"a" * (SEGMENT // 2))
+        log.append(b"b" * (SEGMENT // 2))
+    assert written == [SEGMENT] * 3
+    log.append(b"c" * 3 * SEGMENT)
+    assert written == [*[SEGMENT] * 3, 3 * SEGMENT]
+
+
+def test_a_part_of_a_long_entry_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(0)
+    place = log.append(b"0123456789" * SEGMENT)
+    held = LoggedBytes(log, place, 10 * SEGMENT, FrameSource(1, 0, 0))
+    asked: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda file, length, at: asked.append(length) or pread(file, length, at))
+    assert held.view(1_000_000, 1_000_020).part(5, 10) == b"56789"
+    assert asked == [5]
+
+
+def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    log = Log(0)
+    place = log.append(b"x" * 2 * SEGMENT)
+    assert log.read(place, 2 * SEGMENT) == b"x" * 2 * SEGMENT
+    monkeypatch.undo()
+    monkeypatch.setattr(os, "pwrite", refuse)
+    place = log.append(b"y" * 2 * SEGMENT)
+    assert log.read(place + 1, 5) == b"y" * 5
