@@ -1,18 +1,19 @@
-"""Doorway to the parsers in `_generated/`: a spec's name in, its compiled class and its description out.
+"""Access to the parsers in `_generated/`: a spec's name in, its compiled class and its description out.
 
 The compiler writes modules that import each other by bare name (`import ms_dtyp`). Both sets (`plain` and `positions`) have
-the same names, so each module is loaded with an import of its own that looks among its siblings first; nothing is put on
-`sys.path` or under bare names into `sys.modules`.
+the same names, so nothing is put on `sys.path`: what a module imports, as its description tells, is loaded first and stands in
+`sys.modules` under its bare name only while that module is executed.
 """
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import module_from_spec
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any, Literal
 
@@ -23,38 +24,33 @@ GENERATED = Path(__file__).parent / "_generated"
 Flavour = Literal["plain", "positions"]
 
 
-class _SiblingLoader(SourceFileLoader):
-    """Runs a generated module so that `import name` finds the generated module of that name."""
+# Held while modules stand in `sys.modules` under names that are not theirs.
+_LENDING = Lock()
 
-    def __init__(self, fullname: str, path: str, flavour: Flavour) -> None:
-        super().__init__(fullname, path)
-        self._flavour: Flavour = flavour
 
-    def exec_module(self, module: ModuleType) -> None:
-        def importing(
-            name: str,
-            globals: Mapping[str, object] | None = None,
-            locals: Mapping[str, object] | None = None,
-            fromlist: Sequence[str] | None = (),
-            level: int = 0,
-        ) -> ModuleType:
-            if level == 0 and name in spec_texts():
-                return _module(self._flavour, name)
-            return builtins.__import__(name, globals, locals, fromlist or (), level)
-
-        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": importing}
-        super().exec_module(module)
+@contextmanager
+def _lent(modules: Mapping[str, ModuleType]) -> Iterator[None]:
+    """Has `import name` find these modules, for as long as a module that imports them is executed."""
+    with _LENDING:
+        before = {name: sys.modules[name] for name in modules if name in sys.modules}
+        sys.modules.update(modules)
+        try:
+            yield
+        finally:
+            for name in modules:
+                del sys.modules[name]
+            sys.modules.update(before)
 
 
 @cache
 def _module(flavour: Flavour, name: str) -> ModuleType:
-    fullname = f"{__package__}._generated.{flavour}.{name}"
-    path = str(GENERATED / flavour / f"{name}.py")
-    loader = _SiblingLoader(fullname, path, flavour)
-    spec = ModuleSpec(fullname, loader, origin=path)
-    spec.has_location = True
+    imported = {wanted: _module(flavour, wanted) for wanted in spec_texts()[name]["meta"].get("imports", ())}
+    spec = spec_from_file_location(f"{__package__}._generated.{flavour}.{name}", GENERATED / flavour / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
     module = module_from_spec(spec)
-    loader.exec_module(module)
+    with _lent(imported):
+        spec.loader.exec_module(module)
     return module
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -115,6 +117,22 @@ def test_the_value_tables_of_the_protocol_are_complete() -> None:
     assert set(enum_names("ms_pcq::request_code")) == set(range(1, 11))
     assert set(enum_names("ms_pcq::block_type")) == {0, 1, 2, 4, 6}
     assert set(enum_names("ms_pcq::detail_level")) == {100, 200, 300, 400}
+
+
+def test_parsers_leave_nothing_under_bare_names() -> None:
+    code = (
+        "import sys, ms_dtyp as mine\n"
+        "from analyzer.buffers._compiled import parser, spec_texts\n"
+        "before = set(sys.modules)\n"
+        "found = [parser(name, flavour) for flavour in ('plain', 'positions') for name in spec_texts()]\n"
+        "assert len(set(found)) == len(found)\n"
+        "assert sys.modules['ms_dtyp'] is mine\n"
+        "assert not (set(sys.modules) - before) & set(spec_texts())\n"
+    )
+    with TemporaryDirectory() as folder:
+        Path(folder, "ms_dtyp.py").write_text("", "utf-8")
+        paths = {"PYTHONPATH": os.pathsep.join((str(KSY.parent), folder))}
+        subprocess.run([sys.executable, "-c", code], env=os.environ | paths, check=True)
 
 
 def test_the_stubs_of_every_method_are_described() -> None:
