@@ -20,7 +20,7 @@ help:
 	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, tests)'
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
-	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated'
+	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make constraints write the versions now installed to constraints.txt'
 	@echo 'make clean       remove what these targets made'
 
@@ -42,12 +42,14 @@ lint: setup-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
+	$(BIN)/python wireshark/generate.py --check
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
 buffers: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py
+	$(BIN)/python wireshark/generate.py
 
 constraints: setup-tests
 	@sh .ci/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt
