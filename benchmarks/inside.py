@@ -33,14 +33,14 @@ from analyzer.buffers.vector import PartReader
 from analyzer.buffers.vector_v1 import V1Reader, read_v1
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
+from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.contents.chunks import sample_chunks
 from analyzer.core.events import CaptureEnds, Event
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pipeline.run import analyze
 from analyzer.report.sample_tables import sample_tables, write_sample_parquet
 from analyzer.rpc.layer import RpcLayer
-from analyzer.smb.transport import Transport
+from analyzer.smb.layer import SmbLayer
 from analyzer.tcp.reassembler import Reassembler
 from benchmarks import traffic
 from tests.build import buffers
@@ -218,17 +218,14 @@ def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
     reader, dissector, streams = CaptureReader([path]), Dissector(), Reassembler()
-    smb, rpc = Transport(keyring), RpcLayer(keyring, max_stub=max_stub, pdus=False)
-
-    def reassembled(event: Event) -> Iterable[Event]:
-        if isinstance(event, Dialogue):
-            return streams.feed_dialogue(event)
-        return streams.feed(event) if isinstance(event, Segment) else (event,)
-
+    channels = Channels()
+    smb, tcp = SmbLayer(keyring, channels), TcpChannels(channels)
+    rpc = RpcLayer(keyring, max_stub=max_stub, pdus=False)
     rooms = {
-        "reading the file, packets": _Room(lambda block: dissector.feed_dialogues(block), dissector.finish_dialogues),  # type: ignore[arg-type]
-        "TCP streams": _Room(reassembled, lambda: chain([CaptureEnds()], streams.finish())),
+        "reading the file, packets": _Room(lambda block: dissector.feed(block), dissector.finish),  # type: ignore[arg-type]
+        "TCP streams": _Room(streams.feed, lambda: chain([CaptureEnds()], streams.finish())),
         "SMB, decryption": _Room(smb.feed, smb.finish),
+        "DCERPC on TCP": _Room(tcp.feed, tcp.finish),
         "DCERPC, unsealing": _Room(rpc.feed, rpc.finish),
     }
     first = rooms["reading the file, packets"]

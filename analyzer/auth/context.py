@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -69,8 +69,8 @@ class SearchBudget:
 class SecurityContext(Protocol):
     """An established context that opens RPC messages one after the other, in the order their sender protected them."""
 
-    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """Opens or checks one PDU.
+    def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """Opens or checks one PDU. The place where it is expected is tried first, so that messages in sequence cost one attempt.
 
         `pdu` is the whole fragment; `pdu[body]` the stub data with its authentication padding; `pdu[verifier]` the
         auth_value; what is signed besides the body lies before it (header) and between the two (sec_trailer), [MS-RPCE]
@@ -80,24 +80,6 @@ class SecurityContext(Protocol):
 
     def lost(self, sender: Sender, length: int | None) -> None:
         """Tells a stream cipher that about `length` bytes of this sender's PDUs (None: unknown) were not captured."""
-        ...
-
-
-@runtime_checkable
-class QuickContext(SecurityContext, Protocol):
-    """A context with a short way for the message that is due, of a sender whose messages have been going well."""
-
-    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
-        """The plaintext of a sealed PDU, its checksum found right; None where anything else has to be done for it.
-
-        The body lies from `start` to `stop`, the eight bytes of the sec_trailer and the auth_value behind it. Where there is no
-        answer nothing has happened, and `unprotect` is to be asked. The header is covered as it was in the message before.
-        """
-        ...
-
-    @property
-    def header_signed(self) -> bool:
-        """Whether the checksum of the message opened last covers the PDU header too."""
         ...
 
 

@@ -212,8 +212,8 @@ class ShutContext:
     def __repr__(self) -> str:
         return f"ShutContext({self._door.name})"
 
-    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.unprotect`."""
+    def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """See `SecurityContext.open`."""
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, self._door, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None

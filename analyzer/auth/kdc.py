@@ -9,7 +9,7 @@ Nothing protects the name on its way: it is evidence, not proof. Nothing else of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -18,20 +18,15 @@ from analyzer.auth.kerberos import KDC_REPLIES, KdcReply, parse_kdc_reply
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.candidates import KERBEROS_PORT
 from analyzer.packet.segment import UdpPayload
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed, StreamDialogue
+from analyzer.tcp.events import Direction, Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.tcp.recognition import KERBEROS_PREFIX_LEN, begins_kerberos
 
 # A domain controller issues some thousand tickets an hour; a forged capture must not make us hold more. The oldest goes.
 MAX_TICKETS = 65_536
-# Tickets with a large PAC have tens of kilobytes; no message of a KDC is longer than this.
-MAX_MESSAGE_BYTES = 1 << 20
 # The name that stands in a reply whose client asked to be hidden (RFC 6113 section 5.4.2): anybody may be meant.
 HIDDEN_CLIENT = "WELLKNOWN/ANONYMOUS"
 _MAX_CONNECTIONS = 4096
-_PREFIX_LEN = 4
-# AS-REQ, AS-REP, TGS-REQ, TGS-REP, AP-REQ, AP-REP, KRB-ERROR (RFC 4120 section 5.10).
-_TAGS = frozenset((0x6A, 0x6B, 0x6C, 0x6D, 0x6E, 0x6F, 0x7E))
 
 
 class Issued(Struct, frozen=True):
@@ -73,45 +68,36 @@ class KdcLayer:
         self.tickets = Tickets()
         self._streams: dict[int, _Stream] = {}
 
-    def feed(self, event: Event) -> Iterable[Event]:
-        """Takes one event; yields it where it is none of a KDC's."""
+    def feed(self, event: Event) -> Sequence[Event]:
+        """Takes one event; gives it back where it is none of a KDC's."""
         if isinstance(event, UdpPayload):
             self._message(event.payload)
             return ()
-        if not isinstance(event, StreamChunk | StreamDialogue | Gap | StreamClosed):
-            return (event,)
-        connection = event.connection
-        if connection.a.port != KERBEROS_PORT and connection.b.port != KERBEROS_PORT:
-            return (event,)
-        return self._stream(connection, event)
-
-    def finish(self) -> Iterator[Event]:
-        return iter(())
-
-    def _stream(
-        self, connection: Connection, event: StreamChunk | StreamDialogue | Gap | StreamClosed
-    ) -> Iterable[Event]:
-        stream = self._streams.get(connection.number)
-        if stream is None:
-            # The port alone does not make it Kerberos.
-            if not isinstance(event, StreamChunk | StreamDialogue) or not _may_begin(event.data.top(_PREFIX_LEN + 1)):
-                return (event,)
+        if isinstance(event, Recognised) and event.protocol == "kerberos":
             if len(self._streams) >= _MAX_CONNECTIONS:
                 del self._streams[next(iter(self._streams))]
-            stream = self._streams[connection.number] = _Stream(0 if connection.a.port == KERBEROS_PORT else 1)
+            self._streams[event.connection.number] = _Stream(0 if event.client_direction else 1)
+            return ()
+        if not isinstance(event, StreamBatch | Gap | StreamClosed):
+            return (event,)
+        stream = self._streams.get(event.connection.number)
+        if stream is None:
+            return (event,)
         if isinstance(event, StreamClosed):
-            del self._streams[connection.number]
-            return ()
-        if isinstance(event, Gap):
+            del self._streams[event.connection.number]
+        elif isinstance(event, Gap):
             stream.gap(event.direction)
-            return ()
-        for chunk in (event,) if isinstance(event, StreamChunk) else event:
-            for message in stream.take(chunk):
-                self._message(message)
+        else:
+            for turn in event:
+                for message in stream.take(turn):
+                    self._message(message)
+        return ()
+
+    def finish(self) -> Sequence[Event]:
         return ()
 
     def _message(self, message: TracedBytes) -> None:
-        if message.top(1) not in KDC_REPLIES:
+        if message.lead(1)[:1] not in KDC_REPLIES:
             return
         try:
             reply = parse_kdc_reply(message.data)
@@ -139,35 +125,24 @@ class _Stream:
         if direction == self._direction:
             self._drop()
 
-    def take(self, chunk: StreamChunk) -> Iterator[TracedBytes]:
-        """The messages that a chunk completes. After a loss, the next message is taken up where a chunk begins with one."""
-        if chunk.direction != self._direction:
+    def take(self, turn: StreamBatch) -> Iterator[TracedBytes]:
+        """The messages that one turn completes. After a loss, the next message is taken up where a turn begins with one."""
+        if turn.direction != self._direction:
             return
-        self._held.append(chunk.data)
-        self._size += len(chunk.data)
-        while self._size > _PREFIX_LEN:
+        self._held.append(turn.data)
+        self._size += len(turn.data)
+        while self._size > KERBEROS_PREFIX_LEN:
             if not self._wanted:
-                head = b"".join(part.top(_PREFIX_LEN + 1) for part in self._held)[: _PREFIX_LEN + 1]
-                if not _begins_message(head):
+                length = KERBEROS_PREFIX_LEN + 1
+                head = b"".join(part.lead(length)[:length] for part in self._held)[:length]
+                if not begins_kerberos(head):
                     self._drop()
                     return
-                self._wanted = _PREFIX_LEN + int.from_bytes(head[:_PREFIX_LEN], "big")
+                self._wanted = KERBEROS_PREFIX_LEN + int.from_bytes(head[:KERBEROS_PREFIX_LEN], "big")
             if self._size < self._wanted:
                 return
             data, stop = TracedBytes.join(self._held), self._wanted
             self._drop()
             if stop < len(data):
                 self._held, self._size = [data[stop:]], len(data) - stop
-            yield data[_PREFIX_LEN:stop]
-
-
-def _may_begin(head: bytes) -> bool:
-    """The same for the first bytes of a stream, where some senders give the length a segment of its own."""
-    if len(head) > _PREFIX_LEN:
-        return _begins_message(head)
-    return len(head) > 1 and head[0] == 0 and head[1] < MAX_MESSAGE_BYTES >> 16
-
-
-def _begins_message(head: bytes) -> bool:
-    """Whether a stream goes on like a Kerberos message: a length and the tag of a message."""
-    return len(head) > _PREFIX_LEN and head[_PREFIX_LEN] in _TAGS and head[0] == 0 and head[1] < MAX_MESSAGE_BYTES >> 16
+            yield data[KERBEROS_PREFIX_LEN:stop]

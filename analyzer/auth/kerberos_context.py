@@ -113,35 +113,17 @@ class KerberosContext:
         self._keys = keys
         self._derived: dict[tuple[Key, int], _AesKeys] = {}
         self._header_signed = True
-        # Which key opened sealed messages with these flags.
+        # Which key opened the last messages with these flags: it is the first to be tried.
         self._proven: dict[int, Key] = {}
 
     def __repr__(self) -> str:
         return "KerberosContext()"
 
-    @property
-    def header_signed(self) -> bool:
-        return self._header_signed
-
-    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
-        """See `QuickContext.open_next`: by the key that opened the messages before."""
-        at = stop + _SEC_TRAILER_LEN
-        token = pdu[at:]
-        key = self._proven.get(token[2]) if token[:2] == _WRAP and len(token) >= _CFX_HEADER_LEN else None
-        if key is None:
-            return None
-        parts = _Parts(pdu[:start], pdu[start:stop], pdu[stop:at], token, True)
-        found = self._open_wrap(parts, token, key)
-        if found is None:
-            return None
-        plain, self._header_signed = found
-        return plain
-
     def lost(self, sender: Sender, length: int | None) -> None:
         """Nothing to do: every token stands alone."""
 
-    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.unprotect`."""
+    def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """See `SecurityContext.open`."""
         start, stop, _ = body.indices(len(pdu))
         at, end, _ = verifier.indices(len(pdu))
         if level < AuthLevel.PKT:
@@ -178,8 +160,7 @@ class KerberosContext:
             for key in self._in_order(keys, token[2]):
                 found = self._open_wrap(parts, token, key) if kind == _WRAP else self._check_mic(parts, token, key)
                 if found is not None:
-                    if parts.sealed and token == parts.token:
-                        self._proven[token[2]] = key
+                    self._proven[token[2]] = key
                     break
         elif not cfx:
             for key in keys:
@@ -191,6 +172,9 @@ class KerberosContext:
         return found, f"the checksum of message{which} is wrong", Door.WRONG_KEY
 
     def _in_order(self, keys: list[Key], flags: int) -> list[Key]:
+        proven = self._proven.get(flags)
+        if proven is not None and proven in keys:
+            return [proven, *(key for key in keys if key is not proven)]
         # The token says whether the acceptor's subkey is in use; where there is none the flag means nothing.
         return keys if flags & _ACCEPTOR_SUBKEY else [*keys[1:], keys[0]]
 

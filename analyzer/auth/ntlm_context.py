@@ -14,7 +14,6 @@ CRC32, and its number is encrypted too ([MS-NLMP] section 3.4.4.1).
 
 from __future__ import annotations
 
-import struct
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -56,8 +55,6 @@ _MADE_AT_ONCE = 1024 * 1024
 # What may be made beyond the proven position without asking the budget: twice what a PDU can have (its length has 16 bits).
 _FREE_AHEAD = 128 * 1024
 _HEADER_LEN, _TRAILER_LEN = 24, 8
-# Version, checksum, sequence number ([MS-NLMP] section 2.2.2.9.2).
-_SIGNATURE = struct.Struct("<I8sI")
 
 
 class _Keystream:
@@ -107,10 +104,10 @@ class _Keystream:
         start = position - self._base
         return bytes(self._buffer[start : start + length])
 
-    def open(self, position: int, data: bytes) -> bytes:
-        """What bytes sealed at this position say."""
-        if position != self._end:
-            return _xor(data, self.at(position, len(data)))
+    def open(self, position: int, data: bytes, ahead: int = 0) -> bytes:
+        """What bytes sealed at this position are in clear; `ahead` as in `at`."""
+        if position != self._end or ahead:
+            return _xor(data, self.at(position, len(data), ahead))
         plain = self._cipher.update(data)
         self._opened.append((data, plain))
         self._end += len(data)
@@ -168,35 +165,35 @@ class _Stream:
         self.searched = False
         # Whether the search for the last message ended for want of the analysis' budget.
         self.is_given_up = False
-        # Bytes of messages opened as they came, not yet earned by the budget.
+        # Bytes of messages that came, not yet earned by the budget.
         self.followed = 0
 
     def adopt(self, position: int, number: int, spent: int, *, was_searched: bool = False) -> None:
-        self._remember(position, number)
+        """A message with this number was proven to be sealed at this position."""
+        self.places[number] = position
+        if len(self.places) > _REMEMBERED:
+            self.places.popitem(last=False)
         if number + 1 < self.number and self.proven:
             return
         self.position = position + spent
         self.number = number + 1
         self.proven = True
+        if self.failed_count or self.has_lost or self.searched or was_searched:
+            self._recover(was_searched)
+        self.keystream.forget(self.position)
+
+    def _recover(self, was_searched: bool) -> None:
+        """Back in sequence: nothing is missing any more, and the next loss may cost something again."""
         self.failed_length = self.failed_count = self.lost_length = 0
         self.has_lost = False
         self.in_vain = 0 if was_searched else self.in_vain + self.searched
         self.searched = False
         self.budget = _SEARCH_BUDGET >> min(self.in_vain, _MOST_HALVINGS)
         self.share = self.budget // _FIRST_SHARE
-        self.keystream.forget(self.position)
 
-    def follow(self, spent: int) -> None:
-        """`adopt` for the message that was due, nothing having failed or been lost since the one before."""
-        self._remember(self.position, self.number)
-        self.position += spent
-        self.number += 1
-        self.followed += spent
-        self.keystream.forget(self.position)
-
-    def earn(self, size: int) -> None:
-        """A message of this size came that has to be looked at; those before it, which did not, count as well."""
-        self.total.earn(size + self.followed)
+    def earn(self) -> None:
+        """A message has to be looked for: those that came until then count for the budget."""
+        self.total.earn(self.followed)
         self.followed = 0
 
     def may_try(self, position: int, length: int) -> bool:
@@ -212,11 +209,6 @@ class _Stream:
         if self.keystream.end - self.position > 2 * _FREE_AHEAD:
             self.total.keystream -= self.position
             self.keystream.restart(self.position)
-
-    def _remember(self, position: int, number: int) -> None:
-        self.places[number] = position
-        if len(self.places) > _REMEMBERED:
-            self.places.popitem(last=False)
 
 
 class NtlmContext:
@@ -240,8 +232,8 @@ class NtlmContext:
     def __repr__(self) -> str:
         return "NtlmContext()"
 
-    def unprotect(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
-        """See `SecurityContext.unprotect`."""
+    def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
+        """See `SecurityContext.open`."""
         start, stop, _ = body.indices(len(pdu))
         at, end, _ = verifier.indices(len(pdu))
         plain = pdu[start:stop]
@@ -250,44 +242,13 @@ class NtlmContext:
         sealed = level >= AuthLevel.PRIVACY
         piece = _Piece(pdu[:start], plain, pdu[stop:at], pdu[at:end], sealed)
         stream = self._streams[sender]
-        stream.earn(len(pdu))
+        stream.followed += len(pdu)
         stream.is_given_up = False
         if len(piece.signature) != SIGNATURE_LEN or piece.signature[:4] != b"\x01\0\0\0":
             return self._refused(piece, stream, "the verifier is no NTLM signature")
         result = self._open_extended(sender, stream, piece) if self._extended else self._open_plain(stream, piece)
         stream.settle()
         return result
-
-    @property
-    def header_signed(self) -> bool:
-        return self._header_signed
-
-    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
-        """See `QuickContext.open_next`: the message with the next number, at the place that follows from the one before."""
-        stream = self._streams[sender]
-        at = stop + _TRAILER_LEN
-        if (
-            not self._extended
-            or not stream.proven
-            or stream.has_lost
-            or stream.failed_count
-            or len(pdu) - at != SIGNATURE_LEN
-        ):
-            return None
-        version, tag, number = _SIGNATURE.unpack_from(pdu, at)
-        if version != 1 or number != stream.number or number in stream.places:
-            return None
-        size = stop - start
-        if self._key_exchange:
-            opened = stream.keystream.open(stream.position, pdu[start:stop] + tag)
-            plain, tag = opened[:size], opened[size:]
-        else:
-            plain = stream.keystream.open(stream.position, pdu[start:stop])
-        parts = (pdu[at + 12 :], pdu[:start], plain, pdu[stop:at]) if self._header_signed else (pdu[at + 12 :], plain)
-        if self._sign[sender].digest(b"".join(parts))[:8] != tag:
-            return None
-        stream.follow(size + 8 if self._key_exchange else size)
-        return plain
 
     def lost(self, sender: Sender, length: int | None) -> None:
         """See `SecurityContext.lost`."""
@@ -303,18 +264,18 @@ class NtlmContext:
         return own + (8 if self._key_exchange else 0)
 
     def _open_extended(self, sender: Sender, stream: _Stream, piece: _Piece) -> Unprotected:
-        number = int.from_bytes(piece.signature[12:16], "little")
+        number = int.from_bytes(piece.signature[12:], "little")
+        ways = (self._header_signed, not self._header_signed)
         for position in self._likely(stream, piece, number):
-            found = self._try_extended(
-                sender, stream, piece, number, position, (self._header_signed, not self._header_signed)
-            )
+            found = self._try_extended(sender, stream, piece, position, ways)
             if found is not None:
                 return self._accepted(stream, piece, number, position, found)
         missing = number - stream.number - stream.failed_count
         if missing > 0 or stream.has_lost:
             for position in self._search(stream, piece, max(missing, 0)):
-                ways = (self._header_signed,) if stream.proven else (self._header_signed, not self._header_signed)
-                found = self._try_extended(sender, stream, piece, number, position, ways, _STRETCH)
+                found = self._try_extended(
+                    sender, stream, piece, position, ways[:1] if stream.proven else ways, _STRETCH
+                )
                 if found is not None:
                     return self._accepted(stream, piece, number, position, found, was_searched=True)
             stream.searched = True
@@ -322,7 +283,12 @@ class NtlmContext:
 
     def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
         """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
-        seen: set[int] = set()
+        in_sequence = number not in stream.places and not stream.failed_length
+        if in_sequence:
+            # Nothing before it has failed, and it is no repetition: it begins where the one before it ended.
+            yield stream.position
+        stream.earn()
+        tried = {stream.position} if in_sequence else set()
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])
@@ -334,8 +300,8 @@ class NtlmContext:
         if skipped and not piece.sealed and (ahead := skipped * self._spent(piece)) <= _MAX_AHEAD:
             candidates.append(stream.position + ahead)
         for position in candidates:
-            if position not in seen and stream.may_try(position, self._spent(piece)):
-                seen.add(position)
+            if position not in tried and stream.may_try(position, self._spent(piece)):
+                tried.add(position)
                 yield position
 
     def _search(self, stream: _Stream, piece: _Piece, missing: int) -> Iterator[int]:
@@ -389,27 +355,19 @@ class NtlmContext:
         return 8 if self._key_exchange else 0
 
     def _try_extended(
-        self,
-        sender: Sender,
-        stream: _Stream,
-        piece: _Piece,
-        number: int,
-        position: int,
-        ways: tuple[bool, ...],
-        ahead: int = 0,
+        self, sender: Sender, stream: _Stream, piece: _Piece, position: int, ways: tuple[bool, ...], ahead: int = 0
     ) -> tuple[bytes, bool] | None:
-        body = piece.body
-        own = len(body) if piece.sealed else 0
-        stretch = stream.keystream.at(position, own + 8, ahead)
-        if own:
-            body = _xor(body, stretch[:own])
-        tag = piece.signature[4:12]
+        body, tag, number = piece.body, piece.signature[4:12], piece.signature[12:]
+        sealed = (body if piece.sealed else b"") + (tag if self._key_exchange else b"")
+        opened = stream.keystream.open(position, sealed, ahead)
+        if piece.sealed:
+            body = opened[: len(body)]
         if self._key_exchange:
-            tag = _xor(tag, stretch[own:])
-        sign, number_bytes = self._sign[sender], piece.signature[12:16]
+            tag = opened[-len(tag) :]
+        sign = self._sign[sender]
         for header_signed in ways:
-            covered = piece.header + body + piece.trailer if header_signed else body
-            if sign.digest(number_bytes + covered)[:8] == tag:
+            covered = (number, piece.header, body, piece.trailer) if header_signed else (number, body)
+            if sign.digest(b"".join(covered))[:8] == tag:
                 return body, header_signed
         return None
 

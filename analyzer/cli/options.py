@@ -237,7 +237,7 @@ def _reading(
     """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
     from analyzer.pipeline.run import Limits
-    from analyzer.tcp.reassembler import TcpLimits
+    from analyzer.tcp.flow import TcpLimits
 
     keyring = Keyring()
     for path in secrets or ():

@@ -349,9 +349,9 @@ class TracedBytes:
     def __len__(self) -> int:
         return len(self.data)
 
-    def top(self, length: int) -> bytes:
-        """The first `length` bytes, without touching the others where they are not joined yet."""
-        return self.data[:length]
+    def lead(self, length: int) -> bytes:
+        """At least the first `length` bytes, and the others only where they are joined already."""
+        return self.data
 
     def part(self, start: int, stop: int) -> bytes:
         """The bytes `start` to `stop` alone."""
@@ -562,10 +562,10 @@ class _Rope(TracedBytes):
     def __len__(self) -> int:
         return self._length
 
-    def top(self, length: int) -> bytes:
+    def lead(self, length: int) -> bytes:
         if self._joined is None and len(first := self._parts[0].data) >= length:
-            return first[:length]
-        return self.data[:length]
+            return first
+        return self.data
 
     def time_ns_at(self, position: int) -> int:
         if self._joined is None and position < len(first := self._parts[0]):

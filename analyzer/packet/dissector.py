@@ -9,7 +9,7 @@ are dropped without a word.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from ipaddress import ip_address
 
@@ -22,15 +22,15 @@ from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
+from analyzer.packet.batches import find_batches
 from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
+from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.packet.columns import Columns, columns_of
-from analyzer.packet.dialogues import find_dialogues
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
-from analyzer.packet.gathered import FEW_FRAMES, Gathered
 from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
 from analyzer.packet.runs import find_runs
-from analyzer.packet.segment import Dialogue, Segment, UdpPayload
+from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.packet.tunnels import Views
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
@@ -81,7 +81,7 @@ class Dissector:
         self._flows = Flows()
         self._held: deque[_Held] = deque()
         self._held_size = 0
-        self._thin = Gathered()
+        self._thin = Coalesced()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._lost: dict[str, _Count] = {}
@@ -89,24 +89,16 @@ class Dissector:
         self._bad_tcp_checksums = _Count()
         self._said: dict[tuple[ProblemKind, str], _Count] = {}
 
-    def feed(self, block: FrameBlock) -> Iterator[Segment | UdpPayload | Problem]:
+    def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
-        return _one_by_one(self.feed_dialogues(block))
-
-    def feed_dialogues(self, block: FrameBlock) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
-        """The same as `feed`, but segments in which both ends say data in turn come together."""
         held = self._look_at(block)
         self._held.append(held)
         self._held_size += held.size
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
             yield from self._give_out()
 
-    def finish(self) -> Iterator[Segment | UdpPayload | Problem]:
+    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """Gives out the rest, then the sums of what could not be read."""
-        return _one_by_one(self.finish_dialogues())
-
-    def finish_dialogues(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
-        """The same as `finish`, with dialogues."""
         while self._held:
             yield from self._give_out()
         yield from self._give_out_thin()
@@ -185,7 +177,7 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
+    def _give_out(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
@@ -202,38 +194,38 @@ class Dissector:
             yield from self._common(held, columns_of(held.block, held.views, chosen))
         yield from self._plain_before(held, len(held.block))
 
-    def _give_out_thin(self) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
+    def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """The segments of the frames that waited for more."""
         if len(self._thin):
             block, chosen = self._thin.take()
             held = _Held(block, Views(block.data), chosen, deque(), 0)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
-    def _plain_before(self, held: _Held, index: int) -> Iterator[Segment | UdpPayload | Problem]:
+    def _plain_before(self, held: _Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What the plain road found before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: _Held, columns: Columns) -> Iterator[Segment | Dialogue | UdpPayload | Problem]:
+    def _common(self, held: _Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What the frames in common shapes hold of our flows, and before each of them what the plain road found."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
         cuts = np.searchsorted(index, between)
         runs = find_runs(columns, held.views, cuts[cuts < len(columns)])
-        dialogues = find_dialogues(runs)
+        batches = find_batches(runs)
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
-        replies = dialogues.replies.tolist()
+        replies = batches.replies.tolist()
         begins, ends, frames = runs.data_begins.tolist(), runs.data_ends.tolist(), runs.data_frames.tolist()
         segments = partial(columns.segments, self._ends)
         known_pair = self._pairs.get
-        opens = dialogues.first
+        opens = batches.first
         for row, at, pair, ip, tcp, time_ns in zip(
-            dialogues.rows(),
+            batches.rows(),
             index[opens].tolist(),
             columns.pairs(opens),
             columns.ip[opens].tolist(),
             columns.tcp[opens].tolist(),
-            columns.times_ns[dialogues.stop - 1].tolist(),
+            columns.times_ns[batches.stop - 1].tolist(),
             strict=True,
         ):
             first, stop, is_regular, run_first, run_stop, seq, reply_seq, ack, low, high, last, reply_last = row
@@ -252,9 +244,10 @@ class Dissector:
                     [data[begin:end] for begin, end in zip(begins[low:high], ends[low:high], strict=True)]
                 )
             position = positions[run_first]
-            yield Dialogue(
+            yield SegmentBatch(
                 src,
                 dst,
+                True,
                 seq,
                 reply_seq,
                 ack,
@@ -272,7 +265,7 @@ class Dissector:
 
     def _one_by_one(
         self, held: _Held, columns: Columns, first: int, stop: int
-    ) -> Iterator[Segment | UdpPayload | Problem]:
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """The segments of a stretch that is no run; what is odd about them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
@@ -285,7 +278,7 @@ class Dissector:
                 self._bad_tcp_checksums.add(segment.frame)
             if columns.bad_ip_checksum[at]:
                 self._bad_checksums.add(segment.frame)
-            yield segment
+            yield SegmentBatch.of(segment)
 
     def _ours(self, held: _Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports."""
@@ -295,7 +288,7 @@ class Dissector:
             ours = ours | np.isin(common.port_pairs(held.views), self._flows.port_pairs())
         return common.chosen(np.flatnonzero(ours))
 
-    def _item(self, item: Item) -> Iterator[Segment | UdpPayload | Problem]:
+    def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What an item of the plain road amounts to."""
         if isinstance(item, Problem):
             said = self._said.setdefault((item.kind, item.text), _Count())
@@ -311,17 +304,19 @@ class Dissector:
                 self._bad_checksums.add(item.frame)
             if item.bad_tcp_checksum:
                 self._bad_tcp_checksums.add(item.frame)
-            yield Segment(
-                self._endpoint(item.src),
-                self._endpoint(item.dst),
-                item.seq,
-                item.ack,
-                item.flags,
-                item.window,
-                item.payload,
-                item.missing,
-                item.frame,
-                item.time_ns,
+            yield SegmentBatch.of(
+                Segment(
+                    self._endpoint(item.src),
+                    self._endpoint(item.dst),
+                    item.seq,
+                    item.ack,
+                    item.flags,
+                    item.window,
+                    item.payload,
+                    item.missing,
+                    item.frame,
+                    item.time_ns,
+                )
             )
 
     def _count_lost(self, lost: Lost) -> None:
@@ -350,11 +345,3 @@ class Dissector:
                 self._endpoints.clear()
             known = self._endpoints[end] = Endpoint(str(ip_address(end[0])), end[1])
         return known
-
-
-def _one_by_one(items: Iterable[Segment | Dialogue | UdpPayload | Problem]) -> Iterator[Segment | UdpPayload | Problem]:
-    for item in items:
-        if isinstance(item, Dialogue):
-            yield from item
-        else:
-            yield item

@@ -1,8 +1,10 @@
-"""TCP segments as they leave the IP layer, one by one and in dialogues, and the names of the two ends."""
+"""TCP segments as they leave the IP layer, in batches, and the names of the two ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
@@ -14,7 +16,7 @@ FIN, SYN, RST, PSH, ACK, URG = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 FARTHEST_AHEAD = 3 << 30
 
 
-class Segment(Event, frozen=True):
+class Segment(Struct, frozen=True):
     """One TCP segment. `payload` is what was captured of its data; `missing` counts data bytes that the snapshot length cut off.
 
     `seq` and `ack` are the header's 32-bit numbers (`seq` of the first data byte, or of SYN/FIN itself), `frame` the frame
@@ -39,19 +41,21 @@ class UdpPayload(Event, frozen=True):
     payload: TracedBytes
 
 
-class Dialogue(Event, frozen=True, eq=False):
-    """Segments of one connection, neighbours in the capture, with what both ends say in turn, in order (see `packet.dialogues`).
+class SegmentBatch(Event, frozen=True, eq=False):
+    """Segments of one connection, neighbours in the capture; a single one is a batch of one. Iterating gives the segments.
 
-    `src` speaks first. `payload` is what both say, as it follows in the capture: turn i is its bytes `borders[i]` to
-    `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the number of the first byte of `src`, `reply_seq` that of `dst`,
-    which is -1 where `dst` says nothing; then `ack` is the same in all segments of `src`. Else neither end acknowledges more than
-    was said before in the dialogue. `frame` and `reply_frame` are those of the last data of both, `count` is how many segments have
-    data, and `time_ns` is the time of the last segment, and the latest. Iterating gives the segments one by
-    one: those from `first` to `stop` of what `segments` makes.
+    Where they are `in_sequence`, they are nothing but data that continue each other and acknowledgements of it (see
+    `packet.batches`), and the other fields describe them together. `src` sends first. `payload` is what both ends send, as it
+    follows in the capture: turn i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the
+    number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same in
+    all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are those
+    of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the last segment, and the latest.
+    The segments are those from `first` to `stop` of what `segments` makes.
     """
 
     src: Endpoint
     dst: Endpoint
+    in_sequence: bool
     seq: int
     reply_seq: int
     ack: int
@@ -62,9 +66,37 @@ class Dialogue(Event, frozen=True, eq=False):
     frame: int
     reply_frame: int
     time_ns: int
-    segments: Callable[[int, int], Iterator[Segment]]
+    segments: Callable[[int, int], Iterable[Segment]]
     first: int
     stop: int
 
+    @classmethod
+    def of(cls, item: Segment) -> SegmentBatch:
+        """A batch of one segment."""
+        size = len(item.payload)
+        return cls(
+            item.src,
+            item.dst,
+            item.flags & (SYN | FIN | RST | ACK) == ACK and not item.missing,
+            item.seq,
+            -1,
+            item.ack,
+            item.payload,
+            [0, size],
+            [False],
+            1 if size else 0,
+            item.frame if size else 0,
+            0,
+            item.time_ns,
+            lambda first, stop: (item,),
+            0,
+            1,
+        )
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether all segments have data of the same end."""
+        return self.reply_seq < 0 and self.count == self.stop - self.first
+
     def __iter__(self) -> Iterator[Segment]:
-        return self.segments(self.first, self.stop)
+        return iter(self.segments(self.first, self.stop))

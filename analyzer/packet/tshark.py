@@ -30,7 +30,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
-from analyzer.packet.segment import Segment
+from analyzer.packet.segment import Segment, SegmentBatch
 
 if TYPE_CHECKING:
     from pyshark.packet.packet import Packet
@@ -159,7 +159,7 @@ def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
 
 
 class TsharkEngine:
-    """Iterates over `Segment` and `Problem`, files in time order; afterwards `info` says what was read."""
+    """Iterates over batches of one segment and `Problem`, files in time order; afterwards `info` says what was read."""
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
         failures: list[InputError] = []
@@ -289,7 +289,8 @@ class TsharkEngine:
         if payload and (not isinstance(whole, str) or not _lies_at(whole, offset, payload)):
             offset = 0
         data = TracedBytes.of_frame(payload, frame, offset, time_ns)
-        return Segment(src, dst, seq, ack, flags, window, data, max(0, length - len(payload)), frame, time_ns)
+        missing = max(0, length - len(payload))
+        return SegmentBatch.of(Segment(src, dst, seq, ack, flags, window, data, missing, frame, time_ns))
 
     def _end(self, ip: str, port: str) -> Endpoint:
         end = self._ends.get((ip, port))

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.buffers import decode_buffer, decode_stub, stub_places
+from analyzer.channel.events import ChannelGap
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
@@ -27,7 +28,6 @@ from analyzer.model.perflib import (
 from analyzer.model.query import Identifier
 from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
 from analyzer.rpc.events import Exchange, Message
-from analyzer.smb.events import ChannelGap
 
 _OPNUMS = frozenset(Opnum)
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 from msgspec import Struct, field
 
 from analyzer.auth import handshake
-from analyzer.auth.kdc import KdcLayer
+from analyzer.auth.kdc import KdcLayer, Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
+from analyzer.channel.channels import Channels, TcpChannels
+from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.model.analysis import Analysis, CaptureFacts
@@ -22,15 +24,16 @@ from analyzer.model.call import Call
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.store import CallWriter
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Dialogue, Segment
 from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.resolution.resolve import resolved
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
-from analyzer.smb.events import ChannelClosed, NotOurs, Recognised
-from analyzer.smb.transport import Transport
-from analyzer.tcp.reassembler import Reassembler, TcpLimits
+from analyzer.smb.layer import SmbLayer
+from analyzer.smb.state import KeyLog
+from analyzer.tcp.events import Recognised
+from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.reassembler import Reassembler
 from analyzer.winperf.layer import KeyFollower, WinregLayer
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ class Layer(Protocol):
 
     def feed(self, event: Event) -> Iterable[Event]: ...
 
-    def finish(self) -> Iterator[Event]: ...
+    def finish(self) -> Iterable[Event]: ...
 
 
 class _Chain:
@@ -62,10 +65,11 @@ class _Chain:
         self._layers = layers
         self._feeds = [layer.feed for layer in layers]
 
-    def feed(self, event: Event) -> Iterable[Event]:
-        return self._climb((event,), self._feeds)
-
-    def finish(self) -> Iterator[Event]:
+    def run(self, events: Iterable[Event]) -> Iterator[Event]:
+        """What comes out on top of all events of a capture."""
+        for event in events:
+            yield from self._climb((event,), self._feeds)
+        yield from self._climb((CaptureEnds(),), self._feeds)
         for at, layer in enumerate(self._layers, 1):
             yield from self._climb(layer.finish(), self._feeds[at:])
 
@@ -105,19 +109,19 @@ def analyze(
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or Limits()
     segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
-    reassembler = Reassembler(limits.tcp)
     learner, follower = CatalogLearner(), KeyFollower()
     pcq, winperf = PerflibLayer(learner), WinregLayer(follower)
     kdc = KdcLayer()
     rpc = RpcLayer(keyring, max_stub=limits.max_stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    upper = _Chain([kdc, Transport(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
+    chain = _Chain([Reassembler(limits.tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
     collected = _Collector()
     try:
-        _collect(segments, reassembler, upper, collected)
+        for event in chain.run(segments):
+            collected.take(event)
     except Exception as error:
         if failed is None or isinstance(error, InputError):
             raise
-        del segments, reassembler, upper  # what is shown needs memory too
+        del segments, chain  # what is shown needs memory too
         failed(error)
         text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
         collected.problems.append(Problem("failed", "pipeline", (), text))
@@ -162,41 +166,17 @@ def smb_session_keys(
     """
     segments, _ = _own_segments(sources, None) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
-    reassembler, transport = Reassembler(), Transport(keyring, key_log=found.setdefault)
-    for event in _streams(segments, reassembler):
+    chain = _Chain([Reassembler(), *_channels(keyring, key_log=found.setdefault)])
+    for event in chain.run(segments):
         if unreadable is not None and isinstance(event, Problem) and event.kind == "unreadable":
             unreadable(event)
-        for higher in transport.feed(event):
-            if isinstance(higher, NotOurs):
-                reassembler.ignore(higher.connection)
-    for _ in transport.finish():
-        pass  # sessions that the end of the capture completes tell their keys too
     return found
 
 
-def _collect(segments: Iterable[Event], reassembler: Reassembler, upper: _Chain, collected: _Collector) -> None:
-    """Lets everything that comes from below climb to the top."""
-    for event in _streams(segments, reassembler):
-        for higher in upper.feed(event):
-            if isinstance(higher, NotOurs):
-                reassembler.ignore(higher.connection)
-            else:
-                collected.take(higher)
-    for higher in upper.finish():
-        collected.take(higher)
-
-
-def _streams(segments: Iterable[Event], reassembler: Reassembler) -> Iterator[Event]:
-    """Segments put in order; what else comes from below passes, and the end of the capture is told."""
-    for item in segments:
-        if isinstance(item, Dialogue):
-            yield from reassembler.feed_dialogue(item)
-        elif isinstance(item, Segment):
-            yield from reassembler.feed(item)
-        else:
-            yield item
-    yield CaptureEnds()
-    yield from reassembler.finish()
+def _channels(keyring: Keyring, *, tickets: Tickets | None = None, key_log: KeyLog | None = None) -> list[Layer]:
+    """The layers from streams to channels."""
+    channels = Channels()
+    return [SmbLayer(keyring, channels, tickets=tickets, key_log=key_log), TcpChannels(channels)]
 
 
 class _Collector:
@@ -250,11 +230,11 @@ def _own_segments(
             if isinstance(item, Problem):
                 yield item
                 continue
-            yield from dissector.feed_dialogues(item)
+            yield from dissector.feed(item)
             frames += len(item)
             if progress is not None:
                 progress(frames)
-        yield from dissector.finish_dialogues()
+        yield from dissector.finish()
 
     def facts() -> CaptureFacts:
         info = reader.info

@@ -10,12 +10,12 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from analyzer.channel.events import SmbInfo
 from analyzer.core.absence import Missing
 from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts
 from analyzer.model.security import AuthInfo, AuthLevel, Door, Identity
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import interface_name, method_name
-from analyzer.smb.events import SmbInfo
 
 LEVEL_NAMES = {
     AuthLevel.NONE: "none",

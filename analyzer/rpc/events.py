@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from analyzer.channel.events import SmbInfo
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
@@ -14,7 +15,6 @@ from analyzer.model.call import CallState
 from analyzer.model.connection import Channel
 from analyzer.model.pdus import Fragment, frame_range_of, frames_of
 from analyzer.model.security import AuthInfo
-from analyzer.smb.events import SmbInfo
 
 
 class Message(Struct, frozen=True):

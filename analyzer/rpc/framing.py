@@ -1,32 +1,47 @@
 """PDU framing: bytes of one direction of a channel in, whole DCERPC PDUs out, and what was lost between them (C706 12.6.3.1).
 
-States: in step (the next byte begins a PDU; its frag_length says where the next one does) and seeking. A gap, or bytes that
-cannot be a header, lead from the first to the second; the next plausible header leads back and tells how much was lost.
+A direction is in sequence (the next byte begins a PDU, or continues the one that is held), or it seeks the next header:
+
+    state         input                            output         next state
+    in sequence   the bytes of whole PDUs          RawPdu each    in sequence
+    in sequence   a part of a PDU                  -              in sequence, the part is held
+    in sequence   bytes that are no header         CutPdu         seeking
+    in sequence   a gap                            CutPdu         seeking
+    seeking       a gap                            CutPdu         seeking
+    seeking       a plausible header               Lost           in sequence
+    seeking       the end of the channel           Lost           -
+
 Where a message of the transport begins (`fresh`) a header is believed more easily than in the middle of other bytes.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 
 from msgspec import Struct
 
+from analyzer.channel.events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
 from analyzer.rpc.pdu import HEADER_LEN, Header, looks_like_header, read_header
-from analyzer.smb.events import SmbInfo
 
 # A loss may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
 
 
 class RawPdu(Struct, frozen=True):
-    """One whole PDU."""
+    """One whole PDU: the bytes of `piece` from `start` on, as many as its header states."""
 
     header: Header
-    data: TracedBytes
+    piece: TracedBytes
+    start: int
     smb: SmbInfo | None
+
+    @property
+    def data(self) -> TracedBytes:
+        """The bytes of the PDU alone."""
+        length = self.header.frag_length
+        return self.piece if length == len(self.piece) else self.piece[self.start : self.start + length]
 
 
 class CutPdu(Struct, frozen=True):
@@ -62,17 +77,46 @@ class Framer:
         self._lost_reason = ""
         self._lost_captured = True
 
-    @property
-    def seeking(self) -> bool:
-        return self._seeking
+    def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | Lost]:
+        """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
+        out: list[RawPdu | CutPdu | Lost] = []
+        if isinstance(batch, ChannelGap):
+            out.append(self._gap(batch))
+            return out
+        for piece, start, stop in batch.spans:
+            at = start
+            while at < stop:
+                if not self._held and not self._seeking:
+                    at = self._in_place(piece, at, stop, batch.smb, out)
+                    if at == stop:
+                        break
+                # What completes the PDU that is held is joined with it, what follows stays where it is.
+                lacking = self._lacking()
+                end = at + lacking if 0 < lacking < stop - at else stop
+                self._hold(piece[at:end], batch.smb, batch.fresh and at == start)
+                at = end
+                self._take_held(out)
+        return out
 
-    @property
-    def at_rest(self) -> bool:
-        """A PDU is due, and nothing of it is here yet."""
-        return not self._seeking and not len(self._held)
+    def _in_place(
+        self, piece: TracedBytes, at: int, stop: int, smb: SmbInfo | None, out: list[RawPdu | CutPdu | Lost]
+    ) -> int:
+        """Takes the PDUs that are whole in a piece, and gives where they end."""
+        data, begun = piece.data, at
+        while stop - at >= HEADER_LEN:
+            try:
+                header = read_header(data, at)
+            except DecodeError:
+                break
+            end = at + header.frag_length
+            if end > stop:
+                break
+            out.append(RawPdu(header, piece, at, smb))
+            at = end
+        self._position += at - begun
+        return at
 
-    @property
-    def wanted(self) -> int:
+    def _lacking(self) -> int:
         """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""
         if self._seeking or len(self._held) < HEADER_LEN:
             return 0
@@ -81,54 +125,48 @@ class Framer:
         except DecodeError:
             return 0
 
-    def passed(self, length: int) -> None:
-        """A whole PDU came at rest, and somebody else has taken it."""
-        self._position += length
-
-    def feed(self, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> Iterator[RawPdu | CutPdu | Lost]:
-        """Takes bytes in order; yields PDUs as they become whole."""
-        end = self._position + len(self._held)
+    def _hold(self, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> None:
         if fresh or not self._spans or self._spans[-1][1] != smb:
-            self._spans.append((end, smb, fresh))
+            self._spans.append((self._position + len(self._held), smb, fresh))
         self._held.append(data)
+
+    def _take_held(self, out: list[RawPdu | CutPdu | Lost]) -> None:
+        """Takes the PDUs that are whole in what is held."""
         while len(self._held) >= HEADER_LEN:
             if self._seeking:
                 if not self._seek():
                     return
-                yield self._found()
-            head = self._held.peek(HEADER_LEN)
+                out.append(self._found())
             try:
-                header = read_header(head)
+                header = read_header(self._held.peek(HEADER_LEN))
             except DecodeError as error:
                 # What stands here is no PDU: everything up to the next plausible header is lost to us.
                 self._lose(str(error), captured=True)
-                yield CutPdu(None, EMPTY, None)
+                out.append(CutPdu(None, EMPTY, None))
                 continue
             if len(self._held) < header.frag_length:
                 return
-            smb_info = self._smb()
-            yield RawPdu(header, self._take(header.frag_length), smb_info)
+            smb = self._smb()
+            out.append(RawPdu(header, self._take(header.frag_length), 0, smb))
 
-    def gap(self, length: int | None, frames: tuple[int, ...], reason: str) -> Iterator[CutPdu]:
-        """Bytes are missing here: what is held of a PDU is all there will be of it."""
-        self._lose(reason, captured=False)
-        if length is None:
+    def _gap(self, gap: ChannelGap) -> CutPdu:
+        self._lose(gap.reason, captured=False)
+        if gap.length is None:
             self._lost_length = None
         elif self._lost_length is not None:
-            self._lost_length += length
-        self._note_frames(frames)
-        if len(self._held):
-            yield self._cut()
-        else:
-            yield CutPdu(None, EMPTY, None)
+            self._lost_length += gap.length
+        self._note_frames(gap.frames)
+        return self._cut() if self._held else CutPdu(None, EMPTY, None)
 
-    def finish(self) -> Iterator[CutPdu | Lost]:
+    def finish(self) -> list[CutPdu | Lost]:
         """No more bytes will come."""
-        if len(self._held):
+        out: list[CutPdu | Lost] = []
+        if self._held:
             self._lose("the stream ends in the middle of a PDU", captured=False)
-            yield self._cut()
+            out.append(self._cut())
         if self._seeking:
-            yield self._found()
+            out.append(self._found())
+        return out
 
     def _cut(self) -> CutPdu:
         smb = self._smb()

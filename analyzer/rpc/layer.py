@@ -1,16 +1,16 @@
-"""The RPC room: channel bytes in, paired and opened calls out (C706; [MS-RPCE])."""
+"""The RPC layer: channel bytes in, paired and opened calls out (C706; [MS-RPCE])."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
+from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, ChannelMessages
 
 # [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
 # call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is told without its stub; --max-stub raises it.
@@ -31,7 +31,7 @@ class RpcLayer:
         search: SearchBudget | None = None,
         pdus: bool = True,
     ) -> None:
-        """Without `pdus`, single PDUs are not told. `search` is what looking for places in keystreams may cost."""
+        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost."""
         self._begin = lambda auth_type: begin(keyring, auth_type)
         self._search = search if search is not None else SearchBudget()
         self._max_stub = max_stub
@@ -39,38 +39,27 @@ class RpcLayer:
         self._associations: dict[int, Association] = {}
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
-    def feed(self, event: Event) -> Iterable[Event]:
-        """Takes one event; yields what it completed."""
-        if isinstance(event, ChannelData):
-            return self._association(event.channel).data(event)
-        if isinstance(event, ChannelMessages):
-            return self._association(event.channel).messages(event)
-        return self._other(event)
+    def feed(self, event: Event) -> list[Event]:
+        """Takes one event; gives what it completed."""
+        if isinstance(event, ChannelBatch):
+            return self._association(event.channel).feed(event)
+        if isinstance(event, ChannelGap):
+            return [*self._association(event.channel).feed(event), event]
+        if isinstance(event, ChannelClosed):
+            association = self._associations.pop(event.channel.number, None)
+            return [*(association.finish(self._unanswered) if association is not None else ()), event]
+        if isinstance(event, CaptureEnds):
+            self._unanswered = _CAPTURE_ENDS
+        return [event]
 
-    def _other(self, event: Event) -> Iterator[Event]:
-        match event:
-            case ChannelGap(channel=channel):
-                yield from self._association(channel).gap(event)
-                yield event
-            case ChannelClosed(channel=channel):
-                association = self._associations.pop(channel.number, None)
-                if association is not None:
-                    yield from association.close(self._unanswered)
-                yield event
-            case CaptureEnds():
-                self._unanswered = _CAPTURE_ENDS
-                yield event
-            case _:
-                yield event
-
-    def finish(self) -> Iterator[Event]:
-        """The capture ends: calls on their way are told as far as they got."""
-        for association in self._associations.values():
-            yield from association.close(_CAPTURE_ENDS)
+    def finish(self) -> list[Event]:
+        """The capture ends: calls on their way are emitted as far as they got."""
+        out = [event for association in self._associations.values() for event in association.finish(_CAPTURE_ENDS)]
         self._associations.clear()
         if count := self._search.given_up:
             text = "sealed messages were not looked for in their keystream to the end: all of an analysis share its searches"
-            yield Problem("limit", "rpc", (), f"{count} {text}")
+            out.append(Problem("limit", "rpc", (), f"{count} {text}"))
+        return out
 
     def _association(self, channel: Channel) -> Association:
         association = self._associations.get(channel.number)

@@ -49,6 +49,8 @@ CLIENT_PTYPES = frozenset(
 SERVER_PTYPES = frozenset(
     {Ptype.RESPONSE, Ptype.FAULT, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT_RESP, Ptype.SHUTDOWN}
 )
+# Plain numbers: members of an enumeration are slower to compare.
+_REQUEST, _RESPONSE = int(Ptype.REQUEST), int(Ptype.RESPONSE)
 _KNOWN_PTYPES = frozenset(int(ptype) for ptype in Ptype)
 _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND: 28, Ptype.BIND_ACK: 26}
 
@@ -77,12 +79,11 @@ class Header(Struct, frozen=True):
 _LITTLE = struct.Struct("<BBBB4sHHI")
 _BIG = struct.Struct(">BBBB4sHHI")
 # auth_type, auth_level, auth_pad_length, one reserved byte, auth_context_id.
-LITTLE_SEC = struct.Struct("<BBBxI")
+_LITTLE_SEC = struct.Struct("<BBBxI")
 _BIG_SEC = struct.Struct(">BBBxI")
-
-
-# Version, minor version, type, flags, drep, frag_length, auth_length, call_id, alloc_hint, p_cont_id of a little-endian response.
-QUICK_RESPONSE = struct.Struct("<BBBBBxxxHHIIH")
+# alloc_hint, p_cont_id and, in a request, opnum.
+_LITTLE_CALL = struct.Struct("<IHH")
+_BIG_CALL = struct.Struct(">IHH")
 
 
 def read_header(data: bytes, start: int = 0) -> Header:
@@ -139,20 +140,24 @@ class SecTrailer(Struct, frozen=True):
         return slice(self.start + SEC_TRAILER_LEN, self.stop)
 
 
-def find_sec_trailer(header: Header, data: bytes, body_start: int) -> SecTrailer | None:
-    """The security trailer of a whole PDU, None where it has none; it may not reach back before `body_start`."""
+def find_sec_trailer(header: Header, data: bytes, body_start: int, at: int = 0) -> SecTrailer | None:
+    """The security trailer of the whole PDU at `at`, None where it has none; it may not reach back before `body_start`.
+
+    Positions, here and in what is returned, are those in the PDU. Raises `MalformedError`.
+    """
     if not header.auth_length:
         return None
-    start = len(data) - header.auth_length - SEC_TRAILER_LEN
+    start = header.frag_length - header.auth_length - SEC_TRAILER_LEN
     if start < body_start:
         raise MalformedError(
-            f"{header.auth_length} bytes and their trailer do not fit behind byte {body_start} of {len(data)}",
+            f"{header.auth_length} bytes and their trailer do not fit behind byte {body_start} of {header.frag_length}",
             field="auth_length",
             start=10,
             stop=12,
         )
-    auth_type, level, pad, context_id = (LITTLE_SEC if header.order == "little" else _BIG_SEC).unpack_from(data, start)
-    return SecTrailer(auth_type, level, pad, context_id, start, len(data))
+    sec = _LITTLE_SEC if header.order == "little" else _BIG_SEC
+    auth_type, level, pad, context_id = sec.unpack_from(data, at + start)
+    return SecTrailer(auth_type, level, pad, context_id, start, header.frag_length)
 
 
 class Syntax(Struct, frozen=True):
@@ -257,22 +262,21 @@ class CallHead(Struct, frozen=True):
     status: int | None = None
 
 
-def parse_call_head(header: Header, data: bytes) -> CallHead:
-    """What a request, response or fault says before its stub (C706 12.6.4.7, 12.6.4.9, 12.6.4.10)."""
-    if len(data) < RESPONSE_LEN:
-        raise TruncatedError(f"{len(data)} bytes, {RESPONSE_LEN} wanted", field="alloc_hint", start=16, stop=len(data))
-    hint = int.from_bytes(data[16:20], header.order)
-    context_id = int.from_bytes(data[20:22], header.order)
-    if header.ptype == Ptype.REQUEST:
-        opnum = int.from_bytes(data[22:24], header.order)
-        if not header.flags & OBJECT_UUID:
-            return CallHead(hint, context_id, RESPONSE_LEN, opnum)
-        cur = Cursor(data, RESPONSE_LEN, order=header.order)
+def parse_call_head(header: Header, data: bytes, at: int = 0, stop: int | None = None) -> CallHead:
+    """What the request, response or fault from `at` to `stop` states before its stub (C706 12.6.4.7, 12.6.4.9, 12.6.4.10)."""
+    length = (len(data) if stop is None else stop) - at
+    if length < RESPONSE_LEN:
+        raise TruncatedError(f"{length} bytes, {RESPONSE_LEN} wanted", field="alloc_hint", start=16, stop=length)
+    call = _LITTLE_CALL if header.order == "little" else _BIG_CALL
+    hint, context_id, opnum = call.unpack_from(data, at + HEADER_LEN)
+    if header.ptype == _RESPONSE:
+        return CallHead(hint, context_id, RESPONSE_LEN)
+    if header.ptype == _REQUEST and not header.flags & OBJECT_UUID:
+        return CallHead(hint, context_id, RESPONSE_LEN, opnum)
+    cur = Cursor(data[at : at + length], RESPONSE_LEN, order=header.order)
+    if header.ptype == _REQUEST:
         object_uuid = cur.guid("object")
         return CallHead(hint, context_id, cur.pos, opnum, object_uuid)
-    if header.ptype == Ptype.FAULT:
-        cur = Cursor(data, RESPONSE_LEN, order=header.order)
-        status = cur.u32("status")
-        # Four reserved bytes align the stub; some servers leave them out where no stub follows.
-        return CallHead(hint, context_id, min(FAULT_LEN, len(data)), status=status)
-    return CallHead(hint, context_id, RESPONSE_LEN)
+    status = cur.u32("status")
+    # Four reserved bytes align the stub; some servers leave them out where no stub follows.
+    return CallHead(hint, context_id, min(FAULT_LEN, length), status=status)

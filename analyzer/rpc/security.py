@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
-
-from analyzer.auth.context import Handshake, QuickContext, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
+from analyzer.core.events import Problem
 from analyzer.model.security import AuthLevel, AuthType, Door, Identity
 from analyzer.rpc.pdu import SecTrailer
 
@@ -36,17 +35,6 @@ def _is_first_token(token: bytes) -> bool:
     return token.startswith((b"NTLMSSP\0\x01\0\0\0", b"\x6e", b"\xa0", b"\x60"))
 
 
-class Opened(Struct, frozen=True):
-    """One PDU after its security was undone, and whose it was. `plain` None: it stayed closed, for `reason`."""
-
-    plain: bytes | None
-    sealed: bool
-    verified: bool | None
-    header_signed: bool | None
-    door: Door
-    reason: str | None
-
-
 class Security:
     """One security context of an association."""
 
@@ -56,7 +44,6 @@ class Security:
         self._handshake = handshake
         self._search = search
         self._context: SecurityContext | None = None
-        self._quick: QuickContext | None = None
         self._lost_before: list[tuple[Sender, int | None]] = []
         self._heard: set[Sender] = set()
         self._identity: Identity | None = None
@@ -95,17 +82,22 @@ class Security:
         """What opening a PDU is called among the steps of its bytes."""
         return f"rpc-{self.mechanism}-seal"
 
-    @property
-    def shut(self) -> tuple[int, int, tuple[int, ...], str] | None:
-        """How many sealed PDUs there were, how many of them stayed closed, where, and the first reason; None where all opened."""
-        if not self._shut_reason:
-            return None
-        return self._sealed, self._shut, tuple(sorted(self._shut_frames)), self._shut_reason
+    def problems(self) -> list[Problem]:
+        """What could not be verified or unsealed, each once for all PDUs it happened to."""
+        found: list[Problem] = []
+        if self._failed:
+            whose = f"{self._failed} signed PDU has" if self._failed == 1 else f"{self._failed} signed PDUs have"
+            text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
+            found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
+        if self.still_sealed:
+            text = f"{self._shut} of {self._sealed} sealed PDUs stayed closed: {self._shut_reason}"
+            found.append(Problem("sealed", "rpc", tuple(sorted(self._shut_frames)), text))
+        return found
 
     @property
-    def failed(self) -> tuple[int, tuple[int, ...]] | None:
-        """How many PDUs in clear had a wrong checksum, and where; None where all that could be checked were right."""
-        return (self._failed, tuple(sorted(self._failed_frames))) if self._failed else None
+    def still_sealed(self) -> bool:
+        """Whether any PDU stayed sealed."""
+        return bool(self._shut_reason)
 
     def failed_check(self, frames: tuple[int, ...]) -> None:
         """Notes a PDU in clear whose checksum is wrong."""
@@ -134,64 +126,41 @@ class Security:
         else:
             self._lost_before.append((sender, length))
 
-    def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, body: slice) -> Opened:
-        """Opens or checks one PDU with a trailer."""
-        # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
+    def open(self, sender: Sender, trailer: SecTrailer, pdu: bytes, start: int) -> Unprotected:
+        """Opens or checks one PDU with a trailer, whose body begins at `start`.
+
+        Below PRIVACY the body is handed up as it was on the wire, whatever came of its checksum.
+        """
+        context = self._context or self._established()
         sealed = trailer.level >= AuthLevel.PRIVACY
-        if sealed and (plain := self.open_next(sender, pdu, body.start, body.stop)) is not None:
-            return Opened(plain, True, True, self.header_signed, Door.OPEN, None)
-        is_doubtful = not sealed and self.level >= AuthLevel.PRIVACY
-        wire = pdu[body]
-        if self._context is None:
-            if self._heard == {"initiator"}:
-                # The client seals, so the server has answered.
-                self._handshake.missed("acceptor")
-            self._context = self._handshake.context(self._search)
-            for side, length in self._lost_before:
-                self._context.lost(side, length)
-            self._lost_before.clear()
-            if isinstance(self._context, QuickContext):
-                self._quick = self._context
         self._sealed += sealed
-        result = self._context.unprotect(sender, trailer.level, pdu, body, trailer.value)
-        if is_doubtful and not result.verified:
-            doubt = "its level is below that of the bind, and nothing proves it"
-            return Opened(None, True, None, None, Door.WRONG_KEY, f"{Door.WRONG_KEY.value}: {doubt}")
-        if not sealed:
-            return self._checked(wire, result)
-        if result.body is not None and result.verified and len(result.body) == len(wire):
-            return Opened(result.body, True, True, result.header_signed, Door.OPEN, None)
-        door = result.door if result.door not in (Door.OPEN, Door.NOT_SEALED) else Door.WRONG_KEY
-        why = result.reason or self._handshake.reason
-        return Opened(None, True, None, None, door, f"{door.value}: {why}" if why else door.value)
-
-    def open_next(self, sender: Sender, pdu: bytes, start: int, stop: int) -> bytes | None:
-        """The short way to open a sealed PDU; see `QuickContext.open_next`. None: `open` is to be asked."""
-        if self._quick is None:
-            return None
-        plain = self._quick.open_next(sender, pdu, start, stop)
-        if plain is not None:
-            self._sealed += 1
-        return plain
-
-    @property
-    def header_signed(self) -> bool:
-        """Of the PDU that `open_next` opened."""
-        return self._quick is not None and self._quick.header_signed
-
-    def _checked(self, wire: bytes, result: Unprotected) -> Opened:
-        """A readable stub: whatever came of its checksum, it is handed up as it was on the wire."""
+        result = context.open(sender, trailer.level, pdu, slice(start, trailer.start), trailer.value)
+        if sealed:
+            if result.body is not None and result.verified and len(result.body) == trailer.start - start:
+                return result
+            door = result.door if result.door not in (Door.OPEN, Door.NOT_SEALED) else Door.WRONG_KEY
+            why = result.reason or self._handshake.reason
+            return Unprotected(None, None, door, f"{door.value}: {why}" if why else door.value)
         verified = result.verified
-        if (
-            verified is None
-            and result.body is None
-            and self._handshake is not None
-            and self._handshake.door is Door.OPEN
-        ):
+        # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
+        if self.level >= AuthLevel.PRIVACY and not verified:
+            doubt = "its level is below that of the bind, and nothing proves it"
+            return Unprotected(None, None, Door.WRONG_KEY, f"{Door.WRONG_KEY.value}: {doubt}")
+        if verified is None and result.body is None and self._handshake.door is Door.OPEN:
             verified = False
-        return Opened(
-            wire, False, verified, result.header_signed, Door.NOT_SEALED, result.reason if verified is False else None
-        )
+        reason = result.reason if verified is False else None
+        return Unprotected(pdu[start : trailer.start], verified, Door.NOT_SEALED, reason, result.header_signed)
+
+    def _established(self) -> SecurityContext:
+        """The context that the handshake has led to, when the first PDU asks for it."""
+        if self._heard == {"initiator"}:
+            # The client seals, so the server has answered.
+            self._handshake.missed("acceptor")
+        self._context = context = self._handshake.context(self._search)
+        for side, length in self._lost_before:
+            context.lost(side, length)
+        self._lost_before.clear()
+        return context
 
 
 class SecurityTable:
@@ -250,7 +219,7 @@ class SecurityTable:
         former = self._by_id.pop(trailer.context_id, None)
         if former is None and len(self._by_id) >= _MAX_CONTEXTS:
             former = self._by_id.pop(next(iter(self._by_id)))
-        if former is not None and former.shut is not None and len(self._former) < _MAX_CONTEXTS:
+        if former is not None and former.still_sealed and len(self._former) < _MAX_CONTEXTS:
             self._former.append(former)
         security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search)
         self._by_id[trailer.context_id] = security

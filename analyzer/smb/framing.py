@@ -1,45 +1,51 @@
 """Session framing: the bytes of one TCP direction in, SMB messages out ([MS-SMB2] section 2.1, RFC 1002 section 4.3).
 
-A direction is either in step, at a header or inside a message whose end is known, or seeking the next header. `offer` is the
-short way for messages that neither share a chunk nor have holes; `feed` does the same and everything else. A hole
-inside a message leaves it in step, since the length said where the next header stands; a hole that swallows a header,
-or bytes that are no header, make it seek.
+A direction is in one of three states:
+
+    state        input                                        output      next state
+    AT_HEADER    a whole message                              Message     AT_HEADER
+    AT_HEADER    the header of a session message              -           IN_MESSAGE (its length is known)
+    AT_HEADER    another NetBIOS packet                       names       AT_HEADER
+    AT_HEADER    bytes that are no header, a gap              Lost        SEEKING
+    IN_MESSAGE   the rest of the message                      Message     AT_HEADER
+    IN_MESSAGE   a gap that ends inside the message           -           IN_MESSAGE (the length tells where the next header is)
+    IN_MESSAGE   a gap that swallows the next header          Message, Lost   SEEKING
+    SEEKING      a header                                     Problem     AT_HEADER
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from enum import Enum
 
 from msgspec import Struct
 
+from analyzer.channel.events import Span
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.tcp.recognition import (
+    HEADER_SPAN,
+    KEEPALIVE,
+    MAGICS,
+    NETBIOS_HEADER_LEN,
+    SESSION_MESSAGE,
+    SESSION_REQUEST,
+    find_header,
+)
 
-SMB1_MAGIC = b"\xffSMB"
-SMB2_MAGIC = b"\xfeSMB"
-TRANSFORM_MAGIC = b"\xfdSMB"
-COMPRESSION_MAGIC = b"\xfcSMB"
-MAGICS = frozenset((SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC, COMPRESSION_MAGIC))
-
-HEADER_LEN = 4
-SESSION_MESSAGE = 0x00
-SESSION_REQUEST = 0x81
-POSITIVE_RESPONSE = 0x82
-KEEPALIVE = 0x85
+HEADER_LEN = NETBIOS_HEADER_LEN
 # The longest NetBIOS session packet besides messages is a session request: two encoded names with scopes.
 _MAX_CONTROL_LEN = 1024
 # A message in more pieces than this is not worth keeping together: its holes would cost more than its bytes.
 _MAX_PIECES = 1024
-# An SMB2 header says its size (64) behind the magic; with it a chance match in data is next to impossible.
-_HEADER = re.compile(rb"\x00[\x00-\xff]{3}(?:\xfeSMB\x40\x00|[\xff\xfd\xfc]SMB)")
-_HEADER_SPAN = 10
 
 
-def find_header(data: bytes) -> int:
-    """Where the first framed SMB header begins, -1 where there is none."""
-    found = _HEADER.search(data)
-    return found.start() if found else -1
+class FramingState(Enum):
+    """Where a direction stands; see the table above."""
+
+    AT_HEADER = "at header"
+    IN_MESSAGE = "in message"
+    SEEKING = "seeking"
 
 
 class Hole(Struct, frozen=True):
@@ -50,50 +56,83 @@ class Hole(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One SMB message as far as it was captured: `pieces` with their offsets, of `length` bytes on the wire."""
+    """One SMB message of `length` bytes on the wire, as far as it was captured.
 
-    pieces: tuple[tuple[int, TracedBytes], ...]
+    What was captured without a hole from its beginning lies in `data` from `start` to `stop`; what was captured behind holes is the
+    `rest`, each piece with its offset in the message. `reason` states why something is missing.
+    """
+
+    data: TracedBytes
+    start: int
+    stop: int
     length: int
+    rest: tuple[tuple[int, TracedBytes], ...] = ()
     reason: str = ""
 
     @classmethod
     def of(cls, data: TracedBytes) -> Message:
-        return cls(((0, data),), len(data))
+        return cls(data, 0, len(data), len(data))
+
+    @classmethod
+    def of_pieces(cls, pieces: Sequence[tuple[int, TracedBytes]], length: int, reason: str = "") -> Message:
+        """Pieces with their offsets, the first of which may begin the message."""
+        if pieces and pieces[0][0] == 0:
+            head = pieces[0][1]
+            return cls(head, 0, len(head), length, tuple(pieces[1:]), reason)
+        return cls(EMPTY, 0, 0, length, tuple(pieces), reason)
 
     @property
     def whole(self) -> bool:
-        return len(self.head) == self.length
+        return self.stop - self.start == self.length
 
     @property
     def head(self) -> TracedBytes:
         """What was captured without a hole from the beginning."""
-        if self.pieces and self.pieces[0][0] == 0:
-            return self.pieces[0][1]
-        return EMPTY
+        data, start, stop = self.data, self.start, self.stop
+        return data if start == 0 and stop == len(data) else data[start:stop]
+
+    def begins_with(self, length: int) -> bytes:
+        """The first bytes, without joining the others."""
+        stop = min(self.start + length, self.stop)
+        return self.data.lead(stop)[self.start : stop]
+
+    @property
+    def time_ns(self) -> int:
+        """The time of the first byte, 0 where it was not captured."""
+        return self.data.time_ns_at(self.start) if self.stop > self.start else 0
 
     @property
     def frames(self) -> tuple[int, ...]:
-        if len(self.pieces) == 1:
-            return self.pieces[0][1].frames
-        return tuple(sorted({frame for _, piece in self.pieces for frame in piece.frames}))
+        data, start, stop = self.data, self.start, self.stop
+        if not self.rest:
+            return data.source.frames(data.start + start, data.start + stop)
+        return tuple(sorted({frame for _, piece in self._pieces() for frame in piece.frames}))
+
+    def _pieces(self) -> list[tuple[int, TracedBytes]]:
+        return [(0, self.head), *self.rest] if self.stop > self.start else list(self.rest)
 
     def part(self, start: int, stop: int) -> Message:
         """The bytes `start` to `stop` as a message of their own."""
+        if stop <= self.stop - self.start:
+            return Message(
+                self.data, self.start + start, self.start + max(start, stop), max(stop - start, 0), (), self.reason
+            )
         kept = []
-        for at, piece in self.pieces:
+        for at, piece in self._pieces():
             first, last = max(start, at), min(stop, at + len(piece))
             if first < last:
                 kept.append((first - start, piece[first - at : last - at]))
-        return Message(tuple(kept), max(stop - start, 0), self.reason)
+        return Message.of_pieces(kept, max(stop - start, 0), self.reason)
 
-    def spans(self, start: int, stop: int) -> Iterator[TracedBytes | Hole]:
+    def spans(self, start: int, stop: int) -> Iterator[Span | Hole]:
         """The bytes `start` to `stop`, captured runs and holes in their order."""
-        if stop <= len(self.head):
+        if stop <= self.stop - self.start:
             if start < stop:
-                yield self.head[start:stop]
+                yield self.data, self.start + start, self.start + stop
             return
-        at, before = start, self.pieces[0][1][:1].frames if self.pieces else ()
-        for offset, piece in self.pieces:
+        pieces = self._pieces()
+        at, before = start, pieces[0][1][:1].frames if pieces else ()
+        for offset, piece in pieces:
             first, last = max(start, offset), min(stop, offset + len(piece))
             if first >= last:
                 if offset + len(piece) <= start and len(piece):
@@ -102,7 +141,7 @@ class Message(Struct, frozen=True):
             run = piece[first - offset : last - offset]
             if first > at:
                 yield Hole(first - at, (*before, *run[:1].frames))
-            yield run
+            yield run, 0, len(run)
             at, before = last, run[-1:].frames
         if at < stop:
             yield Hole(stop - at, before)
@@ -123,191 +162,202 @@ class Lost(Event, frozen=True):
     reason: str
 
 
+Framed = Message | NetbiosNames | Lost | Problem
+
+
 class Framing:
     """Splits one direction of a connection into messages. `seeking`: the first byte need not be a header."""
 
     def __init__(self, place: str, *, seeking: bool = False) -> None:
         self._place = place
+        self._state = FramingState.SEEKING if seeking else FramingState.AT_HEADER
         self._held = TracedBuffer()
-        self._pieces: list[tuple[int, TracedBytes]] = []
+        # Of the message that is coming in: its length, how much of it is in `_pieces` (holes counted), and how many bytes of
+        # its framing header precede what is held.
+        self._total = 0
         self._at = 0
-        self._total: int | None = None
-        # The length of a message that `offer` holds the beginning of, its framing header counted; 0 where there is none.
-        self._wanted = 0
+        self._prefix = 0
+        self._pieces: list[tuple[int, TracedBytes]] = []
         self._reason = ""
-        self._seeking = seeking
         self._skipped = 0
         self._lost: Lost | None = None
 
-    @property
-    def at_rest(self) -> bool:
-        """A message is due, and nothing of it is here yet."""
-        return not (self._wanted or self._seeking or self._total is not None or len(self._held))
+    def feed(self, data: TracedBytes, start: int = 0, stop: int | None = None) -> list[Framed]:
+        """The bytes of `data` from `start` to `stop`; gives the messages they complete."""
+        out: list[Framed] = []
+        stop = len(data) if stop is None else stop
+        at = start
+        while at < stop:
+            if self._state is FramingState.AT_HEADER and not len(self._held):
+                at = self._in_place(data, at, stop, out)
+                if at == stop:
+                    break
+            # What completes a message is joined with what is held of it, what follows stays where it is.
+            end = stop
+            if self._state is FramingState.IN_MESSAGE:
+                end = min(stop, at + self._prefix + self._total - self._at - len(self._held))
+            self._held.append(data if at == 0 and end == len(data) else data[at:end])
+            at = end
+            while self._take_one(out):
+                pass
+        return out
 
-    def offer(self, data: TracedBytes) -> TracedBytes | bool:
-        """Takes bytes the short way: a message (with its framing header) that they complete, True where they are held for
-        one, and False where they are neither the beginning of one message, nor its middle, nor its end: `feed` has to take them.
-        """
-        size = len(data.data)
-        if wanted := self._wanted:
-            have = len(self._held) + size
-            if have > wanted:
+    def _in_place(self, data: TracedBytes, at: int, stop: int, out: list[Framed]) -> int:
+        """Takes the messages that are whole where they lie, and gives where they end."""
+        raw = data.data
+        while stop - at >= HEADER_LEN + 4:
+            length = int.from_bytes(raw[at : at + HEADER_LEN], "big")
+            end = at + HEADER_LEN + length
+            # The first byte of a session message is 0, so that a length beyond 16 MiB is another packet.
+            if length < 4 or end > stop or raw[at + HEADER_LEN : at + HEADER_LEN + 4] not in MAGICS:
+                break
+            out.append(Message(data, at + HEADER_LEN, end, length))
+            at = end
+        return at
+
+    def _take_one(self, out: list[Framed]) -> bool:
+        """Takes one step in what is held; False where more has to come for the next."""
+        if self._state is FramingState.SEEKING:
+            if not self._seek():
                 return False
-            self._held.append(data)
-            if have < wanted:
+            self._resumed(out)
+        if self._state is FramingState.IN_MESSAGE:
+            need = self._prefix + self._total - self._at
+            if len(self._held) < need:
+                return False
+            self._take_piece(need)
+            out.append(self._message())
+            return True
+        head = self._held.peek(HEADER_LEN + 4)
+        if len(head) < HEADER_LEN:
+            return False
+        length = int.from_bytes(head[1:HEADER_LEN], "big")
+        if head[0] == SESSION_MESSAGE:
+            if length == 0:
+                self._held.take(HEADER_LEN)
                 return True
-            self._wanted = 0
-            return self._held.take_all()
-        if not self.at_rest:
-            return False
-        head = data.data[: HEADER_LEN + 4]
-        if head[HEADER_LEN:] not in MAGICS or head[0] != SESSION_MESSAGE:
-            return False
-        wanted = HEADER_LEN + int.from_bytes(head[1:HEADER_LEN], "big")
-        if wanted < size:
-            return False
-        if wanted == size:
-            return data
-        self._held.append(data)
-        self._wanted = wanted
+            if length >= 4 and len(head) < HEADER_LEN + 4:
+                return False
+            if head[HEADER_LEN:] in MAGICS:
+                self._begin(length)
+                return True
+        elif SESSION_REQUEST <= head[0] <= KEEPALIVE and length <= _MAX_CONTROL_LEN:
+            if len(self._held) < HEADER_LEN + length:
+                return False
+            packet = self._held.take(HEADER_LEN + length)
+            if head[0] == SESSION_REQUEST:
+                out.extend(_read_names(packet.data[HEADER_LEN:]))
+            return True
+        frames = self._held.take(1).frames
+        self._skipped = 1
+        self._lose(Lost(0, frames, "no SMB header where one was due"), out)
         return True
 
-    def _go_on(self) -> None:
-        """Goes the long way from here, where `offer` began a message."""
-        if self._wanted:
-            self._held.take(HEADER_LEN)
-            self._total, self._at = self._wanted - HEADER_LEN, 0
-            self._wanted = 0
-
-    def feed(self, data: TracedBytes) -> Iterator[Message | NetbiosNames | Lost | Problem]:
-        self._go_on()
-        self._held.append(data)
-        while True:
-            if self._seeking:
-                if not self._seek():
-                    return
-                yield from self._resumed()
-            if self._total is not None:
-                need = self._total - self._at
-                if len(self._held) < need:
-                    return
-                if need:
-                    self._pieces.append((self._at, self._held.take(need)))
-                yield self._message(self._total)
-                continue
-            head = self._held.peek(HEADER_LEN + 4)
-            if len(head) < HEADER_LEN:
-                return
-            length = int.from_bytes(head[1:4], "big")
-            if head[0] == SESSION_MESSAGE:
-                if length == 0:
-                    self._held.take(HEADER_LEN)
-                    continue
-                if length >= 4 and len(head) < HEADER_LEN + 4:
-                    return
-                if head[HEADER_LEN:] in MAGICS:
-                    self._held.take(HEADER_LEN)
-                    self._total, self._at = length, 0
-                    continue
-            elif SESSION_REQUEST <= head[0] <= KEEPALIVE and length <= _MAX_CONTROL_LEN:
-                if len(self._held) < HEADER_LEN + length:
-                    return
-                packet = self._held.take(HEADER_LEN + length)
-                if head[0] == SESSION_REQUEST:
-                    yield from _read_names(packet.data[HEADER_LEN:])
-                continue
-            frames = self._held.take(1).frames
-            self._skipped = 1
-            self._seeking = True
-            self._lost = Lost(0, frames, "no SMB header where one was due")
-            yield self._lost
-
-    def gap(
-        self, length: int | None, frames: tuple[int, ...], reason: str
-    ) -> Iterator[Message | NetbiosNames | Lost | Problem]:
+    def gap(self, length: int | None, frames: tuple[int, ...], reason: str) -> list[Framed]:
         """`length` bytes (None: unknown) are missing behind what was fed."""
-        self._go_on()
-        if self._seeking:
-            self._skipped += len(self._held)
-            self._held.take_all()
+        out: list[Framed] = []
+        if self._state is FramingState.SEEKING:
+            self._skip_held()
             if self._lost is None:
-                self._lost = Lost(length, frames, reason)
-                yield self._lost
+                self._lose(Lost(length, frames, reason), out)
             else:
                 known = self._lost.length is not None and length is not None
                 total = (self._lost.length or 0) + (length or 0) if known else None
                 self._lost = Lost(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
-            return
+            return out
         over: int | None = length
-        if self._total is None and len(self._held) >= HEADER_LEN and self._held.peek(1)[0] == SESSION_MESSAGE:
+        if (
+            self._state is FramingState.AT_HEADER
+            and len(self._held) >= HEADER_LEN
+            and self._held.peek(1)[0] == SESSION_MESSAGE
+        ):
             # The magic itself is cut; the length still tells where the message ends.
-            self._total, self._at = int.from_bytes(self._held.take(HEADER_LEN).data[1:], "big"), 0
-        if self._total is not None:
+            self._begin(int.from_bytes(self._held.peek(HEADER_LEN)[1:], "big"))
+        if self._state is FramingState.IN_MESSAGE:
             self._reason = reason
-            if len(self._held):
-                held = self._held.take_all()
-                self._pieces.append((self._at, held))
-                self._at += len(held)
+            self._take_piece(len(self._held))
             left = self._total - self._at
             if length is not None and length <= left and len(self._pieces) < _MAX_PIECES:
                 self._at += length
                 if self._at == self._total:
-                    yield self._message(self._total)
-                return
+                    out.append(self._message())
+                return out
             over = None if length is None else max(length - left, 0)
-            yield self._message(self._total)
+            out.append(self._message())
         else:
-            self._skipped += len(self._held)
-            self._held.take_all()
-        self._seeking = True
-        self._lost = Lost(over, frames, reason)
-        yield self._lost
+            self._skip_held()
+        self._lose(Lost(over, frames, reason), out)
+        return out
 
-    def finish(self) -> Iterator[Message | NetbiosNames | Lost | Problem]:
+    def finish(self) -> list[Framed]:
         """The end of the stream: what was begun is handed over as it is."""
-        self._go_on()
-        if self._seeking:
-            self._skipped += len(self._held)
-            self._held.take_all()
+        out: list[Framed] = []
+        if self._state is FramingState.SEEKING:
+            self._skip_held()
             if self._lost is not None:
-                yield from self._resumed()
-        elif self._total is not None:
+                self._resumed(out)
+        elif self._state is FramingState.IN_MESSAGE:
             self._reason = self._reason or "the stream ends inside the message"
-            if len(self._held):
-                self._pieces.append((self._at, self._held.take_all()))
-            yield self._message(self._total)
+            self._take_piece(len(self._held))
+            out.append(self._message())
+        return out
 
-    def _message(self, total: int) -> Message:
-        message = Message(tuple(self._pieces), total, self._reason)
-        self._pieces, self._at, self._total, self._reason = [], 0, None, ""
-        return message
+    def _begin(self, length: int) -> None:
+        """A message of this length follows its framing header, which is held."""
+        self._state = FramingState.IN_MESSAGE
+        self._total, self._at, self._prefix = length, 0, HEADER_LEN
+
+    def _take_piece(self, length: int) -> None:
+        """Adds `length` bytes of what is held, the framing header among them, to the message."""
+        piece, prefix, self._prefix = self._held.take(length), self._prefix, 0
+        if len(piece) > prefix:
+            self._pieces.append((self._at - prefix, piece))
+            self._at += len(piece) - prefix
+
+    def _message(self) -> Message:
+        pieces, total, reason = self._pieces, self._total, self._reason
+        self._pieces, self._reason = [], ""
+        self._state = FramingState.AT_HEADER
+        if pieces and pieces[0][0] < 0:
+            data = pieces[0][1]
+            return Message(data, HEADER_LEN, len(data), total, tuple(pieces[1:]), reason)
+        return Message.of_pieces(pieces, total, reason)
+
+    def _lose(self, lost: Lost, out: list[Framed]) -> None:
+        self._state = FramingState.SEEKING
+        self._lost = lost
+        out.append(lost)
+
+    def _skip_held(self) -> None:
+        self._skipped += len(self._held)
+        self._held.take_all()
 
     def _seek(self) -> bool:
         """Drops what precedes the next header; False while none is in sight."""
         held = self._held.take_all()
         found = find_header(held.data)
-        keep = found if found >= 0 else max(len(held) - _HEADER_SPAN + 1, 0)
+        keep = found if found >= 0 else max(len(held) - HEADER_SPAN + 1, 0)
         self._skipped += keep
         self._held.append(held[keep:])
         return found >= 0
 
-    def _resumed(self) -> Iterator[Problem]:
+    def _resumed(self, out: list[Framed]) -> None:
+        """A header is in sight again, or the stream ends: reports what was lost."""
         lost, skipped = self._lost, self._skipped
-        self._seeking, self._lost, self._skipped = False, None, 0
+        self._state, self._lost, self._skipped = FramingState.AT_HEADER, None, 0
         if lost is None:
             if skipped:
-                yield Problem(
-                    "gap", "smb", (), f"{self._place}: {skipped} bytes before the first SMB header passed over"
-                )
+                text = f"{self._place}: {skipped} bytes before the first SMB header passed over"
+                out.append(Problem("gap", "smb", (), text))
             return
         missing = "an unknown number of" if lost.length is None else str(lost.length)
         kept = f", {skipped} more passed over to the next SMB header" if skipped else ""
         if lost.length == 0:
             text = f"{self._place}: {lost.reason}; {skipped} bytes passed over to the next one"
-            yield Problem("malformed", "smb", lost.frames, text)
+            out.append(Problem("malformed", "smb", lost.frames, text))
         else:
             text = f"{self._place}: {missing} bytes of SMB messages not captured ({lost.reason}){kept}"
-            yield Problem("gap", "smb", lost.frames, text)
+            out.append(Problem("gap", "smb", lost.frames, text))
 
 
 def _read_names(body: bytes) -> Iterator[NetbiosNames]:

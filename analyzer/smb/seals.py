@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.security import Door
 from analyzer.smb.crypto import (
@@ -23,6 +23,7 @@ from analyzer.smb.crypto import (
     derive_keys,
     open_transform,
 )
+from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
 from analyzer.smb.state import Link, Session
 
@@ -32,9 +33,11 @@ _MAX_FRAMES_NAMED = 32
 
 
 def open_message(link: Link, session: Session, message: Message, from_client: bool | None) -> Message | None:
-    """The message inside a transform, None where it stays shut; the session notes either."""
+    """The message inside a transform, None where it stays encrypted; the session notes either.
+
+    The key that decrypted the session's last message is tried first, and alone.
+    """
     session.encrypted += 1
-    data = message.head
     if not message.whole:
         _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
         return None
@@ -43,38 +46,22 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
     if proven is not None and all(_key(proven, way) is None for way in ways):
         proven = None
     candidates = [proven] if proven is not None else list(_candidates(link, session))
+    data, start = message.data, message.start
     for keys in candidates:
         for way in ways:
             key = _key(keys, way)
             if key is None or keys.cipher is None:
                 continue
-            plain = open_transform(keys.cipher, key, data.data)
+            plain = open_transform(keys.cipher, key, data.data, start, message.stop)
             if plain is not None:
                 session.opener = keys
                 session.cipher = CIPHERS[keys.cipher]
                 session.opened += 1
-                return Message.of(opened_at(data, 0, plain))
+                steps = (*data.steps, STEP) if data.steps else _ONE_STEP
+                # It keeps its length, and so each byte its address.
+                return Message.of(TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps))
     _shut(session, message, *_why(link, session, candidates, proven))
     return None
-
-
-def open_next(session: Session, data: bytes, at: int, stop: int, from_client: bool) -> bytes | None:
-    """The same for the whole message from `at` to `stop`, where the session's known key opens it; else nothing has happened."""
-    keys = session.opener
-    key = None if keys is None else _key(keys, from_client)
-    if keys is None or keys.cipher is None or key is None or stop < at + TRANSFORM_LEN:
-        return None
-    plain = open_transform(keys.cipher, key, data, at, stop)
-    if plain is not None:
-        session.encrypted += 1
-        session.opened += 1
-    return plain
-
-
-def opened_at(data: TracedBytes, at: int, plain: bytes) -> TracedBytes:
-    """What the encrypted message at `at` of `data` held; it kept its length, and so each byte its address."""
-    steps = (*data.steps, STEP) if data.steps else _ONE_STEP
-    return TracedBytes(plain, data.source, data.start + at + TRANSFORM_LEN, steps)
 
 
 def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
@@ -139,7 +126,7 @@ def _shut(session: Session, message: Message, door: Door, reason: str) -> None:
         seal.frames += message.frames[: _MAX_FRAMES_NAMED - len(seal.frames)]
 
 
-def report(session: Session) -> Iterator[Event]:
+def report(session: Session, out: Emitter) -> None:
     """One problem for all messages of the session that stayed shut, naming what would open them."""
     seal = session.seal
     if not seal.count:
@@ -158,4 +145,4 @@ def report(session: Session) -> Iterator[Event]:
         text += f"; {what}, or the SMB session key, would open them"
     elif seal.door is Door.NO_HANDSHAKE:
         text += "; only the session's encryption keys would open them"
-    yield Problem("sealed", "smb", tuple(sorted(set(seal.frames))), text)
+    out.append(Problem("sealed", "smb", tuple(sorted(set(seal.frames))), text))

@@ -7,21 +7,23 @@ their displacement. Signatures (MD5 over a key and a running number) are counted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth.context import Handshake
+from analyzer.channel.events import ChannelGap, SmbInfo
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
-from analyzer.core.events import Event, Problem
+from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
 from analyzer.model.security import Identity
-from analyzer.smb.events import ChannelGap, SmbInfo
+from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, looks_like_dcerpc, pipe_name
+from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, pipe_name
 from analyzer.tcp.events import Direction
+from analyzer.tcp.recognition import looks_like_dcerpc
 
 HEADER_LEN = 32
 CLOSE, OLD_READ, OLD_WRITE, TRANSACTION, TRANSACTION_SECONDARY = 0x04, 0x0A, 0x0B, 0x25, 0x26
@@ -118,16 +120,17 @@ class Smb1Reader:
     """Follows the SMB1 messages of one connection. `offers_smb2` is called when the client offers SMB2 in its negotiation."""
 
     def __init__(
-        self, link: Link, leave: Callable[[Session], Iterator[Event]], offers_smb2: Callable[[], None]
+        self, link: Link, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
     ) -> None:
         self._link = link
         self._leave = leave
         self._offers_smb2 = offers_smb2
+        self._out = out
         self._pending: dict[tuple[int, int], Request] = {}
         self._setups: dict[int, Setup] = {}
         self._forgot = False
 
-    def feed(self, direction: Direction, message: Message) -> Iterator[Event]:
+    def feed(self, direction: Direction, message: Message) -> None:
         data = message.head.data
         if len(data) < HEADER_LEN:
             raise TruncatedError("the header is cut", field="header", start=len(data), stop=len(data))
@@ -152,9 +155,9 @@ class Smb1Reader:
                 block.words.skip("andx.reserved", 1)
                 at = block.words.u16("andx.offset")
             if header.is_response:
-                yield from self._response(header, request, block, message)
+                self._response(header, request, block, message)
             else:
-                yield from self._request(header, block, message)
+                self._request(header, block, message)
             # An offset that does not lead on would be read for ever.
             if following == NO_ANDX or at <= block.words.pos:
                 break
@@ -170,13 +173,15 @@ class Smb1Reader:
 
     # Requests
 
-    def _remember(self, header: Header, command: int, message: Message) -> Iterator[Event]:
+    def _remember(self, header: Header, command: int, message: Message) -> None:
         key = (header.pid, header.mid)
         if key not in self._pending and len(self._pending) >= MAX_PENDING:
             del self._pending[next(iter(self._pending))]
             if not self._forgot:
                 self._forgot = True
-                yield Problem("limit", "smb", message.frames, f"more than {MAX_PENDING} requests without an answer")
+                self._out.append(
+                    Problem("limit", "smb", message.frames, f"more than {MAX_PENDING} requests without an answer")
+                )
         former = self._pending.get(key)
         request = Request(command, header.uid, header.tid)
         if former is not None and command != header.command:
@@ -185,12 +190,12 @@ class Smb1Reader:
             request.identity = former.identity
         self._pending[key] = request
 
-    def _request(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+    def _request(self, header: Header, block: Block, message: Message) -> None:
         command, words = block.command, block.words
         if command == TRANSACTION_SECONDARY:
-            yield from self._secondary(header, block, message)
+            self._secondary(header, block, message)
             return
-        yield from self._remember(header, command, message)
+        self._remember(header, command, message)
         request = self._pending[header.pid, header.mid]
         if command == NEGOTIATE:
             self._negotiate_request(block)
@@ -214,31 +219,29 @@ class Smb1Reader:
             words.skip("write.remaining", 2)
             high, low = words.u16("write.len_data_high"), words.u16("write.len_data")
             start = words.u16("write.ofs_data")
-            yield from self._written(header, request, message, start, high << 16 | low, mode)
+            self._written(header, request, message, start, high << 16 | low, mode)
         elif command == OLD_WRITE:
             request.fid = words.u16("write.fid")
             length = words.u16("write.len_data")
-            yield from self._written(header, request, message, block.data.pos + 3, length, 0)
+            self._written(header, request, message, block.data.pos + 3, length, 0)
         elif command == WRITE_AND_CLOSE:
             request.fid = words.u16("write.fid")
             length = words.u16("write.len_data")
-            yield from self._written(header, request, message, block.data.pos + 1, length, 0)
+            self._written(header, request, message, block.data.pos + 1, length, 0)
         elif command == TRANSACTION:
-            yield from self._transaction(header, request, block, message)
+            self._transaction(header, request, block, message)
 
-    def _written(
-        self, header: Header, request: Request, message: Message, start: int, length: int, mode: int
-    ) -> Iterator[Event]:
+    def _written(self, header: Header, request: Request, message: Message, start: int, length: int, mode: int) -> None:
         session = self._session(header.uid, message)
         assert request.fid is not None
         start, stop = _span(message, start, length)
         begins = message.part(start, stop).head.data
         if mode & _WRITE_MODE_RAW_START == _WRITE_MODE_RAW_START and length >= 2 and not looks_like_dcerpc(begins):
             start += 2
-        opened = yield from _open(session, request.fid)
-        yield from session.deliver(opened, True, message, (start, stop), self._info(header))
+        opened = session.open_of(_key(request.fid), self._out)
+        session.deliver(opened, True, message, (start, stop), self._info(header), self._out)
 
-    def _transaction(self, header: Header, request: Request, block: Block, message: Message) -> Iterator[Event]:
+    def _transaction(self, header: Header, request: Request, block: Block, message: Message) -> None:
         words = block.words
         words.skip("transaction.totals_and_parameters", 22)
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
@@ -253,13 +256,13 @@ class Smb1Reader:
             name = pipe_name(_text(block.data, header.unicode))
             request.opened = Open("pipe", name, header.tid)
             request.fid = None
-            yield from session.add_open(_call_key(header), request.opened)
+            session.add_open(_call_key(header), request.opened, self._out)
         elif request.subcommand in (TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_RAW_WRITE):
-            request.opened = yield from _open(session, request.fid)
+            request.opened = session.open_of(_key(request.fid), self._out)
         if request.opened is not None:
-            yield from self._piece(header, session, request, message, (0, start, length), from_client=True)
+            self._piece(header, session, request, message, (0, start, length), from_client=True)
 
-    def _secondary(self, header: Header, block: Block, message: Message) -> Iterator[Event]:
+    def _secondary(self, header: Header, block: Block, message: Message) -> None:
         request = self._pending.get((header.pid, header.mid))
         if request is None or request.opened is None:
             return
@@ -268,7 +271,7 @@ class Smb1Reader:
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
         displacement = words.u16("transaction.data_displacement")
         session = self._session(header.uid, message)
-        yield from self._piece(header, session, request, message, (displacement, start, length), from_client=True)
+        self._piece(header, session, request, message, (displacement, start, length), from_client=True)
 
     def _piece(
         self,
@@ -279,7 +282,7 @@ class Smb1Reader:
         where: tuple[int, int, int],
         *,
         from_client: bool,
-    ) -> Iterator[Event]:
+    ) -> None:
         """One message's share of a transaction's data: displacement, offset in the message, length."""
         displacement, start, length = where
         opened = request.opened
@@ -290,7 +293,7 @@ class Smb1Reader:
         if displacement > so_far and opened.channel is not None:
             missing = displacement - so_far
             reason = "a part of the transaction was not captured"
-            yield ChannelGap(opened.channel, from_client, missing, message.frames, reason)
+            self._out.append(ChannelGap(opened.channel, from_client, missing, message.frames, reason))
         # What came before is not said twice.
         start = min(start + max(so_far - displacement, 0), stop)
         if from_client:
@@ -298,25 +301,25 @@ class Smb1Reader:
         else:
             request.answered = max(so_far, displacement + length)
         fresh = displacement == 0
-        yield from session.deliver(opened, from_client, message, (start, stop), self._info(header), fresh=fresh)
+        session.deliver(opened, from_client, message, (start, stop), self._info(header), self._out, fresh=fresh)
 
     # Responses
 
-    def _response(self, header: Header, request: Request | None, block: Block, message: Message) -> Iterator[Event]:
+    def _response(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
         command, words = block.command, block.words
         if command == TRANSACTION:
-            yield from self._transaction_answered(header, request, block, message)
+            self._transaction_answered(header, request, block, message)
             return
         if command == NEGOTIATE:
             self._negotiate_response(header, block)
         elif command == SESSION_SETUP_ANDX:
-            yield from self._setup_response(header, request, block, message)
+            self._setup_response(header, request, block, message)
         if header.failed or block.word_count == 0:
             closing = command in (CLOSE, WRITE_AND_CLOSE) and not header.failed
             if closing and request is not None and request.fid is not None:
-                yield from self._session(header.uid, message).close(_key(request.fid))
+                self._session(header.uid, message).close(_key(request.fid), self._out)
             elif command == TREE_DISCONNECT and not header.failed:
-                yield from self._session(header.uid, message).close_tree(header.tid)
+                self._session(header.uid, message).close_tree(header.tid, self._out)
             return
         if command in (NEGOTIATE, ECHO):
             return  # these belong to the connection, whatever UID they carry
@@ -329,51 +332,49 @@ class Smb1Reader:
         elif command in (NT_CREATE_ANDX, OPEN_ANDX):
             if command == NT_CREATE_ANDX:
                 words.skip("create.oplock_level", 1)
-            yield from self._opened(session, header, request, words.u16("create.fid"))
+            self._opened(session, header, request, words.u16("create.fid"))
         elif command == WRITE_AND_CLOSE and request is not None and request.fid is not None:
-            yield from session.close(_key(request.fid))
+            session.close(_key(request.fid), self._out)
         elif command == LOGOFF_ANDX:
-            yield from self._leave(session)
+            self._leave(session)
         elif command == READ_ANDX:
             words.skip("read.available", 6)
             low, start = words.u16("read.len_data"), words.u16("read.ofs_data")
             high = words.u16("read.len_data_high")
-            yield from self._read_answered(header, session, request, message, (start, high << 16 | low))
+            self._read_answered(header, session, request, message, (start, high << 16 | low))
         elif command == OLD_READ:
             span = (block.data.pos + 3, words.u16("read.len_data"))
-            yield from self._read_answered(header, session, request, message, span)
+            self._read_answered(header, session, request, message, span)
 
-    def _opened(self, session: Session, header: Header, request: Request | None, fid: int) -> Iterator[Event]:
+    def _opened(self, session: Session, header: Header, request: Request | None, fid: int) -> None:
         tree = session.trees.get(header.tid)
         kind: OpenKind = tree.kind if tree is not None else "unknown"
         path = request.name if request is not None else None
         name = pipe_name(path) if path is not None and kind != "file" else path
         if kind == "unknown" and path is not None and path.lower().startswith("\\pipe\\"):
             kind = "pipe"
-        yield from session.add_open(_key(fid), Open(kind, name, header.tid))
+        session.add_open(_key(fid), Open(kind, name, header.tid), self._out)
         if request is not None:
             # What is chained behind an open means the file just opened.
             request.fid = fid
 
     def _read_answered(
         self, header: Header, session: Session, request: Request | None, message: Message, where: tuple[int, int]
-    ) -> Iterator[Event]:
+    ) -> None:
         span = _span(message, *where)
         if request is not None and request.fid is not None:
-            opened = yield from _open(session, request.fid)
-            yield from session.deliver(opened, False, message, span, self._info(header))
+            opened = session.open_of(_key(request.fid), self._out)
+            session.deliver(opened, False, message, span, self._info(header), self._out)
             return
         pipes = session.pipes()
         if len(pipes) == 1:
-            yield from session.deliver(pipes[0], False, message, span, self._info(header))
+            session.deliver(pipes[0], False, message, span, self._info(header), self._out)
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
             self._link.note("gap", reason, message.frames)
-            yield from session.lost(False, None, message.frames, reason)
+            session.lost(False, None, message.frames, reason, self._out)
 
-    def _transaction_answered(
-        self, header: Header, request: Request | None, block: Block, message: Message
-    ) -> Iterator[Event]:
+    def _transaction_answered(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
         words, key = block.words, (header.pid, header.mid)
         if block.word_count < 10:
             # An interim answer asks for the secondary requests; a failure ends it.
@@ -392,11 +393,11 @@ class Smb1Reader:
         length, start = words.u16("transaction.len_data"), words.u16("transaction.ofs_data")
         displacement = words.u16("transaction.data_displacement")
         session = self._session(header.uid, message)
-        yield from self._piece(header, session, request, message, (displacement, start, length), from_client=False)
+        self._piece(header, session, request, message, (displacement, start, length), from_client=False)
         if request.answered >= total:
             self._pending.pop(key, None)
             if request.subcommand == TRANS_CALL:
-                yield from session.close(_call_key(header))
+                session.close(_call_key(header), self._out)
 
     # Negotiation and session setup
 
@@ -433,7 +434,7 @@ class Smb1Reader:
             length = words.u16("session_setup.len_blob")
             setup = self._setups.get(header.uid) if header.uid else None
             if setup is None:
-                setup = Setup(self._link.world.handshake(), _time(message))
+                setup = Setup(self._link.world.handshake(), message.time_ns)
             request.setup = setup
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", data.take("session_setup.blob", length))
@@ -451,9 +452,7 @@ class Smb1Reader:
             "ntlm", user or None, domain or None, client_os_version=system or None, is_anonymous=not user
         )
 
-    def _setup_response(
-        self, header: Header, request: Request | None, block: Block, message: Message
-    ) -> Iterator[Event]:
+    def _setup_response(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
         setup = request.setup if request is not None else self._setups.get(header.uid)
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         system = None
@@ -462,7 +461,7 @@ class Smb1Reader:
             if block.word_count >= 4:
                 token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
-                    setup = Setup(self._link.world.handshake(), _time(message))
+                    setup = Setup(self._link.world.handshake(), message.time_ns)
                     setup.handshake.missed("initiator")
                 if token:
                     setup.handshake.feed("acceptor", token)
@@ -485,12 +484,12 @@ class Smb1Reader:
             session.server_os = system
         if header.failed:
             session.refused = header.status
-            yield from self._leave(session)
+            self._leave(session)
 
     def _establish(self, uid: int, setup: Setup | None, message: Message | None) -> Session:
         session = self._link.sessions.get(uid)
         if session is None:
-            first = setup.first_time_ns if setup is not None else (_time(message) if message is not None else 0)
+            first = setup.first_time_ns if setup is not None else (message.time_ns if message is not None else 0)
             session = Session(self._link, uid, first)
             self._link.add_session(session)
         if setup is not None:
@@ -498,7 +497,7 @@ class Smb1Reader:
             session.client_os = setup.client_os
             session.note_frames(tuple(setup.frames))
         if message is not None:
-            session.seen(_time(message))
+            session.seen(message.time_ns)
             session.note_frames(message.frames)
         return session
 
@@ -507,8 +506,8 @@ class Smb1Reader:
         if session is None:
             setup = self._setups.pop(uid, None)
             session = self._establish(uid, setup, message if setup is not None else None)
-            session.first_time_ns = min(session.first_time_ns or _time(message), _time(message))
-        session.seen(_time(message))
+            session.first_time_ns = min(session.first_time_ns or message.time_ns, message.time_ns)
+        session.seen(message.time_ns)
         return session
 
     def _info(self, header: Header) -> SmbInfo:
@@ -546,14 +545,6 @@ def _text(cur: Cursor, unicode: bool, length: int | None = None, *, aligned: boo
     return rest[:end].decode("utf-16-le", "replace")
 
 
-def _open(session: Session, fid: int) -> Generator[Event, None, Open]:
-    opened = session.opens.get(_key(fid))
-    if opened is None:
-        opened = Open("unknown", None)
-        yield from session.add_open(_key(fid), opened)
-    return opened
-
-
 def _key(fid: int) -> bytes:
     return fid.to_bytes(2, "little")
 
@@ -568,7 +559,3 @@ def _span(message: Message, start: int, length: int) -> tuple[int, int]:
             f"{length} bytes at {start} lie outside of the {message.length}-byte message", field="data"
         )
     return start, start + length
-
-
-def _time(message: Message) -> int:
-    return message.head.time_ns_at(0)

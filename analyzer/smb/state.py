@@ -16,15 +16,19 @@ from analyzer.auth.context import Handshake
 from analyzer.auth.handshake import begin
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.core.events import Event, Problem, ProblemKind
+from analyzer.channel.channels import Channels
+from analyzer.channel.events import ChannelClosed, ChannelGap, SmbInfo
+from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.model.connection import Channel, SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Door, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbInfo
+from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Hole, Message
 from analyzer.tcp.events import Connection
+from analyzer.tcp.recognition import looks_like_dcerpc
 
 # A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
 MAX_OPENS = 16384
@@ -33,14 +37,10 @@ MAX_SESSIONS = 1024
 MAX_FRAMES = 64
 MAX_NAMES = 1024
 
+# So much of its data decides what an open of unknown kind is.
+LOOKED_AT = 16
+
 OpenKind = Literal["pipe", "file", "unknown"]
-
-
-def looks_like_dcerpc(data: bytes) -> bool:
-    """Whether bytes begin like a connection-oriented PDU (C706 section 12.6.3.1)."""
-    if len(data) < 10 or data[0] != 5 or data[1] > 1 or data[2] > 19 or data[4] & 0xEF or data[5] > 3:
-        return False
-    return int.from_bytes(data[8:10], "little" if data[4] else "big") >= 16
 
 
 def may_be_dcerpc(data: bytes) -> bool:
@@ -145,7 +145,7 @@ class World(Struct):
     keyring: Keyring
     tickets: Tickets | None = None
     key_log: KeyLog | None = None
-    channel_numbers: Iterator[int] = field(default_factory=count)
+    channels: Channels = field(default_factory=Channels)
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
 
@@ -182,7 +182,7 @@ class Link(Struct):
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
 
     def note(self, kind: ProblemKind, text: str, frames: tuple[int, ...]) -> None:
-        """Counts trouble that is likely to repeat; `told` tells it."""
+        """Counts a problem that is likely to repeat; `report` emits it."""
         tally = self.tallies.get((kind, text))
         if tally is None and len(self.tallies) < MAX_NAMES:
             tally = self.tallies[kind, text] = Tally(kind, text)
@@ -191,9 +191,10 @@ class Link(Struct):
             if len(tally.frames) < MAX_FRAMES:
                 tally.frames += frames[: MAX_FRAMES - len(tally.frames)]
 
-    def told(self) -> Iterator[Event]:
+    def report(self, out: Emitter) -> None:
+        """Emits what was counted."""
         for tally in self.tallies.values():
-            yield tally.problem()
+            out.append(tally.problem())
         self.tallies.clear()
 
     def add_session(self, session: Session) -> None:
@@ -276,41 +277,44 @@ class Session:
         if path and len(self.tree_names) < MAX_NAMES:
             self.tree_names[path] = None
 
-    def add_open(self, file_id: bytes, opened: Open) -> Iterator[Event]:
+    def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
         """Remembers an open; the same id still open means that its close was missed."""
-        yield from self.close(file_id)
+        self.close(file_id, out)
         if len(self.opens) >= MAX_OPENS:
-            yield from self.close(next(iter(self.opens)))
+            self.close(next(iter(self.opens)), out)
         self.opens[file_id] = opened
         if opened.kind == "pipe":
             self._make_channel(opened)
 
-    def close(self, file_id: bytes) -> Iterator[Event]:
+    def open_of(self, file_id: bytes, out: Emitter, client: Endpoint | None = None) -> Open:
+        """The open that a message names; one from before the capture is of unknown kind."""
+        opened = self.opens.get(file_id)
+        if opened is None:
+            opened = Open("unknown", None, client=client)
+            self.add_open(file_id, opened, out)
+        return opened
+
+    def close(self, file_id: bytes, out: Emitter) -> None:
         opened = self.opens.pop(file_id, None)
         if opened is not None and opened.channel is not None:
-            yield self._closed(opened.channel)
+            self._close(opened.channel, out)
 
-    def close_tree(self, tree_id: int) -> Iterator[Event]:
+    def close_tree(self, tree_id: int, out: Emitter) -> None:
         self.trees.pop(tree_id, None)
         for file_id in [file_id for file_id, opened in self.opens.items() if opened.tree_id == tree_id]:
-            yield from self.close(file_id)
+            self.close(file_id, out)
 
-    def close_all(self) -> Iterator[Event]:
+    def close_all(self, out: Emitter) -> None:
         for file_id in list(self.opens):
-            yield from self.close(file_id)
+            self.close(file_id, out)
         if self.orphan is not None and self.orphan.channel is not None:
-            yield self._closed(self.orphan.channel)
+            self._close(self.orphan.channel, out)
             self.orphan = None
 
-    def _drop_channel(self, opened: Open) -> Iterator[Event]:
-        channel, opened.channel = opened.channel, None
-        if channel is not None:
-            yield self._closed(channel)
-
-    def _closed(self, channel: Channel) -> ChannelClosed:
+    def _close(self, channel: Channel, out: Emitter) -> None:
         for intact in self._intact:
             intact.pop(channel.number, None)
-        return ChannelClosed(channel)
+        out.append(ChannelClosed(channel))
 
     def pipes(self) -> list[Open]:
         return [opened for opened in self.opens.values() if opened.channel is not None]
@@ -318,9 +322,7 @@ class Session:
     def _make_channel(self, opened: Open) -> Channel:
         opened.kind = "pipe"
         opened.is_dcerpc = opened.name in RPC_PIPES or None
-        opened.channel = Channel(
-            next(self.link.world.channel_numbers),
-            "ncacn_np",
+        opened.channel = self.link.world.channels.pipe(
             opened.client or self.client,
             self.server,
             opened.name,
@@ -341,43 +343,54 @@ class Session:
         message: Message,
         span: tuple[int, int],
         smb: SmbInfo,
+        out: Emitter,
         *,
         fresh: bool = True,
-    ) -> Iterator[Event]:
+    ) -> None:
         """The bytes `span` of a message, as data and gaps of the channel that the open is, if it is one."""
-        if opened.kind == "file":
+        if opened.kind == "file" or span[0] == span[1]:
             return
-        parts = list(message.spans(*span))
-        if not parts:
+        if not opened.is_dcerpc and not self._carries_dcerpc(opened, message, span, out):
             return
         channel = opened.channel
-        if channel is None:
-            if isinstance(parts[0], Hole) or not looks_like_dcerpc(parts[0].data):
-                return
-            channel = self._take_orphan(opened) or self._make_channel(opened)
-            opened.is_dcerpc = True
-        elif opened.is_dcerpc is None:
-            # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing tells.
-            opened.is_dcerpc = isinstance(parts[0], Hole) or may_be_dcerpc(parts[0].data)
-            if not opened.is_dcerpc:
-                opened.kind = "file"
-                yield from self._drop_channel(opened)
-                return
-        self.has_data(from_client, channel)
-        for part in parts:
+        assert channel is not None
+        self._intact[from_client][channel.number] = channel
+        start, stop = span
+        if stop <= message.stop - message.start:
+            out.carry(channel, from_client, message.data, message.start + start, message.start + stop, smb, fresh)
+            return
+        for part in message.spans(start, stop):
             if isinstance(part, Hole):
-                yield ChannelGap(channel, from_client, part.length, part.frames, message.reason)
+                out.append(ChannelGap(channel, from_client, part.length, part.frames, message.reason))
             else:
-                yield ChannelData(channel, from_client, part, smb, fresh)
+                out.carry(channel, from_client, *part, smb, fresh)
             fresh = False
 
-    def has_data(self, from_client: bool, channel: Channel) -> None:
-        """Notes that a channel has data again, should some have been lost."""
-        self._intact[from_client][channel.number] = channel
+    def _carries_dcerpc(self, opened: Open, message: Message, span: tuple[int, int], out: Emitter) -> bool:
+        """Whether an open of which that was not known carries DCERPC, by the first bytes of its data."""
+        first = next(message.spans(*span))
+        head = None
+        if not isinstance(first, Hole):
+            piece, start, stop = first
+            head = piece[start : min(stop, start + LOOKED_AT)].data
+        if opened.channel is None:
+            if head is None or not looks_like_dcerpc(head):
+                return False
+            if self._take_orphan(opened) is None:
+                self._make_channel(opened)
+            opened.is_dcerpc = True
+            return True
+        # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing tells.
+        opened.is_dcerpc = head is None or may_be_dcerpc(head)
+        if not opened.is_dcerpc:
+            opened.kind = "file"
+            channel, opened.channel = opened.channel, None
+            self._close(channel, out)
+        return opened.is_dcerpc
 
     def lost(
-        self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str
-    ) -> Iterator[Event]:
+        self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str, out: Emitter
+    ) -> None:
         """Tells pipes (those of the FileIds `asked`, or all) that they may have lost data; once until they have data again."""
         intact = self._intact[from_client]
         if asked is None:
@@ -388,15 +401,15 @@ class Session:
             concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
         for channel in concerned:
             del intact[channel.number]
-            yield ChannelGap(channel, from_client, None, frames, reason)
+            out.append(ChannelGap(channel, from_client, None, frames, reason))
 
     def deliver_orphan(
-        self, message: Message, span: tuple[int, int], smb: SmbInfo, client: Endpoint
-    ) -> Iterator[Event]:
+        self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter, client: Endpoint
+    ) -> None:
         """DCERPC answered to a request from before the capture, on a pipe not met yet: the first one that will be met."""
         if self.orphan is None:
             self.orphan = Open("unknown", None, client=client)
-        yield from self.deliver(self.orphan, False, message, span, smb)
+        self.deliver(self.orphan, False, message, span, smb, out)
 
     def _take_orphan(self, opened: Open) -> Channel | None:
         orphan = self.orphan
@@ -452,3 +465,37 @@ class Session:
         if self.handshake is None:
             return Door.NO_HANDSHAKE, "the session setup is not in the capture"
         return self.handshake.door, self.handshake.reason
+
+
+class SessionTimes:
+    """When sessions were seen in a batch: in one table of ordered frames the first and the last place tell of all between."""
+
+    __slots__ = ("_first", "_last", "_session", "_source")
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._source: Source | None = None
+        self._first = self._last = 0
+
+    def note(self, session: Session, data: TracedBytes, at: int) -> None:
+        """A session was seen in the message that begins at `at` of `data`."""
+        # Bytes that are not joined yet find out where they are from only when they have to.
+        source = data.source if type(data) is TracedBytes else None
+        if source is not None and session is self._session and source is self._source:
+            self._last = data.start + at
+            return
+        self.flush()
+        if isinstance(source, FrameTable) and source.ordered:
+            self._session, self._source = session, source
+            self._first = self._last = data.start + at
+        elif time_ns := data.time_ns_at(at):
+            session.seen(time_ns)
+
+    def flush(self) -> None:
+        """Tells the session what was noted."""
+        session, source = self._session, self._source
+        if session is not None and source is not None:
+            for at in {self._first, self._last}:
+                if time_ns := source.moment(at):
+                    session.seen(time_ns)
+            self._session = self._source = None

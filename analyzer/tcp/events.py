@@ -13,6 +13,8 @@ from analyzer.model.record import Endpoint
 
 # 0: sent by `Connection.a`; 1: sent by `Connection.b`.
 Direction = Literal[0, 1]
+# What a connection of ours carries.
+Protocol = Literal["smb", "dcerpc", "kerberos"]
 
 
 class Connection(Struct, frozen=True):
@@ -30,34 +32,45 @@ class Connection(Struct, frozen=True):
         return self.a if direction == 0 else self.b
 
 
-class StreamChunk(Event, frozen=True):
-    """Bytes in order. `offset` is the position of the first one in its direction's stream, gaps counted."""
+class Recognised(Event, frozen=True):
+    """What a connection carries; the first event of every connection of ours. `client_direction` is that of requests, for all that
+    its bytes tell."""
 
     connection: Connection
-    direction: Direction
-    offset: int
-    data: TracedBytes
+    protocol: Protocol
+    client_direction: Direction = 0
 
 
-class StreamDialogue(Event, frozen=True):
-    """What both directions said in turn, in order: turn i is the bytes `borders[i]` to `borders[i + 1]` of `data`.
+class StreamBatch(Event, frozen=True):
+    """Bytes of a connection in order, of one direction or of both in turn: turn i is `borders[i]` to `borders[i + 1]` of `data`.
 
-    `direction` spoke first; a turn is of the other one where `replies[i]`, and `replied` bytes in all. `offset` and `reply_offset`
-    are the positions of the first bytes of both in their streams; times ascend. Iterating gives the turns as chunks.
+    A turn is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
+    the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing). Where there are
+    several turns, their times ascend. Iterating gives each turn as a batch of its own.
     """
 
     connection: Connection
     direction: Direction
     offset: int
-    reply_offset: int
     data: TracedBytes
     borders: list[int]
     replies: list[bool]
-    replied: int
+    reply_offset: int = 0
+
+    @classmethod
+    def of(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
+        """A batch of one turn."""
+        return cls(connection, direction, offset, data, [0, len(data)], [False])
 
     def way(self, turn: int) -> Direction:
         """The direction of a turn."""
         return 1 if (self.direction == 1) != self.replies[turn] else 0
+
+    @property
+    def replied(self) -> int:
+        """How many bytes the other direction sends."""
+        borders = self.borders
+        return sum([borders[at + 1] - borders[at] for at, is_reply in enumerate(self.replies) if is_reply])
 
     def offsets(self) -> list[int]:
         """The position of the first byte of each turn in its stream."""
@@ -67,13 +80,20 @@ class StreamDialogue(Event, frozen=True):
             after[is_reply] += self.borders[turn + 1] - self.borders[turn]
         return found
 
-    def chunk(self, turn: int, offset: int) -> StreamChunk:
-        """A turn, which has this offset, on its own."""
-        data = self.data[self.borders[turn] : self.borders[turn + 1]]
-        return StreamChunk(self.connection, self.way(turn), offset, data)
+    def since(self, turn: int) -> StreamBatch:
+        """The turns from number `turn` on."""
+        offsets = [self.offset, self.reply_offset]
+        for at, is_reply in enumerate(self.replies[:turn]):
+            offsets[is_reply] += self.borders[at + 1] - self.borders[at]
+        return StreamBatch(
+            self.connection, self.direction, offsets[0], self.data, self.borders[turn:], self.replies[turn:], offsets[1]
+        )
 
-    def __iter__(self) -> Iterator[StreamChunk]:
-        return map(self.chunk, range(len(self.replies)), self.offsets())
+    def __iter__(self) -> Iterator[StreamBatch]:
+        for turn, offset in enumerate(self.offsets()):
+            yield StreamBatch.of(
+                self.connection, self.way(turn), offset, self.data[self.borders[turn] : self.borders[turn + 1]]
+            )
 
 
 class Gap(Event, frozen=True):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from analyzer.channel.events import ChannelClosed
 from analyzer.core.events import Event
 from analyzer.model.connection import Bound, Channel
-from analyzer.smb.events import ChannelClosed
 from tests.build.rpc import CHANNEL, NDR, PCQ
 
 

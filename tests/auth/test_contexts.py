@@ -73,7 +73,7 @@ def test_ntlm_messages_are_opened_in_both_directions(level: int, header_signed: 
     for sender, body in bodies():
         pdu, where, verifier = protected_pdu(conversation, sender, body, level=level, header_signed=header_signed)
         assert (pdu[where] == body) is (level != PRIVACY)
-        result = context.unprotect(sender, level, pdu, where, verifier)
+        result = context.open(sender, level, pdu, where, verifier)
         assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
         assert result.door is (Door.OPEN if level == PRIVACY else Door.NOT_SEALED)
 
@@ -90,7 +90,7 @@ def test_kerberos_messages_are_opened_in_both_directions(level: int, header_sign
     context = handshake.context()
     for sender, body in bodies():
         pdu, where, verifier = protected_pdu(conversation, sender, body, level=level, header_signed=header_signed)
-        result = context.unprotect(sender, level, pdu, where, verifier)
+        result = context.open(sender, level, pdu, where, verifier)
         assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
 
 
@@ -102,7 +102,7 @@ def test_bodies_of_any_length_are_opened(length: int, etype: int) -> None:
     context = followed(conversation, Keyring(kerberos_keys=[key])).context()
     body = bytes(range(length))
     pdu, where, verifier = protected_pdu(conversation, "acceptor", body)
-    assert context.unprotect("acceptor", PRIVACY, pdu, where, verifier).body == body
+    assert context.open("acceptor", PRIVACY, pdu, where, verifier).body == body
 
 
 @pytest.mark.parametrize("filler", [0, 4, 8, 12, 16])
@@ -112,7 +112,7 @@ def test_any_extra_count_is_followed(filler: int) -> None:
     context = followed(conversation, Keyring(kerberos_keys=[key])).context()
     for sender, body in bodies():
         pdu, where, verifier = protected_pdu(conversation, sender, body)
-        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+        assert context.open(sender, PRIVACY, pdu, where, verifier).body == body
 
 
 def test_a_changed_message_costs_only_itself() -> None:
@@ -131,12 +131,12 @@ def test_a_changed_message_costs_only_itself() -> None:
             if number in (0, 4, 5, 9):
                 damaged = bytearray(pdu)
                 damaged[where.start + 3] ^= 1
-                result = context.unprotect("initiator", PRIVACY, bytes(damaged), where, verifier)
+                result = context.open("initiator", PRIVACY, bytes(damaged), where, verifier)
                 assert (result.body, result.verified, result.door) == (None, False, Door.WRONG_KEY)
                 assert result.reason is not None
                 assert "checksum" in result.reason
             else:
-                result = context.unprotect("initiator", PRIVACY, pdu, where, verifier)
+                result = context.open("initiator", PRIVACY, pdu, where, verifier)
                 assert (result.body, result.verified) == (bytes([number]) * 40, True)
 
 
@@ -145,10 +145,10 @@ def test_a_changed_message_that_was_only_signed_is_shown_unverified() -> None:
     context = followed(conversation).context()
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
     damaged = pdu.replace(b"in clear", b"IN CLEAR", 1)
-    result = context.unprotect("initiator", INTEGRITY, damaged, where, verifier)
+    result = context.open("initiator", INTEGRITY, damaged, where, verifier)
     assert (result.body, result.verified, result.door) == (damaged[where], False, Door.NOT_SEALED)
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
-    assert context.unprotect("initiator", INTEGRITY, pdu, where, verifier).verified is True
+    assert context.open("initiator", INTEGRITY, pdu, where, verifier).verified is True
 
 
 @pytest.mark.parametrize("told", ["exactly", "unknown", "not at all"])
@@ -166,7 +166,7 @@ def test_the_keystream_is_found_again_after_a_loss(told: str, header_signed: boo
             if told != "not at all":
                 context.lost("acceptor", len(pdu) if told == "exactly" else None)
             continue
-        result = context.unprotect("acceptor", PRIVACY, pdu, where, verifier)
+        result = context.open("acceptor", PRIVACY, pdu, where, verifier)
         assert (result.body, result.verified, result.door) == (body, True, Door.OPEN)
 
 
@@ -178,7 +178,7 @@ def test_the_shared_keystream_without_extended_security_is_found_again() -> None
         if number in (3, 4):
             context.lost(sender, len(pdu))
             continue
-        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+        assert context.open(sender, PRIVACY, pdu, where, verifier).body == body
 
 
 def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> None:
@@ -190,11 +190,11 @@ def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> N
         lost += len(pdu)
     for _ in range(3):
         pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(64))
-        result = context.unprotect("acceptor", PRIVACY, pdu, where, verifier)
+        result = context.open("acceptor", PRIVACY, pdu, where, verifier)
         assert (result.body, result.door) == (None, Door.BYTES_MISSING)
     context.lost("acceptor", lost)
     pdu, where, verifier = protected_pdu(conversation, "acceptor", b"found" * 8)
-    assert context.unprotect("acceptor", PRIVACY, pdu, where, verifier).body == b"found" * 8
+    assert context.open("acceptor", PRIVACY, pdu, where, verifier).body == b"found" * 8
 
 
 @pytest.mark.parametrize("bit", range(16, 32))
@@ -216,10 +216,10 @@ def test_a_number_that_is_only_claimed_makes_no_keystream_without_bound(
         pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear", level=INTEGRITY)
         forged = bytearray(pdu)
         forged[verifier.start + 12 + bit // 8] ^= 1 << bit % 8
-        result = context.unprotect("initiator", INTEGRITY, bytes(forged), where, verifier)
+        result = context.open("initiator", INTEGRITY, bytes(forged), where, verifier)
         assert (result.body, result.verified) == (b"in clear", False)
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear", level=INTEGRITY)
-    assert context.unprotect("initiator", INTEGRITY, pdu, where, verifier).verified is True
+    assert context.open("initiator", INTEGRITY, pdu, where, verifier).verified is True
 
 
 def test_keystream_that_a_search_made_is_let_go_and_paid_for() -> None:
@@ -231,7 +231,7 @@ def test_keystream_that_a_search_made_is_let_go_and_paid_for() -> None:
         forged = bytearray(pdu)
         forged[verifier.start + 12 : verifier.start + 16] = claimed.to_bytes(4, "little")
         before = search.keystream
-        context.unprotect("initiator", INTEGRITY, bytes(forged), where, verifier)
+        context.open("initiator", INTEGRITY, bytes(forged), where, verifier)
         assert search.keystream < before - (8 * claimed >> 1)
         (stream,) = (each for each in context._streams.values() if each.failed_count)  # type: ignore[attr-defined]
         assert len(stream.keystream._buffer) < 1 << 19
@@ -255,7 +255,7 @@ def test_all_contexts_of_an_analysis_share_what_searches_may_cost(monkeypatch: p
         for _ in range(3):
             pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(40))
             damaged = bytes([*pdu[: where.start], pdu[where.start] ^ 1, *pdu[where.start + 1 :]])
-            results.append(context.unprotect("acceptor", PRIVACY, damaged, where, verifier))
+            results.append(context.open("acceptor", PRIVACY, damaged, where, verifier))
     # Each place is tried with and without the header; the messages themselves earn a few tries.
     assert tried[0] < 2 * 5000 + 5000
     assert search.given_up > 0
@@ -269,7 +269,7 @@ def test_a_message_that_comes_twice_is_opened_twice() -> None:
     kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
     for at in (0, 1, 1, 2, 0, 3, 3, 4):
         pdu, where, verifier = kept[at]
-        assert context.unprotect("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
+        assert context.open("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
 
 
 def test_a_message_that_overtakes_another_does_not_lose_it() -> None:
@@ -278,7 +278,7 @@ def test_a_message_that_overtakes_another_does_not_lose_it() -> None:
     kept = [protected_pdu(conversation, "initiator", bytes([at]) * 24) for at in range(5)]
     for at in (0, 2, 3, 4):
         pdu, where, verifier = kept[at]
-        assert context.unprotect("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
+        assert context.open("initiator", PRIVACY, pdu, where, verifier).body == bytes([at]) * 24
 
 
 def test_two_contexts_of_one_handshake_begin_anew() -> None:
@@ -286,7 +286,7 @@ def test_two_contexts_of_one_handshake_begin_anew() -> None:
     handshake = followed(conversation)
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
     for _ in range(2):
-        assert handshake.context().unprotect("initiator", PRIVACY, pdu, where, verifier).body == b"x" * 16
+        assert handshake.context().open("initiator", PRIVACY, pdu, where, verifier).body == b"x" * 16
 
 
 @pytest.mark.parametrize(
@@ -312,12 +312,12 @@ def test_subkeys_may_be_of_another_type(
     context = handshake.context()
     for sender, body in bodies():
         pdu, where, verifier = protected_pdu(conversation, sender, body)
-        assert context.unprotect(sender, PRIVACY, pdu, where, verifier).body == body
+        assert context.open(sender, PRIVACY, pdu, where, verifier).body == body
 
 
 def test_levels_below_packet_return_the_body_as_it_is() -> None:
     context = followed(ntlm_handshake()).context()
-    result = context.unprotect("initiator", 2, b"header" + b"body", slice(6, 10), slice(10, 10))
+    result = context.open("initiator", 2, b"header" + b"body", slice(6, 10), slice(10, 10))
     assert (result.body, result.verified, result.door) == (b"body", None, Door.NOT_SEALED)
 
 
@@ -325,11 +325,11 @@ def test_a_shut_door_is_named_for_every_sealed_message() -> None:
     conversation = ntlm_handshake()
     context = followed(conversation, Keyring()).context()
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
-    result = context.unprotect("initiator", PRIVACY, pdu, where, verifier)
+    result = context.open("initiator", PRIVACY, pdu, where, verifier)
     assert (result.body, result.door) == (None, Door.NO_KEY)
     assert result.reason == "no password or NT hash given for LAB\\perfmon"
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16, level=INTEGRITY)
-    result = context.unprotect("initiator", INTEGRITY, pdu, where, verifier)
+    result = context.open("initiator", INTEGRITY, pdu, where, verifier)
     assert (result.body, result.verified, result.door) == (b"x" * 16, None, Door.NOT_SEALED)
 
 
@@ -356,7 +356,7 @@ def test_random_messages_never_raise(pdu: bytes, level: int, first: int, second:
         verifier_start = b"\5\4\2\xff" if kind == "aes" else b"\x02\x01\x11\x00\x10\x00\xff\xff"
     start, stop = sorted((first, second))
     whole = pdu[:stop] + verifier_start + pdu[stop:]
-    result = context.unprotect("initiator", level, whole, slice(start, stop), slice(min(stop, len(pdu)), len(whole)))
+    result = context.open("initiator", level, whole, slice(start, stop), slice(min(stop, len(pdu)), len(whole)))
     assert result.verified is not True
     if level >= PRIVACY:
         assert result.body is None

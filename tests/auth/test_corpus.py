@@ -64,7 +64,7 @@ def test_sealed_rpc_of_windows_is_opened(name: str, ring: Keyring, account: str,
             continue
         context = contexts.setdefault(key, handshakes[key].context())
         ofs_body = 40 if kind == 0 and pdu[3] & 0x80 else 24
-        result = context.unprotect(sender, level, pdu, slice(ofs_body, at - 8), slice(at, len(pdu)))
+        result = context.open(sender, level, pdu, slice(ofs_body, at - 8), slice(at, len(pdu)))
         assert (result.door, result.verified, result.reason) == (Door.OPEN, True, None)
         opened += 1
     assert opened == messages

@@ -315,7 +315,7 @@ def test_providers_not_read_here_are_named(auth_type: int, name: str) -> None:
     handshake.feed("initiator", b"\x16\x03\x01\x00\x05hello")
     assert (handshake.door, handshake.identity.mechanism) == (Door.UNSUPPORTED, name)
     assert handshake.reason == f"security provider {name} is not supported"
-    result = handshake.context().unprotect("initiator", 6, b"0123456789", slice(2, 6), slice(8, 10))
+    result = handshake.context().open("initiator", 6, b"0123456789", slice(2, 6), slice(8, 10))
     assert (result.body, result.door) == (None, Door.UNSUPPORTED)
 
 
@@ -362,7 +362,7 @@ def test_damaged_tokens_never_raise(data: st.DataObject) -> None:
         stop = data.draw(st.integers(at, min(at + 8, len(token))))
         handshake.feed(sender, token[:at] + data.draw(st.binary(max_size=8)) + token[stop:])
         assert (handshake.reason is None) == (handshake.door is Door.OPEN)
-    handshake.context().unprotect("initiator", 6, bytes(80), slice(24, 56), slice(64, 80))
+    handshake.context().open("initiator", 6, bytes(80), slice(24, 56), slice(64, 80))
 
 
 def test_cut_tokens_never_raise() -> None:
@@ -413,7 +413,7 @@ def test_nothing_printable_holds_a_secret(tmp_path: Path) -> None:
             context,
             handshake.identity,
             handshake.opened_by,
-            context.unprotect("initiator", 6, bytes(80), slice(24, 56), slice(64, 80)),
+            context.open("initiator", 6, bytes(80), slice(24, 56), slice(64, 80)),
         ]
         assert isinstance(handshake, TokenHandshake)
         for exchange in (handshake._ntlm, handshake._kerberos):

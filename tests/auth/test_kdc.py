@@ -18,8 +18,10 @@ from analyzer.model.record import Endpoint
 from analyzer.model.security import Door, Identity
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import UdpPayload
-from analyzer.tcp.events import Connection, Gap, StreamChunk, StreamClosed
+from analyzer.tcp.events import Connection, Gap, StreamBatch, StreamClosed
+from analyzer.tcp.recognition import Recognition
 from tests.build.auth import KerberosConversation, kdc_reply, kerberos_handshake
+from tests.build.chain import through
 from tests.build.packet import block, both, ethernet, ipv4, ipv6, udp
 
 CLIENT, KDC = Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.9", 88)
@@ -36,15 +38,21 @@ def chunks(*pieces: bytes, connection: Connection = CONNECTION, direction: int =
     out: list[Event] = []
     offset = 0
     for number, piece in enumerate(pieces, 1):
-        out.append(StreamChunk(connection, 1 if direction else 0, offset, TracedBytes.of_frame(piece, number, 54)))
+        out.append(StreamBatch.of(connection, 1 if direction else 0, offset, TracedBytes.of_frame(piece, number, 54)))
         offset += len(piece)
     return out
 
 
 def tickets_of(events: Iterable[Event]) -> Tickets:
     layer = KdcLayer()
-    assert [passed for event in events for passed in layer.feed(event)] == []
+    assert through([layer], recognised(events)) == []
     return layer.tickets
+
+
+def recognised(events: Iterable[Event]) -> list[Event]:
+    """What reassembly gives out of the events of connections."""
+    out, _ = Recognition().feed(list(events))
+    return out
 
 
 def identity(tickets: Tickets, talk: KerberosConversation = TALK, keyring: Keyring | None = None) -> Identity:

@@ -40,7 +40,7 @@ def messages(flags: int, lm_response: bytes, nt_response: bytes, key: bytes) -> 
 
 def unsealed(context: NtlmContext, sealed: str, signature: str) -> bytes | None:
     body, verifier = bytes.fromhex(sealed), bytes.fromhex(signature)
-    result = context.unprotect("initiator", 6, body + verifier, slice(0, len(body)), slice(len(body), len(body) + 16))
+    result = context.open("initiator", 6, body + verifier, slice(0, len(body)), slice(len(body), len(body) + 16))
     assert result.door is Door.OPEN, result.reason
     return result.body
 

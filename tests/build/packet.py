@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address
 from struct import pack, unpack
 
 import numpy as np
 
 from analyzer.capture.frame import FrameBlock, heads_of
-from analyzer.core.events import Problem
+from analyzer.core.events import Event, Problem
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import ACK, PSH, Segment
+from analyzer.packet.segment import ACK, PSH, Segment, SegmentBatch
 
 CLIENT, SERVER = "192.0.2.10", "198.51.100.20"
 CLIENT6, SERVER6 = "2001:db8::10", "2001:db8::20"
@@ -190,14 +190,23 @@ def block(
 
 def dissect(blocks: FrameBlock | Sequence[FrameBlock], *, fast: bool = True) -> tuple[list[Segment], list[Problem]]:
     """What the dissector gives for blocks, segments and problems apart."""
-    items = list(_items([blocks] if isinstance(blocks, FrameBlock) else blocks, fast))
+    items = list(one_by_one(_items([blocks] if isinstance(blocks, FrameBlock) else blocks, fast)))
     return (
         [item for item in items if isinstance(item, Segment)],
         [item for item in items if isinstance(item, Problem)],
     )
 
 
-def _items(blocks: Sequence[FrameBlock], fast: bool) -> Iterable[Segment | Problem]:
+def one_by_one(events: Iterable[Event]) -> Iterator[Event | Segment]:
+    """The segments of batches, and the other events as they are."""
+    for event in events:
+        if isinstance(event, SegmentBatch):
+            yield from event
+        else:
+            yield event
+
+
+def _items(blocks: Sequence[FrameBlock], fast: bool) -> Iterable[Event]:
     dissector = Dissector(fast=fast)
     for each in blocks:
         yield from dissector.feed(each)

@@ -15,12 +15,12 @@ from typing import Protocol
 from uuid import UUID
 
 from analyzer.auth.context import SearchBudget, Sender, Unprotected
+from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap, SmbInfo
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Channel
 from analyzer.model.record import Endpoint
 from analyzer.model.security import AuthLevel, Door, Identity
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, SmbInfo
 from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
@@ -323,7 +323,7 @@ class ToyContext:
         self._streams = {"initiator": _ToyStream(key, "initiator"), "acceptor": _ToyStream(key, "acceptor")}
         self.lost_calls: list[tuple[Sender, int | None]] = []
 
-    def unprotect(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
+    def open(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
         stream = self._streams[sender]
         wire = whole[body]
         sealed = level >= AuthLevel.PRIVACY
@@ -397,7 +397,7 @@ class ShutToyContext(ToyContext):
         super().__init__(b"")
         self._verdict = door, reason
 
-    def unprotect(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
+    def open(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, *self._verdict)
         return Unprotected(whole[body], None, Door.NOT_SEALED)
@@ -427,7 +427,7 @@ class Conversation:
     def send(self, from_client: bool, data: bytes, *, fresh: bool = True) -> Conversation:
         self.frame += 1
         traced = TracedBytes.of_frame(data, self.frame, 100, self.frame * 1_000_000)
-        self.events.append(ChannelData(self.channel, from_client, traced, self.smb, fresh))
+        self.events.append(ChannelBatch.of(self.channel, from_client, traced, self.smb, fresh=fresh))
         return self
 
     def client(self, *pdus: bytes) -> Conversation:
@@ -490,12 +490,14 @@ def cut(events: Iterable[Event], at: Sequence[int]) -> list[Event]:
     """The same bytes in more pieces: every data event is cut at the given places, which only its first piece begins fresh."""
     out: list[Event] = []
     for event in events:
-        if not isinstance(event, ChannelData):
+        if not isinstance(event, ChannelBatch):
             out.append(event)
             continue
         places = sorted({place % len(event.data) for place in at if len(event.data)} - {0})
         starts, stops = [0, *places], [*places, len(event.data)]
         for start, stop in zip(starts, stops, strict=True):
             fresh = event.fresh and start == 0
-            out.append(ChannelData(event.channel, event.from_client, event.data[start:stop], event.smb, fresh))
+            out.append(
+                ChannelBatch.of(event.channel, event.from_client, event.data[start:stop], event.smb, fresh=fresh)
+            )
     return out

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFHMAC, CounterLocation,
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk, StreamClosed
+from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch, StreamClosed
 
 CLIENT = Endpoint("10.0.0.2", 49152)
 SERVER = Endpoint("10.0.0.1", 445)
@@ -423,7 +423,7 @@ def stream(
             size = cuts[turn % len(cuts)] if cuts else len(data)
             turn += 1
             piece = TracedBytes.of_frame(data, number, 54, number * 1000)[at : at + size]
-            events.append(StreamChunk(connection, direction, offsets[direction], piece))
+            events.append(StreamBatch.of(connection, direction, offsets[direction], piece))
             offsets[direction] += len(piece)
             at += len(piece)
     if closed:
@@ -436,17 +436,17 @@ def with_hole(events: Sequence[Event], direction: Direction, start: int, stop: i
     out: list[Event] = []
     told = False
     for event in events:
-        if not isinstance(event, StreamChunk) or event.direction != direction:
+        if not isinstance(event, StreamBatch) or event.direction != direction:
             out.append(event)
             continue
         end = event.offset + len(event.data)
         if event.offset < start:
-            out.append(StreamChunk(event.connection, direction, event.offset, event.data[: start - event.offset]))
+            out.append(StreamBatch.of(event.connection, direction, event.offset, event.data[: start - event.offset]))
         if not told and end > start:
             told = True
             length = None if stop is None else stop - start
             out.append(Gap(event.connection, direction, start, length, (1, 2), "lost in the test"))
         if stop is not None and end > stop:
             first = max(event.offset, stop)
-            out.append(StreamChunk(event.connection, direction, first, event.data[first - event.offset :]))
+            out.append(StreamBatch.of(event.connection, direction, first, event.data[first - event.offset :]))
     return out

@@ -7,9 +7,14 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.tcp.events import Connection
+from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.reassembler import Reassembler
+from analyzer.tcp.recognition import Recognition
 
 CLIENT = Endpoint("192.0.2.1", 50000)
 SERVER = Endpoint("192.0.2.2", 445)
@@ -101,3 +106,26 @@ class Talk:
     def wait(self, ms: int) -> None:
         """Time passes: the next frame is that much later."""
         self._frames = count(next(self._frames) + ms)
+
+
+class Everything(Recognition):
+    """Takes every connection for one of ours, so that tests of reassembly may send what they like."""
+
+    def feed(self, events: list[Event]) -> tuple[list[Event], list[Connection]]:
+        return events, []
+
+    def is_ours(self, connection: Connection) -> bool:
+        return True
+
+
+class Streams:
+    """Reassembly of segments that come one by one, whatever they carry."""
+
+    def __init__(self, limits: TcpLimits | None = None, recognition: Recognition | None = None) -> None:
+        self.layer = Reassembler(limits, recognition or Everything())
+
+    def feed(self, segment: Segment) -> list[Event]:
+        return list(self.layer.feed(SegmentBatch.of(segment)))
+
+    def finish(self) -> list[Event]:
+        return list(self.layer.finish())

@@ -119,7 +119,7 @@ def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: s
     assert told(table(pieces)) == told(table(pieces, ordered=True)) == told(whole)
     assert told(table(pieces)[start:stop]) == told(whole[start:stop])
     rope = TracedBytes.rope(frames(*pieces))
-    assert rope.top(start) == whole.data[:start]
+    assert rope.lead(start)[:start] == whole.data[:start]
     assert told(rope[start:stop]) == told(whole[start:stop])
     assert told(rope) == told(whole)
     assert told(rope[start:stop]) == told(whole[start:stop])

@@ -6,7 +6,7 @@ from analyzer.packet import dissector as dissector_module
 from analyzer.packet.candidates import Flows, begins_like_ours
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import ACK, SYN, Segment
-from tests.build.packet import CLIENT, SERVER, block, both, dissect, ethernet, ipv4, ipv6, rpc, smb2, tcp
+from tests.build.packet import CLIENT, SERVER, block, both, dissect, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp
 
 NOISE = [ethernet(ipv4(tcp(b"GET / HTTP/1.1\r\n\r\n" * 4, sport=30000 + n, dport=80))) for n in range(40)]
 
@@ -97,9 +97,9 @@ def test_a_flow_that_shows_late_keeps_what_came_in_the_block_before(monkeypatch)
 def test_blocks_are_given_out_as_soon_as_enough_was_looked_at(monkeypatch):
     monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1000)
     dissector = Dissector()
-    counts = [len(list(dissector.feed(block(talk(445, smb2()), first=n * 5 + 1)))) for n in range(10)]
+    counts = [len(list(one_by_one(dissector.feed(block(talk(445, smb2()), first=n * 5 + 1))))) for n in range(10)]
     assert sum(counts) >= 30
-    assert sum(counts) + len(list(dissector.finish())) == 50
+    assert sum(counts) + len(list(one_by_one(dissector.finish()))) == 50
 
 
 def test_the_number_of_remembered_flows_is_bounded_and_said():

@@ -28,6 +28,7 @@ from tests.build.packet import (
     ipv4,
     ipv6,
     ipv6_fragment,
+    one_by_one,
     rpc,
     sll,
     sll2,
@@ -202,8 +203,8 @@ def test_bytes_spliced_into_a_capture_give_events_and_nothing_else(noise, place,
     events = [[], []]
     for dissector, seen in zip(dissectors, events, strict=True):
         for item in CaptureReader([BytesIO(spoiled)]):
-            seen += dissector.feed(item) if isinstance(item, FrameBlock) else [item]
-        seen += dissector.finish()
+            seen += one_by_one(dissector.feed(item) if isinstance(item, FrameBlock) else [item])
+        seen += one_by_one(dissector.finish())
     assert events[0] == events[1]
     assert all(isinstance(item, Segment | Problem) for item in events[0])
 
@@ -213,5 +214,5 @@ def test_the_fast_road_is_taken_for_common_shapes(monkeypatch):
     made = block([ethernet(ipv4(tcp(smb2()))), ethernet(ipv6(tcp(smb2())), 0x86DD, tags=[0x8100])] * 20)
     dissector = Dissector()
     monkeypatch.setattr(dissector._road, "dissect", lambda frame: seen.append(frame) or iter(()))
-    assert len([*dissector.feed(made), *dissector.finish()]) == 40
+    assert len([*one_by_one([*dissector.feed(made), *dissector.finish()])]) == 40
     assert not seen

@@ -17,10 +17,11 @@ from analyzer.capture.reader import CaptureInfo, CaptureReader
 from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment
+from analyzer.packet.segment import Segment, SegmentBatch
 from analyzer.packet.tshark import TsharkEngine, find_tshark
-from analyzer.tcp.events import StreamChunk
+from analyzer.tcp.events import StreamBatch
 from analyzer.tcp.reassembler import Reassembler
+from tests.build.chain import through
 
 pytestmark = pytest.mark.needs("tshark")
 
@@ -39,7 +40,7 @@ def own(path: Path) -> tuple[list[Event], CaptureInfo]:
 
 
 def segments(events: list[Event]) -> list[Segment]:
-    return [event for event in events if isinstance(event, Segment)]
+    return [segment for event in events if isinstance(event, SegmentBatch) for segment in event]
 
 
 def ether() -> Packet:
@@ -148,7 +149,7 @@ def test_a_missing_file_and_a_missing_tshark_are_one_sentence_each(tmp_path: Pat
 
 def test_stopping_early_leaves_nothing_running() -> None:
     found = iter(TsharkEngine(CAPTURES / "n_v1_reordered.pcap"))
-    assert isinstance(next(found), Segment)
+    assert isinstance(next(found), SegmentBatch)
     found.close()  # type: ignore[attr-defined]
 
 
@@ -161,9 +162,9 @@ def test_works_where_an_event_loop_runs_already() -> None:
 
 def test_the_same_streams_come_out_of_both_engines() -> None:
     def streams(events: list[Event]) -> list[tuple[int, int, bytes]]:
-        room = Reassembler()
-        out = [found for event in segments(events) for found in room.feed(event)] + list(room.finish())
-        return [(found.direction, found.offset, found.data.data) for found in out if isinstance(found, StreamChunk)]
+        out = through([Reassembler()], events)
+        batches = [turn for found in out if isinstance(found, StreamBatch) for turn in found]
+        return [(turn.direction, turn.offset, turn.data.data) for turn in batches]
 
     path = CAPTURES / "n_v1_reordered.pcap"
     assert streams(list(TsharkEngine(path))) == streams(own(path)[0])

@@ -7,10 +7,10 @@ from struct import pack
 import pytest
 from msgspec.structs import replace
 
+from analyzer.channel.events import ChannelGap
 from analyzer.core.events import Event
 from analyzer.model.query import QueryView
 from analyzer.rpc.events import Exchange, Message
-from analyzer.smb.events import ChannelGap
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL

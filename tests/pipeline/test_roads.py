@@ -1,4 +1,4 @@
-"""Every sample capture through the fast roads of ingest and through the plain ones: the same records, to the byte."""
+"""Every sample capture by arrays and in batches, and frame by frame and segment by segment: the same records, to the byte."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.contents.lines import timeline_records
+from analyzer.core.events import Event
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Dialogue
+from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run
 from analyzer.report.output import dumps
 from analyzer.tcp.reassembler import Reassembler
@@ -23,20 +24,26 @@ def printed(capture: truth.Capture) -> Sequence[bytes]:
     return [dumps(record) for record in timeline_records(analysis)]
 
 
-def test_the_plain_roads_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
-    feed_dialogue = Reassembler.feed_dialogue
+class OneByOne(Dissector):
+    """Frames without arrays, and each segment as a batch of its own."""
 
-    def counted(self: Reassembler, said: Dialogue) -> object:
-        taken.append(len(said.replies))
-        return feed_dialogue(self, said)
+    def __init__(self) -> None:
+        super().__init__(fast=False)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Reassembler, "feed_dialogue", counted)
-        fast = [printed(capture) for capture in truth.captures()]
-    assert sum(taken) > 100
-    # Without arrays each segment comes on its own.
+
+def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[int] = []
+    feed = Reassembler.feed
+
+    def counted(self: Reassembler, event: Event) -> Sequence[Event]:
+        turns.append(len(event.replies) if isinstance(event, SegmentBatch) else 0)
+        return feed(self, event)
+
+    monkeypatch.setattr(Reassembler, "feed", counted)
+    fast = [printed(capture) for capture in truth.captures()]
+    assert max(turns) > 10
+    turns.clear()
     monkeypatch.setattr(run, "CaptureReader", partial(CaptureReader, fast=False))
-    monkeypatch.setattr(run, "Dissector", partial(Dissector, fast=False))
-    monkeypatch.delattr(Reassembler, "feed_dialogue")
+    monkeypatch.setattr(run, "Dissector", OneByOne)
     assert [printed(capture) for capture in truth.captures()] == fast
+    assert max(turns) == 1

@@ -9,17 +9,12 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import CaptureReader
-from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import interface_name, method_name
 from analyzer.rpc.layer import RpcLayer
-from analyzer.smb.transport import Transport
 from analyzer.tcp.reassembler import Reassembler
+from tests.build.chain import segments, through, to_channels
 from tests.corpus import CORPUS
 
 pytestmark = pytest.mark.corpus
@@ -28,29 +23,8 @@ pytestmark = pytest.mark.corpus
 def exchanges(path: Path, keyring: Keyring | None = None) -> Iterator[Exchange]:
     """The way of a capture through the rooms below, and this one."""
     ring = keyring or Keyring()
-    dissector, reassembler, transport, rpc = Dissector(), Reassembler(), Transport(ring), RpcLayer(ring)
-
-    def upper(events: Iterator[Event]) -> Iterator[Event]:
-        for event in events:
-            for carried in transport.feed(event):
-                yield from rpc.feed(carried)
-
-    def streams(segments: Iterator[Event]) -> Iterator[Event]:
-        for segment in segments:
-            if isinstance(segment, Segment):
-                yield from upper(reassembler.feed(segment))
-
-    def everything() -> Iterator[Event]:
-        for block in CaptureReader([path]):
-            if isinstance(block, FrameBlock):
-                yield from streams(dissector.feed(block))
-        yield from streams(dissector.finish())
-        yield from upper(reassembler.finish())
-        for carried in transport.finish():
-            yield from rpc.feed(carried)
-        yield from rpc.finish()
-
-    return (event for event in everything() if isinstance(event, Exchange))
+    events = through([Reassembler(), *to_channels(ring), RpcLayer(ring)], segments(path))
+    return (event for event in events if isinstance(event, Exchange))
 
 
 # scapy, test/scapy/layers/dcerpc.uts

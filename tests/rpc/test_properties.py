@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from analyzer.channel.events import ChannelBatch, ChannelGap
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Bound, Pdu
 from analyzer.rpc.events import Exchange
-from analyzer.smb.events import ChannelData, ChannelGap
 from tests.build.rpc import (
     PCQ,
     WINREG,
@@ -96,7 +96,7 @@ def test_the_origin_of_any_opened_byte_leads_back_to_its_frame(which, at):
     assert isinstance(opened, TracedBytes)
     at %= len(opened)
     (extent,) = opened.origin(at, at + 1)
-    event = next(one for one in SEALED.events if isinstance(one, ChannelData) and extent.frame in one.data.frames)
+    event = next(one for one in SEALED.events if isinstance(one, ChannelBatch) and extent.frame in one.data.frames)
     # Sealing keeps positions: the byte's place in its fragment is its place in the frame.
     part = next(one for one in message.fragments if extent.frame in one.pdu.frames)
     inside = extent.start - 100
@@ -117,11 +117,12 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
     events: list[Event] = list((SEALED if sealed else CLEAR).events)
     which %= len(events)
     event = events[which]
-    assert isinstance(event, ChannelData)
+    assert isinstance(event, ChannelBatch)
     data = event.data.data
     at %= len(data) + 1
     spliced = data[:at] + junk + data[at + removed :]
-    events[which] = replace(event, data=TracedBytes.of_frame(spliced, 999, 0, event.data.first_time_ns or 0))
+    junked = TracedBytes.of_frame(spliced, 999, 0, event.data.first_time_ns or 0)
+    events[which] = replace(event, spans=[(junked, 0, len(junked))])
     for said in told(events):
         assert isinstance(said, (Exchange, Pdu, Bound, Problem))
         if isinstance(said, Exchange):
@@ -150,7 +151,7 @@ def test_random_bytes_alone_give_events_and_nothing_else(junk, from_client):
 def test_a_gap_leaves_everything_before_it_whole_and_invents_nothing(at, known):
     events: list[Event] = list(SEALED.events)
     lost = events[at]
-    assert isinstance(lost, ChannelData)
+    assert isinstance(lost, ChannelBatch)
     around = (min(lost.data.frames) - 1, max(lost.data.frames) + 1)
     length = len(lost.data) if known else None
     events[at] = ChannelGap(lost.channel, lost.from_client, length, around, "a segment was not captured")

@@ -157,7 +157,7 @@ def test_no_plaintext_is_shown_that_was_not_proven():
     """A context that hands out bytes without a right checksum at PRIVACY is not believed."""
 
     class Careless(ToyContext):
-        def unprotect(self, sender, level, whole, body, verifier):
+        def open(self, sender, level, whole, body, verifier):
             return Unprotected(b"\0" * len(whole[body]), None, Door.OPEN)
 
     keys, talk = ToyKeys(), Conversation()

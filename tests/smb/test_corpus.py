@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.frame import FrameBlock
-from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import Door
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment
 from analyzer.smb.compression import decompress_message
-from analyzer.smb.transport import Transport
-from analyzer.tcp.events import StreamChunk
+from analyzer.tcp.events import StreamBatch
 from analyzer.tcp.reassembler import Reassembler
+from tests.build.chain import segments, through, to_channels
 from tests.corpus import CORPUS
 
 pytestmark = pytest.mark.corpus
@@ -26,27 +21,13 @@ pytestmark = pytest.mark.corpus
 WIRESHARK = "wireshark-4.0.17/captures__"
 
 
-def tcp_events(path: Path) -> Iterator[Event]:
-    """What the rooms below SMB say of a capture."""
-    dissector, reassembler = Dissector(), Reassembler()
-
-    def up(events: Iterable[Event]) -> Iterator[Event]:
-        for event in events:
-            if isinstance(event, Segment):
-                yield from reassembler.feed(event)
-            else:
-                yield event
-
-    for block in CaptureReader([path]):
-        yield from up(dissector.feed(block) if isinstance(block, FrameBlock) else [block])
-    yield from up(dissector.finish())
-    yield from reassembler.finish()
+def tcp_events(path: Path) -> list[Event]:
+    """What the layers below SMB give of a capture."""
+    return through([Reassembler()], segments(path))
 
 
 def read(path: Path, keyring: Keyring | None = None) -> list[Event]:
-    transport = Transport(keyring or Keyring())
-    out = [made for event in tcp_events(path) for made in transport.feed(event)]
-    return out + list(transport.finish())
+    return through([Reassembler(), *to_channels(keyring or Keyring())], segments(path))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +76,7 @@ def test_wiresharks_keys_open_wiresharks_captures(name: str, line: str) -> None:
 def test_chains_of_windows_are_decompressed() -> None:
     """A WRITE with LZNT1 and Pattern_V1 and the READ of the same 256 bytes, each in one segment."""
     path = CORPUS / (WIRESHARK + "smb311-chained-patternv1-lznt1.pcapng.gz")
-    chunks = [event for event in tcp_events(path) if isinstance(event, StreamChunk)]
+    chunks = [event for event in tcp_events(path) if isinstance(event, StreamBatch)]
     assert len(chunks) == 2
     for chunk in chunks:
         opened = decompress_message(chunk.data[4:])

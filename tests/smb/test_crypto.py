@@ -24,8 +24,9 @@ from analyzer.smb.crypto import (
     derive_keys,
     open_transform,
 )
-from analyzer.smb.transport import Transport
+from analyzer.tcp.recognition import Recognition
 from tests.build import smb as build
+from tests.build.chain import through, to_channels
 
 WINDOWS_KEY = "270E1BA896585EEB7AF3472D3B4C75A7"
 WINDOWS_HASH = bytes.fromhex(
@@ -137,8 +138,8 @@ def test_keys_of_a_3_1_1_session() -> None:
 def test_a_windows_session_setup_hashes_and_verifies() -> None:
     sent = [(1 if way else 0, build.framed(bytes.fromhex(message))) for way, message in WINDOWS_TALK]
     keyring = Keyring.build(smb_session_keys=[f"1900000000100000,{WINDOWS_KEY}"])
-    transport = Transport(keyring)
-    events = [out for event in build.stream(sent) for out in transport.feed(event)]  # type: ignore[arg-type]
+    events, _ = Recognition().feed(list(build.stream(sent)))  # type: ignore[arg-type]
+    events = through(to_channels(keyring), events)
     (session,) = (event for event in events if isinstance(event, SmbSession))
     assert session.session_id == 0x100000000019
     assert (session.signed_messages, session.verified_messages) == (1, 1)

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
+from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (
@@ -108,7 +108,7 @@ def test_a_transaction_gives_both_directions_and_the_session_its_names() -> None
     answer(sent, smb1(0x04, b"", response=True))
     out = run(stream(sent))
     assert said(out) == [(0, True, ASK), (0, False, SAY)]
-    channel = only(out, ChannelData)[0].channel
+    channel = only(out, ChannelBatch)[0].channel
     assert channel.pipe == "winreg"
     assert channel.identity is not None
     assert channel.identity.account == "LAB\\perfmon"
@@ -124,7 +124,7 @@ def test_names_in_the_oem_code_page() -> None:
     sent = connected(unicode=False)
     ask(sent, smb1_raw(0x25, trans_request(ASK)))
     out = run(stream(sent))
-    assert only(out, ChannelData)[0].channel.pipe == "winreg"
+    assert only(out, ChannelBatch)[0].channel.pipe == "winreg"
 
 
 def test_an_old_setup_says_who_in_clear() -> None:
@@ -161,7 +161,7 @@ def test_secondary_requests_and_several_answers_join_by_displacement() -> None:
     answer(sent, smb1_raw(0x25, trans_response(SAY[7:], 7, len(SAY)), response=True))
     out = run(stream(sent))
     assert said(out) == [(0, True, ASK[:10]), (0, True, ASK[10:]), (0, False, SAY[:7]), (0, False, SAY[7:])]
-    assert [item.fresh for item in only(out, ChannelData)] == [True, False, True, False]
+    assert [item.fresh for item in only(out, ChannelBatch)] == [True, False, True, False]
 
 
 def test_a_missing_secondary_is_a_gap_and_a_repeated_one_is_not_said_twice() -> None:
@@ -216,7 +216,7 @@ def test_a_chain_opens_and_reads() -> None:
     answer(sent, opened + block + struct.pack("<H", len(SAY)) + SAY)
     out = run(stream(sent))
     assert [(client, data) for _, client, data in said(out)] == [(False, SAY)]
-    assert only(out, ChannelData)[0].channel.pipe == "spoolss"
+    assert only(out, ChannelBatch)[0].channel.pipe == "spoolss"
 
 
 def test_a_chain_that_turns_back_ends() -> None:

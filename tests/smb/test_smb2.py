@@ -11,14 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
+from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Door
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, Recognised
-from analyzer.smb.transport import Transport
-from analyzer.tcp.events import Connection, Direction
+from analyzer.tcp.events import Connection, Direction, Recognised
+from analyzer.tcp.recognition import Recognition
 from tests.build import auth
+from tests.build.chain import through, to_channels
 from tests.build.smb import (
     CCM_128,
     CCM_256,
@@ -63,9 +64,13 @@ ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
 
 
 def run(events: Iterable[Event], keyring: Keyring = NO_KEYS) -> list[Event]:
-    transport = Transport(keyring)
-    out = [made for event in events for made in transport.feed(event)]
-    return out + list(transport.finish())
+    return through(to_channels(keyring), recognised(events))
+
+
+def recognised(events: Iterable[Event]) -> list[Event]:
+    """What reassembly gives out of the events of a connection."""
+    out, _ = Recognition().feed(list(events))
+    return out
 
 
 def said(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
@@ -74,7 +79,7 @@ def said(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
     for event in events:
         if isinstance(event, ChannelGap):
             out.append((event.channel.number, event.from_client, b"?" * (event.length or 1)))
-        elif isinstance(event, ChannelData):
+        elif isinstance(event, ChannelBatch):
             out.append((event.channel.number, event.from_client, event.data.data))
     return out
 
@@ -91,7 +96,7 @@ def session_of(events: Iterable[Event]) -> SmbSession:
 def test_a_transceive_gives_both_directions() -> None:
     events = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).close().sent))
     assert said(events) == [(0, True, ASK), (0, False, SAY)]
-    data = only(events, ChannelData)
+    data = only(events, ChannelBatch)
     assert all(item.fresh for item in data)
     channel = data[0].channel
     assert (channel.pipe, channel.transport, str(channel.server)) == ("winreg", "ncacn_np", "10.0.0.1:445")
@@ -111,7 +116,7 @@ def test_a_write_and_a_read_that_continues() -> None:
     talk.read(SAY[:10], status=OVERFLOW).read(SAY[10:])
     events = run(stream(talk.sent))
     assert said(events) == [(0, True, ASK), (0, False, SAY[:10]), (0, False, SAY[10:])]
-    assert only(events, ChannelData)[0].channel.pipe == "winreg"
+    assert only(events, ChannelBatch)[0].channel.pipe == "winreg"
 
 
 def test_an_overflowing_transceive_continues_by_read() -> None:
@@ -169,7 +174,7 @@ def test_pipes_that_carry_something_else_are_read_no_further() -> None:
     talk.write(b"whoami\r\n", b"P" * 16).read(b"more of it", b"O" * 16)
     talk.transceive(ASK, SAY, b"C" * 16).write(b"\x05\0", b"C" * 16)
     out = run(stream(talk.sent))
-    assert {(event.channel.pipe, event.data.data) for event in only(out, ChannelData)} == {
+    assert {(event.channel.pipe, event.data.data) for event in only(out, ChannelBatch)} == {
         ("custom", ASK),
         ("custom", SAY),
         ("custom", b"\x05\0"),
@@ -233,7 +238,7 @@ def test_encryption_opens_with_the_session_key(dialect: int, cipher: int) -> Non
     keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{key.hex()}"])
     out = run(stream(events.sent), keyring)
     assert said(out) == [(0, True, ASK), (0, False, SAY)]
-    first = only(out, ChannelData)[0]
+    first = only(out, ChannelBatch)[0]
     assert first.smb is not None
     assert first.smb.encrypted
     assert first.data.steps == ("smb3-decrypt",)
@@ -311,7 +316,7 @@ def test_what_stays_sealed_is_told_once_with_its_reason() -> None:
     out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
     assert said(out) == [(0, True, ASK), (0, False, SAY)]
     assert only(out, Problem) == []
-    channel = only(out, ChannelData)[0].channel
+    channel = only(out, ChannelBatch)[0].channel
     assert channel.identity is not None
     assert channel.identity.account == "LAB\\perfmon"
     assert session_of(out).reason is None
@@ -343,10 +348,10 @@ def test_signatures_are_checked_where_a_key_allows(dialect: int, signing: int | 
     talk = Talk(dialect, signing=signing).begin().tree().open()
     talk.transceive(ASK, SAY, signed=True)
     out = run(stream(talk.sent), WITH_KEY)
-    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelData)] == [True, True]
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelBatch)] == [True, True]
     session = session_of(out)
     assert (session.signed_messages, session.verified_messages) == (3, 3)
-    assert [item.smb and item.smb.signature_ok for item in only(run(stream(talk.sent)), ChannelData)] == [None, None]
+    assert [item.smb and item.smb.signature_ok for item in only(run(stream(talk.sent)), ChannelBatch)] == [None, None]
 
 
 def test_a_wrong_signature_is_noted_and_the_data_still_read() -> None:
@@ -354,7 +359,7 @@ def test_a_wrong_signature_is_noted_and_the_data_still_read() -> None:
     direction, message = talk.sent[-2]
     talk.sent[-2] = direction, message[:-1] + bytes([message[-1] ^ 1])
     out = run(stream(talk.sent), WITH_KEY)
-    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelData)] == [False, True]
+    assert [item.smb and item.smb.signature_ok for item in only(out, ChannelBatch)] == [False, True]
     (problem,) = only(out, Problem)
     assert problem.kind == "note"
     assert "1 message with a wrong signature" in problem.text
@@ -412,7 +417,7 @@ def test_a_compressed_message_is_opened() -> None:
     talk.raw(0, packed)
     out = run(stream(talk.sent))
     assert said(out) == [(0, True, ASK + bytes(200))]
-    (data,) = only(out, ChannelData)
+    (data,) = only(out, ChannelBatch)
     assert data.smb is not None
     assert data.smb.compressed
 
@@ -465,7 +470,7 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 4451), False)
     out = run(stream(talk.sent[begun:], connection))
     assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
-    assert only(out, ChannelData)[0].channel.pipe is None
+    assert only(out, ChannelBatch)[0].channel.pipe is None
 
 
 def test_an_answer_to_a_request_before_the_capture_goes_to_the_first_pipe_met() -> None:
@@ -507,7 +512,7 @@ def test_clients_that_share_a_session_number_are_two_where_no_setup_binds_them()
         # The setup itself was captured of the first alone.
         events += stream(talk.sent if not number else talk.sent[6:], connection, closed=False)
     out = run(events)
-    assert {data.channel.client.ip for data in only(out, ChannelData)} == {"10.0.0.2", "10.0.0.3"}
+    assert {data.channel.client.ip for data in only(out, ChannelBatch)} == {"10.0.0.2", "10.0.0.3"}
     assert {session.client.ip for session in only(out, SmbSession)} == {"10.0.0.2", "10.0.0.3"}
 
 
@@ -519,7 +524,7 @@ def test_a_call_has_the_address_of_the_connection_that_carried_it() -> None:
     second = Talk(connection=other).begin(tokens, binding=True).open().transceive(ASK, SAY)
     out = run(stream(first.sent, closed=False) + stream(second.sent, other))
     assert len(only(out, SmbSession)) == 1
-    assert {str(data.channel.client) for data in only(out, ChannelData)} == {"10.0.1.2:50000"}
+    assert {str(data.channel.client) for data in only(out, ChannelBatch)} == {"10.0.1.2:50000"}
 
 
 # Damage
@@ -596,7 +601,7 @@ def comparable(events: Iterable[Event]) -> list[object]:
     """Everything but where the chunks were cut: origins as extents."""
     out: list[object] = []
     for event in events:
-        if isinstance(event, ChannelData):
+        if isinstance(event, ChannelBatch):
             extents = event.data.origin(0, len(event.data))
             out.append((event.channel, event.from_client, event.data.data, event.smb, event.fresh, extents))
         else:
@@ -612,7 +617,7 @@ def test_cutting_never_changes_the_events(cuts: list[int]) -> None:
 
 def test_origins_lead_back_to_the_same_bytes() -> None:
     frames = {number: bytes(54) + data for number, (_, data) in enumerate(GOOD, 1)}
-    for item in only(run(stream(GOOD, cuts=[7, 31, 50]), WITH_KEY), ChannelData):
+    for item in only(run(stream(GOOD, cuts=[7, 31, 50]), WITH_KEY), ChannelBatch):
         found = b"".join(frames[e.frame][e.start : e.start + e.length] for e in item.data.extents())
         if item.smb is not None and item.smb.encrypted:
             assert len(found) == len(item.data)
@@ -641,7 +646,7 @@ def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length
         whole[number, client] = whole.get((number, client), b"") + data
     out = run(with_hole(stream(GOOD), 1 if direction else 0, start, start + length), WITH_KEY)
     everything = b"|".join(whole.values())
-    for item in only(out, ChannelData):
+    for item in only(out, ChannelBatch):
         assert item.data.data in everything
 
 

@@ -10,15 +10,15 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, SYN, Segment
-from analyzer.tcp.events import Gap, StreamChunk, StreamClosed
-from analyzer.tcp.reassembler import Reassembler, TcpLimits
-from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Talk
+from analyzer.tcp.events import Gap, StreamBatch, StreamClosed
+from analyzer.tcp.flow import TcpLimits
+from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
 
 RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def run(segments: list[Segment], limits: TcpLimits | None = None) -> list[Event]:
-    room = Reassembler(limits)
+    room = Streams(limits)
     events = [event for segment in segments for event in room.feed(segment)]
     return [*events, *room.finish()]
 
@@ -94,7 +94,7 @@ def delivered(events: list[Event]) -> dict[int, dict[int, int]]:
     told: dict[int, dict[int, int]] = {0: {}, 1: {}}
     reached = {0: 0, 1: 0}
     for event in events:
-        if isinstance(event, StreamChunk):
+        if isinstance(event, StreamBatch):
             assert event.offset == reached[event.direction]
             reached[event.direction] += len(event.data)
             told[event.direction].update(enumerate(event.data.data, event.offset))
@@ -111,7 +111,7 @@ def test_swaps_copies_and_overlaps_change_nothing(case: tuple[list[Segment], dic
     segments, streams, _ = case
     events = run(segments)
     assert not [event for event in events if isinstance(event, Gap | Problem)]
-    chunks = [event for event in events if isinstance(event, StreamChunk)]
+    chunks = [event for event in events if isinstance(event, StreamBatch)]
     for direction in (0, 1):
         assert b"".join(chunk.data.data for chunk in chunks if chunk.direction == direction) == streams[direction]
 
@@ -135,7 +135,7 @@ def test_no_byte_comes_before_those_it_acknowledges(
     by_frame = {segment.frame: segment for segment in segments}
     reached: dict[Endpoint, int] = {CLIENT: 0, SERVER: 0}
     for event in run(segments):
-        if isinstance(event, StreamChunk):
+        if isinstance(event, StreamBatch):
             segment = by_frame[event.data.frames[0]]
             acknowledged = (segment.ack - isn[segment.dst] - 1) & 0xFFFFFFFF if segment.flags & ACK else 0
             if not any(earlier.src == segment.dst for earlier in segments[: segment.frame]):
@@ -156,7 +156,7 @@ def test_the_origin_of_any_slice_leads_back_to_the_same_bytes(
     segments, _, _ = case
     by_frame = {segment.frame: segment.payload.data for segment in segments}
     for event in run(segments):
-        if isinstance(event, StreamChunk):
+        if isinstance(event, StreamBatch):
             for low in range(len(event.data)):
                 for extent in event.data.origin(low, len(event.data)):
                     start = extent.start - PAYLOAD_AT
@@ -179,7 +179,7 @@ def test_cutting_never_changes_the_streams(
             pieces.append(replace(segment, seq=(segment.seq + at) & 0xFFFFFFFF, payload=data[at : at + step]))
             at, turn = at + step, turn + 1
     events = run(renumbered(pieces))
-    chunks = [event for event in events if isinstance(event, StreamChunk)]
+    chunks = [event for event in events if isinstance(event, StreamBatch)]
     for direction in (0, 1):
         assert b"".join(chunk.data.data for chunk in chunks if chunk.direction == direction) == streams[direction]
     # In what order the directions take turns does not depend on the cuts either.
@@ -189,7 +189,7 @@ def test_cutting_never_changes_the_streams(
 def _turns(events: list[Event]) -> list[tuple[int, bytes]]:
     turns: list[tuple[int, bytes]] = []
     for event in events:
-        if isinstance(event, StreamChunk):
+        if isinstance(event, StreamBatch):
             if turns and turns[-1][0] == event.direction:
                 turns[-1] = (event.direction, turns[-1][1] + event.data.data)
             else:
@@ -219,22 +219,22 @@ def wild(draw: st.DrawFn) -> list[Segment]:
 @given(wild(), st.booleans())
 def test_any_segments_make_events_and_nothing_else(segments: list[Segment], tight: bool) -> None:
     limits = TcpLimits(max_connections=2, held_stream=2000, held_total=3000, patience_segments=2, lone_ns=2)
-    room = Reassembler(limits if tight else None)
+    room = Streams(limits if tight else None)
     reached: dict[tuple[int, int], int] = {}
     ended: set[int] = set()
     for event in [*(event for segment in segments for event in room.feed(segment)), *room.finish()]:
-        if isinstance(event, StreamChunk | Gap):
+        if isinstance(event, StreamBatch | Gap):
             assert event.connection.number not in ended
             key = (event.connection.number, event.direction)
             assert event.offset == reached.get(key, 0)
-            size = len(event.data) if isinstance(event, StreamChunk) else event.length
+            size = len(event.data) if isinstance(event, StreamBatch) else event.length
             assert size
             reached[key] = event.offset + size
         elif isinstance(event, StreamClosed):
             assert event.connection.number not in ended
             ended.add(event.connection.number)
     assert {number for number, _ in reached} == ended
-    assert room._held_total == 0  # the account of what is held must come out even
+    assert room.layer._order._held_total == 0  # the account of what is held must come out even
 
 
 def test_the_model_sees_what_the_builder_says() -> None:

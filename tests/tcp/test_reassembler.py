@@ -8,13 +8,15 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
-from analyzer.tcp.events import Gap, StreamChunk, StreamClosed
-from analyzer.tcp.reassembler import Reassembler, TcpLimits
-from tests.build.tcp import CLIENT, SERVER, Talk
+from analyzer.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.recognition import Recognition
+from tests.build.packet import smb2
+from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 
 
 def run(segments: list[Segment], limits: TcpLimits | None = None) -> list[Event]:
-    room = Reassembler(limits)
+    room = Streams(limits)
     events = [event for segment in segments for event in room.feed(segment)]
     return [*events, *room.finish()]
 
@@ -24,7 +26,7 @@ def told(events: list[Event]) -> list[object]:
     short: list[object] = []
     for event in events:
         match event:
-            case StreamChunk():
+            case StreamBatch():
                 short.append((event.direction, event.data.data))
             case Gap():
                 short.append(("gap", event.direction, event.offset, event.length))
@@ -41,7 +43,7 @@ def test_a_conversation_comes_out_as_it_was() -> None:
     events = run(segments)
     assert told(events) == [(0, b"ask"), (1, b"answer"), "fin"]
     chunk = events[0]
-    assert isinstance(chunk, StreamChunk)
+    assert isinstance(chunk, StreamBatch)
     assert chunk.connection.initiator_known
     assert (chunk.connection.a, chunk.connection.number, chunk.offset) == (CLIENT, 0, 0)
 
@@ -107,7 +109,7 @@ def test_a_hole_the_peer_acknowledged_becomes_a_gap_after_some_patience() -> Non
     talk = Talk()
     hello = talk.open()
     before, lost, after = talk.c(b"before"), talk.c(b"lost"), talk.c(b"after")
-    room = Reassembler()
+    room = Streams()
     events = [event for segment in [*hello, before, after] for event in room.feed(segment)]
     for _ in range(60):
         events += room.feed(talk.ack(SERVER))
@@ -129,7 +131,7 @@ def test_in_a_quiet_connection_time_alone_ends_the_wait() -> None:
     talk.c(b"lost")
     answer = talk.s(b"answer")
     talk.wait(2500)
-    room = Reassembler()
+    room = Streams()
     events = [event for segment in [*hello, answer, talk.ack(CLIENT)] for event in room.feed(segment)]
     assert told(events) == [("gap", 0, 0, 4), (1, b"answer")]
 
@@ -158,7 +160,7 @@ def test_an_acknowledgement_nobody_repeats_makes_no_gap() -> None:
     rest = [segment for _ in range(50) for segment in (talk.c(b"ask"), talk.s(b"answer"))]
     events = run([*hello, damaged, *rest])
     assert not [event for event in events if isinstance(event, Gap)]
-    assert b"".join(event.data.data for event in events if isinstance(event, StreamChunk) and event.direction == 0) == (
+    assert b"".join(event.data.data for event in events if isinstance(event, StreamBatch) and event.direction == 0) == (
         b"ask" * 50
     )
     assert told(events).count((1, b"answer")) == 50
@@ -196,7 +198,7 @@ def test_sequence_numbers_wrap(isn: int) -> None:
     one, two, three = talk.open(), talk.c(b"0123456789"), talk.c(b"abcdefghij")
     events = run([*one, three, two, talk.s(b"k" * 20), talk.c(b"end")])
     assert told(events) == [(0, b"0123456789"), (0, b"abcdefghij"), (1, b"k" * 20), (0, b"end"), "end"]
-    assert [event.offset for event in events if isinstance(event, StreamChunk)] == [0, 10, 0, 20]
+    assert [event.offset for event in events if isinstance(event, StreamBatch)] == [0, 10, 0, 20]
 
 
 def test_simultaneous_open_is_one_connection() -> None:
@@ -210,14 +212,14 @@ def test_simultaneous_open_is_one_connection() -> None:
     talk.skip_handshake()
     events = run([*crossing, talk.c(b"ask"), talk.s(b"answer")])
     assert told(events) == [(0, b"ask"), (1, b"answer"), "end"]
-    assert {event.connection.number for event in events if isinstance(event, StreamChunk)} == {0}
+    assert {event.connection.number for event in events if isinstance(event, StreamBatch)} == {0}
 
 
 def test_a_reused_pair_of_ports_is_another_connection() -> None:
     first, second = Talk(), Talk(client_isn=500_000, server_isn=900_000, first_frame=50)
     events = run([*first.open(), first.c(b"old"), *second.open(), second.c(b"new")])
     assert told(events) == [(0, b"old"), "reused", (0, b"new"), "end"]
-    assert [event.connection.number for event in events if isinstance(event, StreamChunk)] == [0, 1]
+    assert [event.connection.number for event in events if isinstance(event, StreamBatch)] == [0, 1]
 
 
 def test_a_syn_sent_again_is_not_reuse() -> None:
@@ -255,7 +257,7 @@ def test_a_capture_that_begins_in_mid_stream_begins_at_the_first_byte_it_has() -
     events = run([answer, ask])
     assert told(events) == [(0, b"answer"), (1, b"ask"), "end"]
     chunk = events[0]
-    assert isinstance(chunk, StreamChunk)
+    assert isinstance(chunk, StreamBatch)
     assert chunk.offset == 0
     assert chunk.connection.a == SERVER
     assert not chunk.connection.initiator_known
@@ -310,7 +312,7 @@ def test_a_connection_that_outlives_a_reset_is_followed_to_its_end() -> None:
 
 def test_a_reset_connection_ends_when_it_stays_silent() -> None:
     talk = Talk()
-    room = Reassembler()
+    room = Streams()
     events = [event for segment in [*talk.open(), talk.c(b"ask"), talk.rst(SERVER)] for event in room.feed(segment)]
     assert told(events) == [(0, b"ask")]
     other = Talk(client=Endpoint("192.0.2.5", 1), first_frame=11_000)
@@ -333,7 +335,7 @@ def test_a_reset_with_an_old_number_is_not_believed() -> None:
 def test_one_direction_alone_comes_at_once_and_the_other_is_missing_as_a_whole() -> None:
     talk = Talk()
     hello = talk.open()
-    room = Reassembler()
+    room = Streams()
     events = list(room.feed(hello[1]))
     for number in range(20):
         talk.c(b"never captured")
@@ -348,7 +350,7 @@ def test_a_loss_in_a_one_sided_capture_is_waited_for_as_long_as_a_retransmission
     assert told(run([one, three, talk.again(lost)])) == [(0, b"one"), (0, b"lost"), (0, b"three"), "end"]
     other = Talk().skip_handshake()
     one, _, three = other.c(b"one"), other.c(b"lost"), other.c(b"three")
-    room = Reassembler()
+    room = Streams()
     events = [event for segment in (one, three) for event in room.feed(segment)]
     for _ in range(3):
         other.wait(3000)
@@ -390,15 +392,14 @@ def test_two_retransmissions_that_acknowledge_each_other_do_not_wait_for_ever() 
     assert sorted(map(str, told(run([*hello, answer, again]))[:2])) == ["(0, b'ask')", "(1, b'answer')"]
 
 
-def test_an_ignored_connection_is_silent_until_its_ports_are_used_again() -> None:
+def test_a_connection_of_others_is_silent_until_its_ports_are_used_again() -> None:
     first, second = Talk(), Talk(client_isn=500_000, server_isn=900_000, first_frame=50)
-    room = Reassembler()
-    chunk = next(event for segment in [*first.open(), first.c(b"old")] for event in room.feed(segment))
-    assert isinstance(chunk, StreamChunk)
-    room.ignore(chunk.connection)
+    room = Streams(recognition=Recognition())
+    assert not [event for segment in [*first.open(), first.c(b"GET / HTTP/1.1")] for event in room.feed(segment)]
     assert not [event for segment in (first.c(b"x"), first.s(b"y"), first.fin(CLIENT)) for event in room.feed(segment)]
-    events = [event for segment in [*second.open(), second.c(b"new")] for event in room.feed(segment)]
-    assert told([*events, *room.finish()]) == [(0, b"new"), "end"]
+    events = [event for segment in [*second.open(), second.c(smb2())] for event in room.feed(segment)]
+    assert isinstance(events[0], Recognised)
+    assert told([*events[1:], *room.finish()]) == [(0, smb2()), "end"]
 
 
 def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
@@ -413,7 +414,7 @@ def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
 
 def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
     limits = TcpLimits(held_total=20_000)
-    room = Reassembler(limits)
+    room = Streams(limits)
     events: list[Event] = []
     for port in range(60_000, 60_030):
         talk = Talk(client=Endpoint("192.0.2.1", port))
@@ -421,12 +422,12 @@ def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
         talk.c(b"lost")
         for segment in [*hello, talk.c(b"later" * 100)]:
             events += room.feed(segment)
-        assert room._held_total <= limits.held_total
+        assert room.layer._order._held_total <= limits.held_total
     assert told(events)[:3] == ["limit", ("gap", 0, 0, 4), (0, b"later" * 100)]
 
 
 def test_too_many_connections_drop_what_is_missed_least() -> None:
-    room = Reassembler(TcpLimits(max_connections=16))
+    room = Streams(TcpLimits(max_connections=16))
     events: list[Event] = []
     kept = Talk(client=Endpoint("192.0.2.7", 1), first_frame=1)
     for segment in [*kept.open(), kept.c(b"ours")]:
@@ -440,11 +441,11 @@ def test_too_many_connections_drop_what_is_missed_least() -> None:
         for segment in [*talk.open(), talk.c(b"busy")]:
             events += room.feed(segment)
     assert "limit" in told(events)
-    assert len(room._flows) <= 16
+    assert len(room.layer._flows) <= 16
 
 
 def test_a_connection_dropped_as_idle_goes_on_as_another() -> None:
-    room = Reassembler(TcpLimits(max_connections=2, idle_ns=1_000_000_000))
+    room = Streams(TcpLimits(max_connections=2, idle_ns=1_000_000_000))
     old = Talk(client=Endpoint("192.0.2.7", 1))
     events = [event for segment in [*old.open(), old.c(b"old")] for event in room.feed(segment)]
     for port in (2, 3):
@@ -452,7 +453,7 @@ def test_a_connection_dropped_as_idle_goes_on_as_another() -> None:
         events += [event for segment in [*talk.open(), talk.c(b"new")] for event in room.feed(segment)]
     assert "idle" in told(events)
     events += [*room.feed(old.c(b"back")), *room.finish()]
-    back = next(event for event in events if isinstance(event, StreamChunk) and event.data.data == b"back")
+    back = next(event for event in events if isinstance(event, StreamBatch) and event.data.data == b"back")
     assert (back.offset, back.connection.initiator_known) == (0, False)
 
 
@@ -466,7 +467,7 @@ def test_gap_frames_and_offsets_go_on_behind_a_gap() -> None:
     hello = talk.open()
     one, _, three = talk.c(b"one"), talk.c(b"lost"), talk.c(b"three")
     events = run([*hello, one, three, talk.s(b"ok")])
-    assert [event.offset for event in events if isinstance(event, StreamChunk) and event.direction == 0] == [0, 7]
+    assert [event.offset for event in events if isinstance(event, StreamBatch) and event.direction == 0] == [0, 7]
     gap = next(event for event in events if isinstance(event, Gap))
     assert (gap.frames, gap.length) == ((one.frame, three.frame), 4)
 
@@ -482,5 +483,5 @@ def test_an_end_that_sends_to_itself_is_forgotten_like_any_other() -> None:
     alone = Talk(client=CLIENT, server=CLIENT).c(b"to myself")
     others = [Talk(client=Endpoint("192.0.2.1", 50001 + n), first_frame=n + 2).c(b"ask") for n in range(3)]
     events = run([alone, *others], TcpLimits(max_connections=1))
-    assert [event.data.data for event in events if isinstance(event, StreamChunk)] == [b"to myself", *[b"ask"] * 3]
+    assert [event.data.data for event in events if isinstance(event, StreamBatch)] == [b"to myself", *[b"ask"] * 3]
     assert [event.reason for event in events if isinstance(event, StreamClosed)] == [*["limit"] * 3, "end"]

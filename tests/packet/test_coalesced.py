@@ -8,7 +8,7 @@ import pytest
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.packet import dissector as dissector_module
-from analyzer.packet.gathered import ENOUGH_BYTES, ENOUGH_FRAMES, FEW_FRAMES
+from analyzer.packet.coalesced import ENOUGH_BYTES, ENOUGH_FRAMES, FEW_FRAMES
 from tests.build.packet import T0, block, both, ethernet, ipv4, rpc, smb2, tcp
 
 ETHERNET, RAW_IP = 1, 101

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.model.record import Endpoint
-from analyzer.smb.events import ChannelClosed, ChannelData, ChannelGap, NotOurs
 from analyzer.smb.framing import Framing, Hole, Lost, Message, NetbiosNames
-from analyzer.smb.state import looks_like_dcerpc, pipe_name
-from analyzer.tcp.events import Connection, Direction, Gap, StreamChunk
+from analyzer.smb.state import pipe_name
+from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
+from analyzer.tcp.recognition import looks_like_dcerpc
 from tests.build.smb import CLIENT, SERVER, Talk, framed, pdu, smb2, stream
 from tests.smb.test_smb2 import ASK, SAY, only, run, said, session_of
 
@@ -26,7 +27,7 @@ BIND, BIND_ACK = pdu(11, 1), pdu(12, 1)
 def test_dcerpc_on_tcp_is_one_channel() -> None:
     out = run(stream([(0, BIND), (1, BIND_ACK), (0, ASK), (1, SAY)], RPC))
     assert said(out) == [(0, True, BIND), (0, False, BIND_ACK), (0, True, ASK), (0, False, SAY)]
-    channel = only(out, ChannelData)[0].channel
+    channel = only(out, ChannelBatch)[0].channel
     assert (channel.transport, channel.client, channel.pipe) == ("ncacn_ip_tcp", RPC.a, None)
     assert only(out, ChannelClosed) == [ChannelClosed(channel)]
 
@@ -34,27 +35,27 @@ def test_dcerpc_on_tcp_is_one_channel() -> None:
 def test_who_answers_is_the_server_even_if_it_is_seen_first() -> None:
     turned = Connection(3, RPC.b, RPC.a, False)
     out = run(stream([(0, BIND_ACK), (1, ASK)], turned))
-    assert only(out, ChannelData)[0].channel.client == RPC.a
+    assert only(out, ChannelBatch)[0].channel.client == RPC.a
     assert [client for _, client, _ in said(out)] == [False, True]
 
 
 def test_a_gap_in_dcerpc_on_tcp_is_a_channel_gap() -> None:
     items: list[Event] = [
-        StreamChunk(RPC, 0, 0, untraced(BIND)),
+        StreamBatch.of(RPC, 0, 0, untraced(BIND)),
         Gap(RPC, 0, len(BIND), 100, (4, 5), "not captured"),
-        StreamChunk(RPC, 0, len(BIND) + 100, untraced(ASK)),
+        StreamBatch.of(RPC, 0, len(BIND) + 100, untraced(ASK)),
     ]
     out = run(items)
     (gap,) = only(out, ChannelGap)
     assert (gap.length, gap.frames, gap.from_client) == (100, (4, 5), True)
-    assert [item.fresh for item in only(out, ChannelData)] == [True, True]
+    assert [item.fresh for item in only(out, ChannelBatch)] == [True, True]
 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03", bytes(40)])
 def test_other_traffic_is_not_ours_and_told_once(first: bytes) -> None:
     connection = Connection(8, CLIENT, Endpoint("10.0.0.9", 8080), True)
     out = run(stream([(0, first), (1, first), (0, framed(smb2(0, b"", 0)))], connection))
-    assert out == [NotOurs(connection)]
+    assert out == []
 
 
 def test_smb_is_found_on_any_port_and_in_single_bytes() -> None:
@@ -67,8 +68,8 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
     sent = Talk().begin().tree().open().transceive(ASK, SAY).sent
     events = stream(sent, Connection(1, CLIENT, Endpoint("10.0.0.1", 4451), False))
     first = events[0]
-    assert isinstance(first, StreamChunk)
-    events[0] = StreamChunk(first.connection, first.direction, 0, first.data[30:])
+    assert isinstance(first, StreamBatch)
+    events[0] = StreamBatch.of(first.connection, first.direction, 0, first.data[30:])
     out = run(events)
     assert said(out) == [(0, True, ASK), (0, False, SAY)]
     (problem,) = only(out, Problem)
@@ -77,7 +78,7 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
 
 def test_a_gap_before_the_first_bytes_is_told() -> None:
     whole = stream(Talk().begin().tree().open().transceive(ASK, SAY).sent)
-    first = next(event for event in whole if isinstance(event, StreamChunk) and event.direction == 1)
+    first = next(event for event in whole if isinstance(event, StreamBatch) and event.direction == 1)
     events: list[Event] = [Gap(first.connection, 1, 0, len(first.data), (1,), "not captured")]
     out = run(events + [event for event in whole if event is not first])
     assert said(out) == [(0, True, ASK), (0, False, SAY)]
@@ -88,7 +89,7 @@ def test_a_gap_before_the_first_bytes_is_told() -> None:
 def test_the_search_in_other_traffic_ends() -> None:
     connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 8080), False)
     out = run(stream([(0, b"x" * 1000)] * 500, connection, closed=False))
-    assert out == [NotOurs(connection)]
+    assert out == []
 
 
 @pytest.mark.parametrize("port", [445, 4451])
@@ -172,7 +173,8 @@ def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> N
         if isinstance(event, Message) and not event.whole:
             assert (
                 sum(
-                    len(part) if isinstance(part, TracedBytes) else part.length for part in event.spans(0, event.length)
+                    part.length if isinstance(part, Hole) else part[2] - part[1]
+                    for part in event.spans(0, event.length)
                 )
                 == event.length
             )
@@ -190,9 +192,9 @@ def test_a_gap_of_unknown_length_is_lost_until_the_next_header() -> None:
 
 
 def test_spans_name_the_frames_around_a_hole() -> None:
-    message = Message(((0, TracedBytes.of_frame(b"abc", 4)), (6, TracedBytes.of_frame(b"ghi", 7))), 12)
+    message = Message.of_pieces([(0, TracedBytes.of_frame(b"abc", 4)), (6, TracedBytes.of_frame(b"ghi", 7))], 12)
     parts = list(message.spans(1, 12))
-    assert [part.data if isinstance(part, TracedBytes) else part for part in parts] == [
+    assert [part if isinstance(part, Hole) else part[0].data[part[1] : part[2]] for part in parts] == [
         b"bc",
         Hole(3, (4, 7)),
         b"ghi",
@@ -213,7 +215,7 @@ def test_any_bytes_and_gaps_give_events_and_nothing_else(pieces: list[tuple[byte
         else:
             noise = b"" if kind == 1 else framed(b"\xfeSMB\x40\0" if kind == 2 else b"\xffSMB")
             data = noise + data
-            events.append(StreamChunk(connection, 0, offset, traced(data)))
+            events.append(StreamBatch.of(connection, 0, offset, traced(data)))
         offset += len(data)
     assert all(isinstance(event, Event) for event in run(events))
 

@@ -1,11 +1,11 @@
-"""Runs of one connection that answer each other, found by the block: runs in, dialogues out.
+"""Segments of one connection that answer each other, found by the block: runs in, batches out.
 
-SMB asks and answers in turn, and each turn is a run (see `runs`). A dialogue is one run, or several with nothing of another
+SMB asks and answers in turn, and each turn is a run (see `runs`). A batch is one run, or several with nothing of another
 connection between them, where each end goes on where its last run ended, and acknowledges no more than what the other end has
-said until then. That is told by the runs themselves, compared with each other; where the connection stands decides in `tcp`
-whether the dialogue fits there, and what does not fit is taken segment by segment.
+sent until then. The runs themselves show that, compared with each other; where the connection stands decides in `tcp`
+whether the batch fits there, and what does not fit is taken segment by segment.
 
-Where one run of a dialogue would not fit the others, each of them is a dialogue of its own.
+Where one run of a batch would not fit the others, each of them is a batch of its own.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from analyzer.packet.segment import FARTHEST_AHEAD
 from analyzer.packet.tunnels import Bools, IntArray
 
 _MASK = 0xFFFFFFFF
-# Longer dialogues are cut: what is passed on in one piece is held in one piece.
-DIALOGUE_BYTES_BITS = 18
+# Longer batches are cut: what is passed on in one piece is held in one piece.
+BATCH_BYTES_BITS = 18
 
 
-class Dialogues(Struct, frozen=True, eq=False):
-    """Dialogue i: the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`; the runs
-    `run_first[i]` to `run_stop[i]`, of which the other end than the first speaker sent those where `replies`; the data segments
+class Batches(Struct, frozen=True, eq=False):
+    """Batch i: the segments `first[i]` to `stop[i]` of the columns, to be taken one by one where not `is_regular`; the runs
+    `run_first[i]` to `run_stop[i]`, of which the other end than the first sender sent those where `replies`; the data segments
     `data_first[i]` to `data_stop[i]`.
 
     `seq` and `ack` are those of the first run; `reply_seq` is that of the other end's first run, or -1. `last` and `reply_last`
@@ -48,7 +48,7 @@ class Dialogues(Struct, frozen=True, eq=False):
     replies: Bools
 
     def rows(self) -> Iterator[tuple[int, ...]]:
-        """All dialogues, field by field but for `replies`."""
+        """All batches, field by field but for `replies`."""
         return zip(
             self.first.tolist(),
             self.stop.tolist(),
@@ -66,21 +66,21 @@ class Dialogues(Struct, frozen=True, eq=False):
         )
 
 
-def find_dialogues(runs: Runs) -> Dialogues:
-    """The dialogues that a block's runs are; what is no run is alone."""
+def find_batches(runs: Runs) -> Batches:
+    """The batches that a block's runs are; what is no run is alone."""
     count = len(runs.first)
     alone = ~runs.is_run | (runs.data_first == runs.data_stop)
     opening = runs.wall | alone
     opening[1:] |= alone[:-1]
     grown = runs.positions - runs.positions[np.maximum.accumulate(np.where(opening, np.arange(count), 0))]
-    bucket = grown >> DIALOGUE_BYTES_BITS
+    bucket = grown >> BATCH_BYTES_BITS
     opening[1:] |= bucket[1:] != bucket[:-1]
     opening |= ~_fitting(runs, opening)
     opens = np.flatnonzero(opening)
     stops = np.append(opens[1:], count)
     other, reply_first, reply_last, last = _both_ends(runs.side, opens)
     replied = reply_first < count
-    return Dialogues(
+    return Batches(
         runs.first[opens],
         runs.stop[stops - 1],
         runs.is_run[opens],
@@ -98,9 +98,9 @@ def find_dialogues(runs: Runs) -> Dialogues:
 
 
 def _fitting(runs: Runs, opening: Bools) -> Bools:
-    """Which runs are of dialogues where all runs fit."""
+    """Which runs are of batches where all runs fit."""
     opens = np.flatnonzero(opening)
-    dialogue = np.cumsum(opening) - 1
+    batch = np.cumsum(opening) - 1
     other, reply_first, _, _ = _both_ends(runs.side, opens)
     replied = reply_first < len(opening)
     # How many bytes each end sent before the run, in the block.
@@ -110,20 +110,20 @@ def _fitting(runs: Runs, opening: Bools) -> Bools:
     is_second = runs.side == 1
     # Where the streams of both ends would stand at the beginning of the block: the same for all runs, if in order.
     zero = (runs.seq - np.where(is_second, by_second, by_first)) & _MASK
-    told_zero = (runs.ack - np.where(is_second, by_first, by_second)) & _MASK
+    acked_zero = (runs.ack - np.where(is_second, by_first, by_second)) & _MASK
     first_zero = zero[opens]
-    # An end that says nothing in the dialogue stands where the first run says, which is compared in `tcp`.
-    reply_zero = np.where(replied, zero[np.minimum(reply_first, len(opening) - 1)], told_zero[opens])
-    fits = zero == np.where(other, reply_zero[dialogue], first_zero[dialogue])
-    ahead = (told_zero - np.where(other, first_zero[dialogue], reply_zero[dialogue])) & _MASK
-    fits &= (ahead == 0) | (replied[dialogue] & (ahead >= FARTHEST_AHEAD))
-    whole: Bools = np.logical_and.reduceat(fits, opens)[dialogue]
+    # An end that sends nothing in the batch stands where the first run shows, which is compared in `tcp`.
+    reply_zero = np.where(replied, zero[np.minimum(reply_first, len(opening) - 1)], acked_zero[opens])
+    fits = zero == np.where(other, reply_zero[batch], first_zero[batch])
+    ahead = (acked_zero - np.where(other, first_zero[batch], reply_zero[batch])) & _MASK
+    fits &= (ahead == 0) | (replied[batch] & (ahead >= FARTHEST_AHEAD))
+    whole: Bools = np.logical_and.reduceat(fits, opens)[batch]
     return whole
 
 
 def _both_ends(side: IntArray, opens: IntArray) -> tuple[Bools, IntArray, IntArray, IntArray]:
-    """Which runs the other end than the first speaker sent; the first and the last of those in each dialogue (their number and
-    -1 where there is none), and the last one of the first speaker."""
+    """Which runs the other end than the first sender sent; the first and the last of those in each batch (their number and
+    -1 where there is none), and the last one of the first sender."""
     every = np.arange(len(side))
     other = side != np.repeat(side[opens], np.diff(opens, append=len(side)))
     reply_first = np.minimum.reduceat(np.where(other, every, len(side)), opens)

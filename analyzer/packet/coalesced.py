@@ -1,4 +1,4 @@
-"""The few frames of several blocks that are ours, copied together: blocks and chosen frames in, one block of them out.
+"""The few frames of several blocks that are ours, coalesced: blocks and chosen frames in, one block of them out.
 
 What is done with the frames of a block costs the same for a dozen as for a thousand, and the block, of which a hundredth may
 be ours, is held until then. So few frames wait, on their own, for those of the next blocks.
@@ -17,7 +17,7 @@ ENOUGH_FRAMES = 2048
 ENOUGH_BYTES = 1 << 20
 
 
-class Gathered:
+class Coalesced:
     """Frames that wait; all of one link type."""
 
     def __init__(self) -> None:

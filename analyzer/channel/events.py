@@ -1,15 +1,12 @@
-"""What leaves the transport rooms: byte channels that carry DCERPC, whether a named pipe over SMB or a TCP connection."""
+"""Byte channels that carry DCERPC, whether a named pipe over SMB or a TCP connection: what they are, and what comes over them."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Channel
-from analyzer.tcp.events import Connection
 
 # Bytes of which a part is meant: from start to stop.
 Span = tuple[TracedBytes, int, int]
@@ -29,28 +26,30 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
     signature_ok: bool | None = None
 
 
-class ChannelData(Event, frozen=True):
-    """Bytes of a channel in order. `from_client` tells the direction.
+class ChannelBatch(Event, frozen=True):
+    """Bytes of a channel in order, all of one direction: each span is a piece, and where in it the bytes begin and end.
 
-    `fresh` is True where the bytes begin a message of the transport (an SMB write, a read's answer), so a lost PDU border may be
+    `fresh` is True where each span begins a message of the transport (an SMB write, a read's answer), so a lost PDU border may be
     looked for there.
     """
 
     channel: Channel
     from_client: bool
-    data: TracedBytes
+    spans: list[Span]
     smb: SmbInfo | None
     fresh: bool
 
+    @classmethod
+    def of(
+        cls, channel: Channel, from_client: bool, data: TracedBytes, smb: SmbInfo | None, *, fresh: bool
+    ) -> ChannelBatch:
+        """A batch of one span."""
+        return cls(channel, from_client, [(data, 0, len(data))], smb, fresh)
 
-class ChannelMessages(Event, frozen=True):
-    """What several messages of the transport, one after the other, carried in one direction of a channel: each time the bytes
-    from start to stop of others."""
-
-    channel: Channel
-    from_client: bool
-    spans: list[Span]
-    smb: SmbInfo
+    @property
+    def data(self) -> TracedBytes:
+        """The bytes of all spans, joined."""
+        return TracedBytes.pick(self.spans)
 
 
 class ChannelGap(Event, frozen=True):
@@ -65,16 +64,3 @@ class ChannelGap(Event, frozen=True):
 
 class ChannelClosed(Event, frozen=True):
     channel: Channel
-
-
-class Recognised(Event, frozen=True):
-    """A connection carries SMB, or DCERPC directly on TCP; emitted once."""
-
-    connection: Connection
-    protocol: Literal["smb", "dcerpc"]
-
-
-class NotOurs(Event, frozen=True):
-    """A connection carries neither SMB nor DCERPC; said once, so that the rooms below may forget its bytes."""
-
-    connection: Connection

@@ -1,4 +1,4 @@
-"""Runs of segments against the slow twin: each segment on its own gives the same events, segment by segment."""
+"""Batches of segments against batches of one: each segment on its own gives the same events."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Dialogue, Segment
-from analyzer.tcp.events import Gap, StreamChunk, StreamDialogue
-from analyzer.tcp.reassembler import Reassembler, TcpLimits
-from tests.build.packet import block, ethernet, ipv4, ipv6, rpc, smb2, tcp, with_checksum
-from tests.build.tcp import Talk
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
+from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.reassembler import Reassembler
+from analyzer.tcp.recognition import Recognition
+from tests.build.chain import through
+from tests.build.packet import block, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp, with_checksum
+from tests.build.tcp import Everything, Talk
 
 ENDS = [
     (Endpoint("192.0.2.1", 50000), Endpoint("198.51.100.2", 445)),
@@ -132,78 +135,66 @@ def captured(seed: int) -> list[FrameBlock]:
     return blocks
 
 
-def chunks_of(events: Iterable[Event]) -> Iterator[Event]:
+def turns_of(events: Iterable[Event]) -> Iterator[Event]:
     for event in events:
-        if isinstance(event, StreamDialogue):
+        if isinstance(event, StreamBatch):
             yield from event
         else:
             yield event
 
 
 def pieces(events: Iterable[Event]) -> list[Event]:
-    """Chunks cut into what one frame carried."""
+    """Turns cut into what one frame carried."""
     out: list[Event] = []
-    for event in chunks_of(events):
-        if isinstance(event, StreamChunk):
+    for event in turns_of(events):
+        if isinstance(event, StreamBatch):
             at = 0
             for extent in event.data.extents():
                 data = event.data[at : at + extent.length]
-                out.append(replace(event, offset=event.offset + at, data=data))
+                out.append(StreamBatch.of(event.connection, event.direction, event.offset + at, data))
                 at += extent.length
         else:
             out.append(event)
     return out
 
 
-def one_by_one(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> list[Event]:
-    dissector, room, out = Dissector(), Reassembler(limits), list[Event]()
-    items = [item for made in blocks for item in dissector.feed(made)] + list(dissector.finish())
-    for item in items:
-        for event in room.feed(item) if isinstance(item, Segment) else [item]:
-            out.append(event)
-            ignore_one(room, event, ignore)
-    return [*out, *room.finish()]
+def by_segments(
+    blocks: list[FrameBlock], limits: TcpLimits, recognition: type[Recognition] = Everything
+) -> list[Event]:
+    """Each segment is a batch of its own."""
+    dissector = Dissector()
+    items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
+    ones = (SegmentBatch.of(item) if isinstance(item, Segment) else item for item in one_by_one(items))
+    return through([Reassembler(limits, recognition())], ones)
 
 
-def by_dialogues(blocks: list[FrameBlock], limits: TcpLimits, *, ignore: int) -> list[Event]:
-    dissector, room, out = Dissector(), Reassembler(limits), list[Event]()
-    items = [item for made in blocks for item in dissector.feed_dialogues(made)] + list(dissector.finish_dialogues())
+def by_batches(blocks: list[FrameBlock], limits: TcpLimits, recognition: type[Recognition] = Everything) -> list[Event]:
+    dissector = Dissector()
+    items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
     for item in items:
-        if isinstance(item, Problem):
-            out.append(item)
-            continue
-        if isinstance(item, Dialogue):
+        if isinstance(item, SegmentBatch):
             assert len(item.payload) <= 1 << 19
             assert item.borders[-1] == len(item.payload)
-        for event in room.feed_dialogue(item) if isinstance(item, Dialogue) else room.feed(item):
-            out.append(event)
-            ignore_one(room, event, ignore)
-    return [*out, *room.finish()]
-
-
-def ignore_one(room: Reassembler, event: Event, ignore: int) -> None:
-    if isinstance(event, StreamChunk | StreamDialogue) and event.connection.number == ignore:
-        room.ignore(event.connection)
+    return through([Reassembler(limits, recognition())], items)
 
 
 @settings(max_examples=250, deadline=None)
 @given(st.integers(0, 2**48), st.booleans())
-def test_dialogues_give_what_their_segments_give(seed: int, tight: bool) -> None:
+def test_batches_give_what_their_segments_give(seed: int, tight: bool) -> None:
     limits = TcpLimits(max_connections=2, held_stream=4000, held_total=6000) if tight else TcpLimits()
     blocks = captured(seed)
-    assert pieces(by_dialogues(blocks, limits, ignore=-1)) == pieces(one_by_one(blocks, limits, ignore=-1))
+    assert pieces(by_batches(blocks, limits)) == pieces(by_segments(blocks, limits))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**48))
-def test_an_ignored_connection_is_silent_after_the_chunk_that_told(seed: int) -> None:
+def test_the_same_connections_are_recognised_by_batches_and_by_segments(seed: int) -> None:
     blocks = captured(seed)
-    left = [event for event in chunks_of(by_dialogues(blocks, TcpLimits(), ignore=0)) if not of_first(event)]
-    assert pieces(left) == [event for event in pieces(one_by_one(blocks, TcpLimits(), ignore=0)) if not of_first(event)]
-
-
-def of_first(event: Event) -> bool:
-    return isinstance(event, StreamChunk) and event.connection.number == 0
+    found, alone = (way(blocks, TcpLimits(), Recognition) for way in (by_batches, by_segments))
+    recognised = [event for event in found if isinstance(event, Recognised)]
+    assert recognised == [event for event in alone if isinstance(event, Recognised)]
+    ours = {event.connection.number for event in recognised}
+    assert {event.connection.number for event in found if isinstance(event, StreamBatch | Gap | StreamClosed)} <= ours
 
 
 def test_data_in_order_comes_in_runs() -> None:
@@ -213,15 +204,13 @@ def test_data_in_order_comes_in_runs() -> None:
         segments += [talk.s(b"x" * 1000), talk.s(b"y" * 1000), talk.ack(ENDS[0][0])]
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments])]
-    chunks = [
-        event for event in chunks_of(by_dialogues(blocks, TcpLimits(), ignore=-1)) if isinstance(event, StreamChunk)
-    ]
+    chunks = [event for event in turns_of(by_batches(blocks, TcpLimits())) if isinstance(event, StreamBatch)]
     assert max(len(list(chunk.data.extents())) for chunk in chunks) > 60
     assert len(chunks) < 10
     assert sum(len(chunk.data) for chunk in chunks) == 200_000 + len(smb2())
 
 
-def test_turns_come_in_dialogues() -> None:
+def test_turns_come_in_batches() -> None:
     talk = Talk(*ENDS[0], client_isn=0xFFFFF000)
     segments = talk.open()
     for _ in range(100):
@@ -232,22 +221,22 @@ def test_turns_come_in_dialogues() -> None:
             talk.s(b"y" * 1000),
             talk.ack(ENDS[0][0]),
         ]
-    dialogues = [event for event in told(segments, cut=False) if isinstance(event, StreamDialogue)]
-    assert max(len(dialogue.replies) for dialogue in dialogues) == 200
-    assert [len(chunk.data) for chunk in dialogues[-1]][-2:] == [len(smb2()), len(smb2(b"x" * 1000)) + 1000]
+    batches = [event for event in told(segments, cut=False) if isinstance(event, StreamBatch)]
+    assert max(len(batch.replies) for batch in batches) == 200
+    assert [len(chunk.data) for chunk in batches[-1]][-2:] == [len(smb2()), len(smb2(b"x" * 1000)) + 1000]
 
 
-def test_long_dialogues_are_cut() -> None:
+def test_long_batches_are_cut() -> None:
     talk = Talk(*ENDS[0])
     segments = talk.open()
     for _ in range(300):
         segments += [talk.c(smb2()), *(talk.s((smb2() if not at else b"") + b"y" * 1400) for at in range(10))]
-    sizes = [len(event.data) for event in told(segments, cut=False) if isinstance(event, StreamDialogue)]
+    sizes = [len(event.data) for event in told(segments, cut=False) if isinstance(event, StreamBatch)]
     assert len(sizes) > 10
     assert max(sizes) < (1 << 18) + 20_000
 
 
-def test_answers_that_cross_the_next_request_are_in_dialogues_too() -> None:
+def test_answers_that_cross_the_next_request_are_in_batches_too() -> None:
     talk = Talk(*ENDS[0])
     segments = talk.open()
     for _ in range(20):
@@ -255,10 +244,10 @@ def test_answers_that_cross_the_next_request_are_in_dialogues_too() -> None:
         crossing = replace(talk.c(smb2()), ack=asked.ack)
         segments += [asked, crossing, talk.s(smb2(b"y" * 300)), talk.s(smb2(b"z" * 300))]
         segments.append(replace(talk.c(smb2()), ack=(asked.ack + 10) & 0xFFFFFFFF))
-    assert max(len(event.replies) for event in told(segments, cut=False) if isinstance(event, StreamDialogue)) > 50
+    assert max(len(event.replies) for event in told(segments, cut=False) if isinstance(event, StreamBatch)) > 50
 
 
-def test_what_a_dialogue_said_is_compared_with_what_is_sent_again() -> None:
+def test_what_a_batch_held_is_compared_with_what_is_sent_again() -> None:
     talk = Talk(*ENDS[0])
     segments = talk.open()
     for _ in range(20):
@@ -296,12 +285,12 @@ def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
 
 
 def told(segments: list[Segment], *, cut: bool = True) -> list[Event]:
-    """The events of segments that come in one block, which have to be the same on both roads; chunks cut up, or dialogues."""
+    """The events of segments that come in one block, which have to be the same in both ways; turns cut up, or batches."""
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
-    found = by_dialogues(blocks, TcpLimits(), ignore=-1)
+    found = by_batches(blocks, TcpLimits())
     cut_up = pieces(found)
-    assert cut_up == pieces(one_by_one(blocks, TcpLimits(), ignore=-1))
+    assert cut_up == pieces(by_segments(blocks, TcpLimits()))
     return cut_up if cut else found
 
 
@@ -320,7 +309,7 @@ def test_an_end_that_said_farewell_no_longer_acknowledges_in_runs() -> None:
     segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), talk.fin(ENDS[0][0]), talk.ack(ENDS[0][1])]
     for _ in range(10):
         segments += [talk.s(b"y" * 500), talk.s(b"z" * 500), talk.ack(ENDS[0][0])]
-    assert sum(len(event.data) for event in told(segments) if isinstance(event, StreamChunk)) == 10_000 + 2 * len(
+    assert sum(len(event.data) for event in told(segments) if isinstance(event, StreamBatch)) == 10_000 + 2 * len(
         smb2()
     )
 
@@ -336,5 +325,5 @@ def test_connections_that_differ_in_one_address_are_in_no_run_together() -> None
             segments.append(second.s(b"y" * 500))
             first.seq[ENDS[one][1]] = second.seq[ENDS[other][1]]
         for chunk in told(segments):
-            if isinstance(chunk, StreamChunk) and chunk.direction == 1:
+            if isinstance(chunk, StreamBatch) and chunk.direction == 1:
                 assert set(chunk.data.data) == {ord("x") if chunk.connection.number == 0 else ord("y")}
