@@ -14,7 +14,9 @@ from msgspec import Struct
 
 class Requirement(Struct, frozen=True):
     """One requirement. `level` is the text's own word (IMPLIED where it describes without one); `observable` says whether traffic
-    can show it (`wire`, `partially`, `no`) and `why`; `passes` and `fails` what a capture has to show. `excludes` is another that
+    can show it (`wire`, `partially`, `no`) and `why`. `trigger` is what has to happen before it can pass or fail (None where no
+    traffic can show it), `caused_by` the side that can bring it about; where it is `provoked`, a conforming conversation that
+    provokes nothing does not. `passes` and `fails` are what a capture has to show. `excludes` is another requirement that
     contradicts this one: on the same bytes, at most one of the two is kept.
     """
 
@@ -28,6 +30,9 @@ class Requirement(Struct, frozen=True):
     passes: str
     fails: str
     note: str | None = None
+    trigger: str | None = None
+    caused_by: Literal["client", "server"] | None = None
+    provoked: bool = False
     excludes: str | None = None
 
 

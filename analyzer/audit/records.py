@@ -74,4 +74,7 @@ def requirement_json(requirement: Requirement) -> Record:
         "actor": requirement.actor,
         "statement": requirement.statement,
         "observable": requirement.observable,
+        "trigger": requirement.trigger,
+        "caused_by": requirement.caused_by,
+        "provoked": requirement.provoked,
     }

@@ -91,7 +91,7 @@ def _case(
     elif verdict != "pass":
         message = {
             "inconclusive": "; ".join(coverage.reasons),
-            "not-exercised": "the capture does not exercise it",
+            "not-exercised": f"not exercised; its trigger: {requirement.trigger}",
             "untestable": f"no traffic shows it: {requirement.why}",
         }[verdict]
         if verdict in failing:

@@ -84,7 +84,8 @@ def _page_lines(page: RulePage, width: int | None) -> Iterator[str]:
         requirement = catalogue()[name]
         line = f"  {name} ({requirement.level}, {requirement.actor}): {requirement.statement}"
         yield from (safe(text) for text in folded(line, 4, width))
-        for words, condition in (("passes", requirement.passes), ("fails", requirement.fails)):
+        conditions = (("trigger", requirement.trigger), ("passes", requirement.passes), ("fails", requirement.fails))
+        for words, condition in conditions:
             yield from (safe(text) for text in folded(f"    {words}: {condition}", 6, width))
 
 
@@ -116,9 +117,16 @@ def rules_document() -> str:
             out += ["Judges " + ", ".join(f"`{name}`" for name in rule.requirements) + ".", ""]
             for name in rule.requirements:
                 judged.setdefault(name, []).append(rule.code)
-    out += ["## Requirements", "", "| requirement | level | what it asks | judged by |", "|---|---|---|---|"]
+    out += ["## Requirements", ""]
+    out += [
+        "A requirement is judged where its trigger occurs, else it is `not-exercised`. *provoked*: no conforming conversation that"
+    ]
+    out += ["provokes nothing has it. The side is the one that can bring the trigger about.", ""]
+    out += ["| requirement | level | what it asks | trigger | side | judged by |", "|---|---|---|---|---|---|"]
     for requirement in catalogue().values():
         statement = requirement.statement.replace("|", "\\|")
         by = ", ".join(judged.get(requirement.id, ())) or f"none: {requirement.why}"
-        out.append(f"| {requirement.id} | {requirement.level} | {statement} | {by} |")
+        trigger, side = requirement.trigger or "", requirement.caused_by or ""
+        side += ", provoked" if requirement.provoked else ""
+        out.append(f"| {requirement.id} | {requirement.level} | {statement} | {trigger} | {side} | {by} |")
     return "\n".join(out) + "\n"
