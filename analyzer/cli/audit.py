@@ -201,9 +201,10 @@ def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: 
     from analyzer.report.output import dumps_line
 
     if form is AuditFormat.sarif:
+        from analyzer.capture.offsets import frame_offsets
         from analyzer.report.sarif import sarif_log
 
-        write_document(dumps_line(sarif_log(view, pages)), writing.destination)
+        write_document(dumps_line(sarif_log(view, pages, frame_offsets)), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.report.junit import junit_xml
 

@@ -126,7 +126,7 @@ def rules_document() -> str:
     for requirement in catalogue().values():
         statement = requirement.statement.replace("|", "\\|")
         by = ", ".join(judged.get(requirement.id, ())) or f"none: {requirement.why}"
-        trigger, side = requirement.trigger or "", requirement.caused_by or ""
-        side += ", provoked" if requirement.provoked else ""
+        trigger = requirement.trigger or ""
+        side = (requirement.caused_by or "") + (", provoked" if requirement.provoked else "")
         out.append(f"| {requirement.id} | {requirement.level} | {statement} | {trigger} | {side} | {by} |")
     return "\n".join(out) + "\n"

@@ -12,7 +12,7 @@ _VALIDATOR = HERE / "node_modules" / "@microsoft" / "sarif-multitool-linux" / "S
 
 
 def complaints(log: Path) -> list[str]:
-    """The errors and warnings it has of a log, one a line."""
+    """The errors, warnings and notes it has of a log, one a line."""
     if not _VALIDATOR.is_file():
         npm = shutil.which("npm")
         assert npm is not None
@@ -21,11 +21,13 @@ def complaints(log: Path) -> list[str]:
         )
     _VALIDATOR.chmod(0o755)
     ran = subprocess.run(
-        [_VALIDATOR, "validate", log],
+        [_VALIDATOR, "validate", log, "--level", "Error;Warning;Note", "--rule-kind", "Sarif;Ghas"],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
     )
     assert "Analysis completed successfully." in ran.stdout or "error" in ran.stdout, ran.stdout + ran.stderr
-    return [line for line in ran.stdout.splitlines() if ": error " in line or ": warning " in line]
+    return [
+        line for line in ran.stdout.splitlines() if any(f": {level} " in line for level in ("error", "warning", "note"))
+    ]
