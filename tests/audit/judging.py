@@ -10,6 +10,7 @@ from analyzer.audit.rule import rule_pages
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.events import Event
 from analyzer.model.analysis import Analysis
+from tests.audit import evidence
 from tests.build.calls import analysis_of
 
 
@@ -41,4 +42,5 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
     (page,) = (page for page in rule_pages() if page.rule.code == code)
     audit = Audit(analysis, profile=profile, pages=[page])
     findings = tuple(audit.findings())
+    evidence.check(findings)
     return Verdict(findings, {name: audit.coverage[name] for name in page.rule.requirements})

@@ -20,9 +20,11 @@ from msgspec.structs import replace
 
 from analyzer.audit.engine import Audit
 from analyzer.audit.evidence import Evidence, SideEvidence
+from analyzer.audit.findings import Finding
 from analyzer.buffers import Field
 from analyzer.core.events import Event
 from analyzer.rpc.events import Exchange
+from tests.audit import evidence
 from tests.audit.story import registry, story
 from tests.build.calls import analysis_of, with_stub
 
@@ -423,8 +425,19 @@ def _ends(field: Field, path: str, base: int) -> Iterator[tuple[str, int, int]]:
             yield f"{path}{child.name}", base + child.start, base + child.stop
 
 
+def _found(events: tuple[Event, ...]) -> list[Finding]:
+    return list(Audit(analysis_of(*events)).findings())
+
+
 def _told(events: tuple[Event, ...]) -> set[str]:
-    return {finding.rule.code for finding in Audit(analysis_of(*events)).findings()}
+    return {finding.rule.code for finding in _found(events)}
+
+
+def _is_at(finding: Finding, leaf: Leaf) -> bool:
+    """Whether a finding points at exactly this field."""
+    place, at = finding.place, finding.judgement.at
+    bytes_of = (place.start, place.stop) if place is not None else None
+    return at is not None and at.side == leaf.side and bytes_of == (leaf.start, leaf.stop)
 
 
 def _mutated(conversation: Conversation, leaf: Leaf, change: Change) -> tuple[Event, ...] | None:
@@ -494,15 +507,19 @@ def test_the_responsible_rule_speaks_and_no_other(pattern: str) -> None:
     for key, conversation, leaves in _grouped():
         if not re.fullmatch(pattern, key):
             continue
-        for way in TABLES[pattern]:
+        for position, way in enumerate(TABLES[pattern]):
             for leaf in _chosen(leaves, way.where):
                 for number, change in enumerate(way.ways):
                     events = _mutated(conversation, leaf, change)
                     if events is None:
                         continue
                     made += 1
-                    told = _told(events)
+                    found = _found(events)
+                    told = {finding.rule.code for finding in found}
                     responsible = set(way.caught_by.split("|"))
+                    blamed = [finding for finding in found if finding.rule.code in responsible]
+                    MADE["exact"] += any(_is_at(finding, leaf) for finding in blamed)
+                    evidence.check(blamed, f"{leaf.key} {leaf.path} {position}.{number}")
                     MADE["mutations"] += 1
                     MADE["caught"] += bool(told & responsible)
                     if not told & responsible:
@@ -544,7 +561,10 @@ def test_the_share_of_mutations_caught(capsys: pytest.CaptureFixture[str]) -> No
     if not MADE["mutations"]:
         pytest.skip("nothing was broken in this run")
     share = 100 * MADE["caught"] / MADE["mutations"]
-    lines = [f"{MADE['caught']} of {MADE['mutations']} mutations caught ({share:.1f} %); fields that cannot be seen:"]
+    lines = [
+        f"{MADE['exact']} findings point at the mutated field itself, the others where the contract of evidence says"
+    ]
+    lines += [f"{MADE['caught']} of {MADE['mutations']} mutations caught ({share:.1f} %); fields that cannot be seen:"]
     unseen = [key for key, _, _ in _grouped() if _first(UNSEEN, key) is not None]
     for pattern, reason in UNSEEN.items():
         number = sum(re.fullmatch(pattern, key) is not None for key in unseen)

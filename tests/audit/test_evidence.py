@@ -1,0 +1,70 @@
+"""The contract of evidence covers every rule, and notices a range that moves by any amount."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.audit.engine import Audit
+from analyzer.audit.findings import Finding
+from analyzer.audit.rule import rule_pages
+from tests.audit import evidence
+from tests.build.calls import Calls, analysis_of
+
+# These never find anything: they only count what they judge.
+COUNTING = {"PCQ615", "PCQ620"}
+# What it finds is in binds, which have frames and no fields.
+WITHOUT_BYTES = {"PCQ111"}
+
+
+def test_every_rule_has_an_example_whose_bytes_are_in_the_contract() -> None:
+    if evidence.IS_WRITING:
+        pytest.skip("the contract is being written")
+    found: dict[str, bool] = {}
+    for rows in evidence.contract().values():
+        for code, _, _, _, part, start, stop, frames, _ in rows:
+            found[str(code)] = found.get(str(code), False) or None not in (part, start, stop)
+            assert frames or part is None
+    codes = {page.rule.code for page in rule_pages()}
+    assert set(found) == codes - COUNTING
+    assert {code for code, has_bytes in found.items() if not has_bytes} == WITHOUT_BYTES
+
+
+def moved(finding: Finding, by: int) -> Finding:
+    assert finding.place is not None
+    place = replace(finding.place, start=finding.place.start + by, stop=finding.place.stop + by)
+    return replace(finding, place=place)
+
+
+@pytest.mark.parametrize("by", [-8, -4, -1, 1, 2, 4, 8, 1000])
+def test_a_range_that_moves_is_another_row(by: int) -> None:
+    calls = Calls()
+    findings = list(Audit(analysis_of(calls.registration(11, b""), calls.validate(b"", add=2))).findings())
+    assert len([finding for finding in findings if finding.place is not None]) > 2
+    for finding in findings:
+        if finding.place is not None:
+            assert evidence.rows([moved(finding, by)]) != evidence.rows([finding])
+
+
+def test_an_example_that_points_elsewhere_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    if evidence.IS_WRITING:
+        pytest.skip("the contract is being written")
+    (finding, *_) = Audit(analysis_of(Calls().registration(11, b""))).findings()
+    monkeypatch.setattr(evidence, "contract", lambda: {"here 1": evidence.rows([finding])})
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/audit/here (call)")
+    evidence.check([finding], "1")
+    for wrong in ([], [finding, finding], [moved(finding, 4)]):
+        with pytest.raises(AssertionError, match="point elsewhere"):
+            evidence.check(wrong, "1")
+
+
+def test_the_contract_knows_only_tests_that_there_are() -> None:
+    here = Path(__file__).parent
+    texts: dict[str, str] = {}
+    for key in evidence.contract() if not evidence.IS_WRITING else ():
+        file, _, rest = key.partition("::")
+        name = rest.partition("[")[0].partition(" ")[0]
+        text = texts.setdefault(file, (here / file).read_text(encoding="utf-8") if (here / file).is_file() else "")
+        assert f"def {name}(" in text, key
