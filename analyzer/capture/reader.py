@@ -20,6 +20,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.capture.digest import HashedFile
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.looks import foreign_capture, looks_like
 from analyzer.capture.pcap import PcapFile, is_pcap
@@ -27,6 +28,7 @@ from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
+from analyzer.model.evidence import FileDigest
 
 if TYPE_CHECKING:
     from analyzer.capture.pcapng import PcapngFile
@@ -146,10 +148,13 @@ class _File:
         # What was read of a source that cannot be opened again, while its place among the others was not known.
         self._seen: list[FrameBlock | Problem] = []
         self._seen_names: dict[str, str] = {}
+        self._hashed: HashedFile | None = None
+        # What the file was, known when it has been read to its end.
+        self.digest: FileDigest | None = None
 
-    def open(self, block_bytes: int, names: dict[str, str], *, fast: bool) -> None:
+    def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
-        stream, wrappings = open_stream(self.source, self.name)
+        stream, wrappings = open_stream(self.source, self.name, hashed=self._hash if hashing else None)
         self._stream = stream
         try:
             head = stream.read(_HEAD_BYTES)
@@ -167,10 +172,15 @@ class _File:
             raise
         self._items = iter(self.reader)
 
-    def find_first_time(self, *, fast: bool) -> None:
+    def _hash(self, file: BinaryIO) -> HashedFile:
+        self._hashed = HashedFile(file)
+        return self._hashed
+
+    def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
         """Reads up to the first frame. A path is closed again, for there may be more files than may be open at once."""
         names: dict[str, str] = {}
-        self.open(FEWEST_BLOCK_BYTES, names, fast=fast)
+        # A path is opened again, and hashed then.
+        self.open(FEWEST_BLOCK_BYTES, names, fast=fast, hashing=hashing and not isinstance(self.source, Path))
         seen: list[FrameBlock | Problem] = []
         for item in self._items:
             seen.append(item)
@@ -182,11 +192,13 @@ class _File:
         else:
             self._seen, self._seen_names = seen, names
 
-    def items(self, block_bytes: int, names: dict[str, str], *, fast: bool) -> Iterator[FrameBlock | Problem]:
+    def items(
+        self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False
+    ) -> Iterator[FrameBlock | Problem]:
         """What the file holds; its source is closed at the end."""
         if self.reader is None:
             try:
-                self.open(block_bytes, names, fast=fast)
+                self.open(block_bytes, names, fast=fast, hashing=hashing)
             except InputError as error:  # it was removed since its first frame was looked at
                 yield unreadable(error)
                 return
@@ -198,6 +210,8 @@ class _File:
             for item in self._seen:
                 yield _renumbered(item, self.number)
             yield from self._items
+            if self._hashed is not None:
+                self.digest = self._hashed.digest(self.name)
         finally:
             self.close()
 
@@ -243,20 +257,23 @@ class CaptureReader:
     """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
 
     Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
-    grows while iterating and is complete afterwards.
+    grows while iterating and is complete afterwards; with `hashing`, `digests` then tells what each file was.
     """
 
-    def __init__(self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True) -> None:
+    def __init__(
+        self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True, hashing: bool = False
+    ) -> None:
         # Never touched, so it costs no memory.
         np.empty(_KEPT_BYTES, np.uint8)
         self._fast = fast
+        self._hashing = hashing
         self._block_bytes = block_bytes
         failures: list[InputError] = []
         files = [_File(source) for source in expand(sources, failures)]
         if len(files) == 1 and not failures:
-            files[0].open(block_bytes, {}, fast=fast)
+            files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
         else:
-            files = _readable(files, failures, fast=fast)
+            files = _readable(files, failures, fast=fast, hashing=hashing)
             # Sorted is stable: files that begin together, or hold no frames, keep the order they were named in.
             files.sort(key=lambda file: (file.first_time_ns is None, file.first_time_ns or 0))
         for number, file in enumerate(files):
@@ -264,6 +281,11 @@ class CaptureReader:
         self._files = files
         self._unreadable = [unreadable(error) for error in failures]
         self.info = CaptureInfo(files=tuple(file.name for file in files))
+
+    @property
+    def digests(self) -> tuple[FileDigest, ...]:
+        """What the files were that were read to their end, in the order of `info.files`."""
+        return tuple(file.digest for file in self._files if file.digest is not None)
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         names: dict[str, str] = {}
@@ -301,7 +323,7 @@ class CaptureReader:
             if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
                 file = waiting.popleft()
                 share = min(self._block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
-                active.append(_Part(file, file.items(share, names, fast=self._fast)))
+                active.append(_Part(file, file.items(share, names, fast=self._fast, hashing=self._hashing)))
                 for part in active:
                     part.file.set_block_bytes(share)
             elif not active:
@@ -315,12 +337,12 @@ class CaptureReader:
                 yield from _interleaved(active)
 
 
-def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool) -> list[_File]:
+def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool, hashing: bool) -> list[_File]:
     """The files whose first frame can be looked for; why the others cannot is added to `failures`."""
     found = []
     for file in files:
         try:
-            file.find_first_time(fast=fast)
+            file.find_first_time(fast=fast, hashing=hashing)
             found.append(file)
         except InputError as error:
             failures.append(error)

@@ -15,6 +15,7 @@ from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from analyzer.capture.digest import HashedFile
 from analyzer.core.errors import InputError
 
 _COMPRESSED_READ = 256 * 1024
@@ -61,7 +62,7 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
 class _FileStream:
     """A file as it is, with its first bytes seen beforehand."""
 
-    def __init__(self, file: BinaryIO, *, owned: bool) -> None:
+    def __init__(self, file: BinaryIO | HashedFile, *, owned: bool) -> None:
         self.damage: str | None = None
         self._file = file
         self._owned = owned
@@ -280,16 +281,19 @@ def _compression_of(head: bytes) -> str | None:
     return None
 
 
-def open_stream(source: Path | BinaryIO, name: str) -> tuple[ByteStream, tuple[str, ...]]:
-    """The plain bytes of a source, and the compressions that were taken off, outermost first."""
-    stream: ByteStream
-    if isinstance(source, Path):
-        try:
-            stream = _FileStream(source.open("rb", buffering=0), owned=True)
-        except OSError as error:
-            raise _unreadable(name, error) from None
-    else:
-        stream = _FileStream(source, owned=False)
+def open_stream(
+    source: Path | BinaryIO, name: str, *, hashed: Callable[[BinaryIO], HashedFile] | None = None
+) -> tuple[ByteStream, tuple[str, ...]]:
+    """The plain bytes of a source, and the compressions that were taken off, outermost first.
+
+    `hashed` is called with the file once it is open, and gives what it is read through.
+    """
+    try:
+        file = source.open("rb", buffering=0) if isinstance(source, Path) else source
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    owned = isinstance(source, Path)
+    stream: ByteStream = _FileStream(file if hashed is None else hashed(file), owned=owned)
     wrappings: list[str] = []
     try:
         while True:

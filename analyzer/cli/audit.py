@@ -204,11 +204,11 @@ def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: 
         from analyzer.capture.offsets import frame_offsets
         from analyzer.report.sarif import sarif_log
 
-        write_document(dumps_line(sarif_log(view, pages, frame_offsets)), writing.destination)
+        write_document(dumps_line(sarif_log(view, pages, frame_offsets, writing.evidence())), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.report.junit import junit_xml
 
-        write_document(junit_xml(view, fail_on.failing), writing.destination)
+        write_document(junit_xml(view, fail_on.failing, writing.evidence()), writing.destination)
     else:
         writing.write(view, form.value)
 

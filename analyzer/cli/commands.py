@@ -27,6 +27,7 @@ _COMMANDS = {
     "show": ("show", "show"),
     "crosscheck": ("crosscheck", "crosscheck"),
     "decode": ("decode", "decode"),
+    "verify": ("verify", "verify"),
 }
 _GROUPS = {"keys": ("keys", "app")}
 
@@ -37,8 +38,9 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
         name="pcq-analyzer",
         help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
         epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
-        "something could not be read, 5 crosscheck found a difference, 6 some of several files could not be read, 10 audit found "
-        "warnings only, 11 audit found failures, 70 the command itself failed.",
+        "something could not be read, 5 crosscheck found a difference, 6 some of several files could not be read, 7 verify: the "
+        "result is of other captures, 10 audit found warnings only, 11 audit found failures, 12 audit judged less than asked, "
+        "70 the command itself failed.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

@@ -10,7 +10,16 @@ if TYPE_CHECKING:
     from analyzer.core.errors import InputError
     from analyzer.model.analysis import Analysis
 
-EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, EXIT_FILES = 0, 1, 2, 3, 4, 5, 6
+EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, EXIT_FILES, EXIT_FOREIGN = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+)
 # EX_SOFTWARE of sysexits.h: the command itself failed, whatever it was given.
 EXIT_FAILED = 70
 

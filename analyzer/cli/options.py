@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from msgspec import Struct, field
@@ -23,6 +23,7 @@ from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
     from analyzer.model.analysis import Analysis
+    from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
     from analyzer.pipeline.run import Limits
     from analyzer.report.output import View
@@ -137,6 +138,15 @@ MaxConnections = Annotated[
 ]
 
 
+Hash = Annotated[
+    bool | None,
+    typer.Option(
+        "--hash/--no-hash",
+        help="State in the result what it was made from: SHA-256 and size of each file, options, limits reached. "
+        "`verify` compares. (SARIF: always, if not --no-hash.)",
+        show_default=False,
+    ),
+]
 MetadataFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -164,6 +174,10 @@ class CaptureReading(Struct, frozen=True):
     metadata_from: str | None = None
     # What ended a reading early, beyond all that was foreseen.
     failures: list[Exception] = field(default_factory=list)
+    hashing: bool = False
+    # What was read, and the limits that were reached, where that is to be stated.
+    read: list[tuple[FileDigest, ...]] = field(default_factory=list)
+    limits_reached: dict[str, None] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -191,6 +205,12 @@ class CaptureReading(Struct, frozen=True):
                 metadata=given,
                 metadata_from=self.metadata_from,
                 failed=self.failures.append,
+                hashing=self.hashing,
+            )
+        if self.hashing:
+            self.read.append(analysis.capture.digests)
+            self.limits_reached.update(
+                dict.fromkeys(problem.text for problem in analysis.problems if problem.kind == "limit")
             )
         lost = unreadable(analysis)
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
@@ -233,6 +253,7 @@ def _reading(
     max_connections: MaxConnections = None,
     metadata: MetadataFiles = None,
     metadata_from: MetadataFrom = None,
+    hashes: Hash = None,
 ) -> CaptureReading:
     """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
@@ -257,7 +278,7 @@ def _reading(
     if max_connections is not None:
         tcp = replace(tcp, max_connections=max_connections)
     limits = Limits(tcp) if max_stub is None else Limits(tcp, max_stub)
-    return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from)
+    return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from, hashing=bool(hashes))
 
 
 def _of_option(option: str, **values: Any) -> Keyring:
@@ -273,6 +294,9 @@ def _of_option(option: str, **values: Any) -> Keyring:
 class Writing:
     """Where the result of a command goes, as the user said, and how much of it is escaped on the way."""
 
+    # What states what the result was made from, once everything is read.
+    evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)
+
     def __init__(
         self, path: Path | None, destination: Destination, *, raw_cells: bool = False, force: bool = False
     ) -> None:
@@ -285,7 +309,9 @@ class Writing:
         """The same, which does not write over these files, checked at once: before anything is read in vain."""
         destination = self.destination.sparing(paths)
         destination.check()
-        return Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force)
+        writing = Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force)
+        writing.evidence = self.evidence
+        return writing
 
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
         """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
@@ -296,7 +322,7 @@ class Writing:
     def write(self, view: View, form: str) -> None:
         from analyzer.report.output import write
 
-        write(view, form, self.destination, raw_cells=self._raw_cells)
+        write(view, form, self.destination, raw_cells=self._raw_cells, evidence=self.evidence())
 
 
 def _writing(output: Output = None, force: Force = False, csv_raw: CsvRaw = False) -> Writing:
@@ -315,14 +341,25 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         kind: list(signature(makers[kind], eval_str=True).parameters.values()) for kind in makers if kind in taken
     }
 
+    parameters = [item for item in own if item.annotation not in makers]
+    parameters += [item for items in shared.values() for item in items]
+    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in parameters]
+
     @wraps(function)
     def with_options(**values: Any) -> None:
+        given = dict(values)
+        if values.get("hashes") is None and CaptureReading in taken:
+            values["hashes"] = values.get("output_format") == "sarif"
         made = {
             kind: makers[kind](**{item.name: values.pop(item.name) for item in items}) for kind, items in shared.items()
         }
         if (writing := made.get(Writing)) is not None:
             reading = made.get(CaptureReading)
             made[Writing] = writing.sparing([*_named(values), *(reading.files if reading is not None else ())])
+            if reading is not None and reading.hashing:
+                made[Writing].evidence = partial(
+                    _evidence, function.__name__.replace("_", "-"), parameters, given, reading
+                )
         failures = made[CaptureReading].failures if CaptureReading in made else []
         try:
             function(**{taken[kind]: one for kind, one in made.items()}, **values)
@@ -332,12 +369,55 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         if failures:
             raise ReadingFailedError("the capture was read in part only") from failures[0]
 
-    parameters = [item for item in own if item.annotation not in makers]
-    parameters += [item for items in shared.values() for item in items]
-    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in parameters]
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {item.name: item.annotation for item in parameters}
     return with_options
+
+
+# What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
+_NOT_STATED = frozenset({"output", "force", "files", "file", "hashes", "new_baseline"})
+_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "user"})
+
+
+def _option_name(item: Parameter) -> str:
+    """What an option is called on the command line, without its dashes."""
+    for one in get_args(item.annotation)[1:]:
+        # In an annotation, what is the default elsewhere is the first of the names.
+        for word in (getattr(one, "default", None), *(getattr(one, "param_decls", None) or ())):
+            if isinstance(word, str) and word.startswith("--"):
+                return word.removeprefix("--")
+    return item.name.replace("_", "-")
+
+
+def _evidence(
+    command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading
+) -> EvidenceRecord:
+    """What a result is made from, with what was read so far; `parameters` are those of the command."""
+    from importlib.metadata import version
+
+    from analyzer.capture.digest import digest_of
+    from analyzer.model.evidence import EvidenceRecord, Input
+
+    names = {item.name: _option_name(item) for item in parameters}
+    defaults = {item.name: item.default for item in parameters}
+    options = {}
+    for name, value in sorted(given.items()):
+        if name not in _NOT_STATED and value is not None and value != defaults[name]:
+            text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            shown = "" if value is True else "(given)" if name in _SECRETS else text
+            options[names[name]] = shown
+    digests = [("capture", digest) for digests in reading.read for digest in digests]
+    paths = [("metadata", path) for path in reading.metadata]
+    paths += [("baseline", given["baseline"])] if given.get("baseline") is not None else []
+    digests += [(role, digest_of(path)) for role, path in paths]
+    return EvidenceRecord(
+        tool="pcq-analyzer",
+        version=version("pcq-analyzer"),
+        command=command,
+        options=options,
+        inputs=tuple(Input(role=role, name=one.name, size=one.size, sha256=one.sha256) for role, one in digests),
+        limits_reached=tuple(reading.limits_reached),
+    )
 
 
 def _named(values: dict[str, Any]) -> list[Path]:

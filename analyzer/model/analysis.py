@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from analyzer.core.events import Problem
 from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.model.evidence import FileDigest
 from analyzer.model.name_tables import NameTables
 from analyzer.model.store import CallStore
 
@@ -18,7 +19,8 @@ SCHEMA = 1
 class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
 
-    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks).
+    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` tells
+    what the files were, where that was asked for.
     """
 
     files: tuple[str, ...]
@@ -27,6 +29,7 @@ class CaptureFacts(Struct, frozen=True):
     first_time_ns: int | None
     last_time_ns: int | None
     names: Mapping[str, str] = field(default_factory=dict)
+    digests: tuple[FileDigest, ...] = ()
 
 
 class Analysis(Struct, frozen=True, eq=False):

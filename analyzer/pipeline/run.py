@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analyzer.auth import handshake
 from analyzer.auth.kdc import KdcLayer, Tickets
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.digest import digest_of
 from analyzer.capture.reader import CaptureReader
 from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.channel.events import ChannelClosed
@@ -94,6 +96,7 @@ def analyze(
     metadata: Sequence[Metadata] = (),
     metadata_from: str | None = None,
     failed: Callable[[Exception], None] | None = None,
+    hashing: bool = False,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
 
@@ -104,11 +107,14 @@ def analyze(
     read so far, now and then. Raises `InputError` for what cannot be read at all.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
-    read before it, and a problem. Without `failed` it is raised.
+    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` tells what the files were.
     """
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or Limits()
-    segments, facts = _own_segments(sources, progress) if engine == "own" else _tshark_segments(sources)
+    if engine == "own":
+        segments, facts = _own_segments(sources, progress, hashing=hashing)
+    else:
+        segments, facts = _tshark_segments(sources)
     learner, follower = CatalogLearner(), KeyFollower()
     pcq, winperf = PerflibLayer(learner), WinregLayer(follower)
     kdc = KdcLayer()
@@ -133,7 +139,7 @@ def analyze(
         servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
         collected.problems += fill(learner.catalogs, follower.names, servers, metadata, instead=metadata_from)
     return Analysis(
-        capture=facts(),
+        capture=_with_digests(facts()) if hashing else facts(),
         calls=calls,
         problems=tuple(collected.problems),
         sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
@@ -218,10 +224,16 @@ class _Collector:
                 self.pdus.append(event)
 
 
+def _with_digests(facts: CaptureFacts) -> CaptureFacts:
+    """With the digest of every file: those that were not read to their end by ourselves are read for it."""
+    known = {digest.name: digest for digest in facts.digests}
+    return replace(facts, digests=tuple(known.get(name) or digest_of(Path(name)) for name in facts.files))
+
+
 def _own_segments(
-    sources: Sequence[Source], progress: Callable[[int], None] | None
+    sources: Sequence[Source], progress: Callable[[int], None] | None, *, hashing: bool = False
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    reader = CaptureReader(sources)
+    reader = CaptureReader(sources, hashing=hashing)
     dissector = Dissector()
 
     def segments() -> Iterator[Event]:
@@ -238,7 +250,8 @@ def _own_segments(
 
     def facts() -> CaptureFacts:
         info = reader.info
-        return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
+        found = (info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
+        return CaptureFacts(*found, reader.digests)
 
     return segments(), facts
 

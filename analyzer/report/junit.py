@@ -14,14 +14,18 @@ from xml.etree import ElementTree
 from msgspec import Struct, field
 
 from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
+from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json
 from analyzer.report.audit import AuditView, section_words
+from analyzer.report.output import dumps
 
 _SHOWN = 10
 # XML 1.0 section 2.2 has no place for most control characters, nor for lone surrogates.
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn")) -> bytes:
+def junit_xml(
+    view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "warn"), evidence: EvidenceRecord | None = None
+) -> bytes:
     """The document, UTF-8; requirements of the `failing` verdicts are failures."""
     found: dict[str, _Found] = {}
     for finding in view.findings():
@@ -29,6 +33,9 @@ def junit_xml(view: AuditView, failing: Collection[CoverageVerdict] = ("fail", "
             for requirement in finding.judgement.requirements:
                 found.setdefault(requirement, _Found()).take(finding)
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
+    if evidence is not None:
+        properties = ElementTree.SubElement(root, "properties")
+        ElementTree.SubElement(properties, "property", name=EVIDENCE_KEY, value=dumps(evidence_json(evidence)).decode())
     if (sentence := view.undecrypted) is not None:
         suite = ElementTree.SubElement(
             root, "testsuite", name="capture", tests="1", failures="0", errors="1", skipped="0"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import orjson
@@ -11,6 +13,7 @@ from msgspec import Struct
 from analyzer.buffers import ReadyTrees
 from analyzer.contents.lines import ReadyJson, Record, session_record, timeline_records
 from analyzer.model.analysis import Analysis
+from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json, evidence_lines
 from analyzer.output.escapes import safe_cells, safe_json
 from analyzer.output.gate import Destination
 from analyzer.output.terminal import write_markup
@@ -204,27 +207,40 @@ def _parsed(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} in a record")
 
 
-def write(view: View, form: str, destination: Destination, *, raw_cells: bool = False) -> None:
+def write(
+    view: View,
+    form: str,
+    destination: Destination,
+    *,
+    raw_cells: bool = False,
+    evidence: EvidenceRecord | None = None,
+) -> None:
     """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`.
 
-    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them.
+    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
+    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text.
     """
+    stated = None if evidence is None else evidence_json(evidence)
     destination = destination.sparing(view.inputs())
     if form == "text":
-        write_markup(view.lines, destination)
+        write_markup(partial(_with_evidence, view, evidence), destination)
         return
     with destination.opened() as out:
         if form == "jsonl":
+            if stated is not None:
+                out.write(dumps_line(stated))
             lines = view.json_lines() if isinstance(view, LinesView) else map(dumps_line, view.records())
             for line in lines:
                 out.write(line)
         elif form == "json":
             separator = b"[\n"
-            for record in view.records():
+            for record in chain([] if stated is None else [stated], view.records()):
                 out.write(separator + dumps(record))
                 separator = b",\n"
             out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
         elif form == "csv":
+            if stated is not None:
+                out.write(b"# " + dumps_line(stated))
             tables = view.tables() if isinstance(view, TablesView) else iter([view.table()])
             for number, table in enumerate(tables):
                 flat = _flat(table) if raw_cells else safe_cells(_flat(table))
@@ -232,9 +248,22 @@ def write(view: View, form: str, destination: Destination, *, raw_cells: bool = 
         elif isinstance(view, TablesView):
             from analyzer.report.sample_tables import write_sample_parquet
 
-            write_sample_parquet(view.tables(), out)
+            write_sample_parquet(view.tables(), out, _parquet_metadata(stated))
         else:
-            view.table().write_parquet(out)
+            view.table().write_parquet(out, metadata=_parquet_metadata(stated))
+
+
+def _parquet_metadata(stated: Record | None) -> dict[str, str] | None:
+    return None if stated is None else {EVIDENCE_KEY: dumps(stated).decode()}
+
+
+def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | None) -> Iterator[str]:
+    from analyzer.report.text import safe
+
+    yield from view.lines(width)
+    if evidence is not None:
+        yield ""
+        yield from map(safe, evidence_lines(evidence))
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:

@@ -43,7 +43,7 @@ def sample_tables(items: Iterable[SampleChunk | Record]) -> Iterator[pl.DataFram
         yield tables.of(waiting)
 
 
-def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO) -> None:
+def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
     """Writes tables of one schema, at least one, as one Parquet file, a row group at a time. A file that cannot be written is
     an OSError."""
     ours: list[Exception] = []
@@ -59,7 +59,7 @@ def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO) -> None:
 
     frame = register_io_source(source, schema=first.schema)
     try:
-        frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True)
+        frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True, metadata=metadata)
     except pl.exceptions.PolarsError as error:
         if ours:
             raise ours[0] from None

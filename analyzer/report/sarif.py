@@ -24,6 +24,7 @@ from analyzer.audit.rule import RulePage
 from analyzer.audit.verdicts import Severity
 from analyzer.core.frames import file_of, frame_id, number_of
 from analyzer.model.analysis import CaptureFacts
+from analyzer.model.evidence import EvidenceRecord, FileDigest, evidence_json
 from analyzer.report.audit import AuditView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -44,9 +45,13 @@ _MOST_RELATED = 10
 Locate = Callable[[Path, Collection[int]], Mapping[int, int]]
 
 
-def sarif_log(view: AuditView, pages: tuple[RulePage, ...], locate: Locate) -> dict[str, Any]:
+def sarif_log(
+    view: AuditView, pages: tuple[RulePage, ...], locate: Locate, evidence: EvidenceRecord | None = None
+) -> dict[str, Any]:
     """The log of one audit: one run, with the rules that were asked and a result for each finding."""
+    stated = {} if evidence is None else {"evidence": evidence_json(evidence)}
     facts = view.analysis.capture
+    digests = {digest.name: digest for digest in facts.digests}
     index = {page.rule.code: number for number, page in enumerate(pages)}
     alike: Counter[str] = Counter()
     results = []
@@ -84,10 +89,13 @@ def sarif_log(view: AuditView, pages: tuple[RulePage, ...], locate: Locate) -> d
                 "originalUriBaseIds": {
                     _ROOT: {"description": {"text": "The directory in which the audit was started."}}
                 },
-                "artifacts": [_artifact(name, size) for name, size in zip(facts.files, sizes, strict=True)],
+                "artifacts": [
+                    _artifact(name, size, digests.get(name)) for name, size in zip(facts.files, sizes, strict=True)
+                ],
                 "results": results,
                 "columnKind": "unicodeCodePoints",
                 "properties": {
+                    **stated,
                     "profile": view.audit.profile.value,
                     "actor": view.audit.actor.value,
                     "coverage": {name: coverage.verdict for name, coverage in view.audit.coverage.items()},
@@ -120,10 +128,12 @@ def _uri(name: str) -> str:
     return quote(Path(name).name if relative.startswith("..") else Path(relative).as_posix())
 
 
-def _artifact(name: str, size: int) -> dict[str, Any]:
+def _artifact(name: str, size: int, digest: FileDigest | None) -> dict[str, Any]:
+    hashed = digest is not None and digest.sha256 is not None
     return {
         "location": {"uri": _uri(name), "uriBaseId": _ROOT},
-        "length": size,
+        "length": digest.size if digest is not None and hashed else size,
+        **({"hashes": {"sha-256": digest.sha256}} if digest is not None and hashed else {}),
         "roles": ["analysisTarget"],
         "mimeType": _MIME.get(Path(name).suffix, "application/octet-stream"),
     }

@@ -1,0 +1,29 @@
+"""`pcq verify`: whether a result belongs to captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.exits import EXIT_DONE, EXIT_FOREIGN
+from analyzer.output.gate import put
+
+
+def verify(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="What a command with --hash wrote, in any form.")],
+    captures: Annotated[list[Path], typer.Argument(metavar="CAPTURE...", help="The captures it is said to be of.")],
+) -> None:
+    """Whether a result was made from just these captures. Exit 0 where it was, 7 where not, 1 where it does not say."""
+    from analyzer.pipeline.verify import verify as compare
+
+    found = compare(result, captures)
+    for file, given in found.matched:
+        renamed = f" (called {given.name} then)" if file.name != given.name else ""
+        put(f"{file.name}: went into {result}{renamed}, {file.size:,} bytes, sha256 {file.sha256}")
+    for file in found.strangers:
+        put(f"{file.name}: did not go into {result}, {file.size:,} bytes, sha256 {file.sha256}")
+    for file in found.missing:
+        put(f"{file.name}: went into {result} and is not among these files, sha256 {file.sha256}")
+    raise typer.Exit(EXIT_DONE if found.belongs else EXIT_FOREIGN)

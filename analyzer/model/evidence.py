@@ -1,0 +1,64 @@
+"""What a result was made from, and how: enough to tell whether it belongs to a capture, and to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Struct
+
+from analyzer.model.record import Record, Value, doc
+
+
+class FileDigest(Struct, frozen=True):
+    """What a file was when it was read: its size in bytes and its SHA-256 in hexadecimal, both None where it could not be read."""
+
+    name: str
+    size: int | None
+    sha256: str | None
+
+
+class Input(Value, frozen=True, kw_only=True):
+    """A file that went into a result. Files of secrets are not among them: their digests would help to guess them."""
+
+    role: Annotated[str, doc("`capture`, `metadata` or `baseline`")]
+    name: Annotated[str, doc("as given; `-` is standard input")]
+    size: Annotated[int | None, doc("null where it could not be read", unit="bytes")]
+    sha256: Annotated[str | None, doc("of the file as it is, compressed or not; null likewise", source="FIPS 180-4")]
+
+
+class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
+    """What a result was made from: the first record, with `--hash`."""
+
+    tool: Annotated[str, doc("name of this program")]
+    version: Annotated[str, doc("its version")]
+    command: Annotated[str, doc("the command")]
+    options: Annotated[
+        dict[str, str], doc("options that were given, by name, but for secrets and where the result went")
+    ]
+    inputs: Annotated[tuple[Input, ...], doc("the files it was made from, captures in the order of `files`")]
+    limits_reached: Annotated[tuple[str, ...], doc("each limit that was reached, once, as its problem says it")]
+
+
+# Where the record stands in Parquet's metadata, and the name of the property that holds it in JUnit XML.
+EVIDENCE_KEY = "pcq-analyzer.evidence"
+# What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
+TEXT_MARK = "evidence: "
+
+
+def evidence_json(record: EvidenceRecord) -> dict[str, Any]:
+    """The record as it is written."""
+    found: dict[str, Any] = msgspec.to_builtins(record)
+    return found
+
+
+def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
+    """The record for people: one line, then one a file and limit."""
+    options = "".join(f" --{name} {value}".rstrip() for name, value in record.options.items())
+    yield f"{TEXT_MARK}{record.tool} {record.version}, {record.command}{options}"
+    for item in record.inputs:
+        size = f"{item.size} bytes" if item.size is not None else "unreadable"
+        yield f"  {item.role}  sha256 {item.sha256 or '-'}  {size}  {item.name}"
+    for text in record.limits_reached:
+        yield f"  limit  {text}"

@@ -1,0 +1,111 @@
+"""Whether a result belongs to captures: the digests that `--hash` wrote into it, in any form, beside those of the files at hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from msgspec import Struct
+
+from analyzer.capture.digest import digest_of
+from analyzer.core.errors import InputError
+from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, FileDigest
+
+# A record of some thousand files is far below this.
+_HEAD_BYTES = 16 << 20
+_TEXT_INPUT = re.compile(r"  (\w+)  sha256 ([0-9a-f]{64})  (\d+) bytes  (.*)")
+
+
+class Verified(Struct, frozen=True):
+    """The comparison: `matched` pairs of a file at hand and the input it is, files that are no input, inputs that are no file."""
+
+    matched: tuple[tuple[FileDigest, FileDigest], ...]
+    strangers: tuple[FileDigest, ...]
+    missing: tuple[FileDigest, ...]
+
+    @property
+    def belongs(self) -> bool:
+        return bool(self.matched) and not self.strangers and not self.missing
+
+
+def verify(result: Path, captures: Sequence[Path]) -> Verified:
+    """Compares by content, whatever the files are called now. Raises `InputError` where the result has no digests."""
+    inputs = inputs_of(result)
+    matched, strangers, missing = [], [], list(inputs)
+    for path in captures:
+        digest = digest_of(path)
+        if digest.sha256 is None:
+            raise InputError(f"{path} cannot be read", hint="Check the path.")
+        same = [one for one in missing if (one.sha256, one.size) == (digest.sha256, digest.size)]
+        if same:
+            missing.remove(same[0])
+            matched.append((digest, same[0]))
+        else:
+            strangers.append(digest)
+    return Verified(tuple(matched), tuple(strangers), tuple(missing))
+
+
+def inputs_of(result: Path) -> tuple[FileDigest, ...]:
+    """The captures that a result was made from, as it says itself."""
+    try:
+        with result.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{result} cannot be read: {getattr(error, 'strerror', error)}") from None
+    try:
+        record = _record(result, head)
+        found = [
+            FileDigest(one["name"], one["size"], one["sha256"]) for one in record["inputs"] if one["role"] == "capture"
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError, ElementTree.ParseError):
+        found = []
+    if not found:
+        raise InputError(
+            f"{result} does not say which captures it was made from", hint="--hash writes that into results."
+        )
+    return tuple(found)
+
+
+def _record(result: Path, head: bytes) -> dict[str, Any]:
+    """The evidence record in a result, by the form of the result."""
+    found: Any
+    if head.startswith(b"PAR1"):
+        import polars as pl
+
+        try:
+            return _checked(json.loads(pl.read_parquet_metadata(result)[EVIDENCE_KEY]))
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(str(error)) from None
+    if head.startswith(b"# {"):  # CSV
+        return _checked(json.loads(head[2:].partition(b"\n")[0]))
+    if head.startswith(b"[\n"):
+        return _checked(json.loads(head[2:].partition(b"\n")[0].removesuffix(b",")))
+    if head.startswith(b"<?xml"):
+        events = ElementTree.iterparse(result, events=("start",))
+        found = next(item.get("value") for _, item in events if item.get("name") == EVIDENCE_KEY)
+        return _checked(json.loads(str(found)))
+    if head.startswith(b"{"):
+        found = json.loads(head.partition(b"\n")[0])
+        if "runs" in found:  # SARIF
+            found = found["runs"][0]["properties"]["evidence"]
+        return _checked(found)
+    return _record_of_text(head.decode("utf-8", "replace"))
+
+
+def _checked(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict) or found.get("record") != "evidence":
+        raise ValueError("no evidence record")
+    return found
+
+
+def _record_of_text(text: str) -> dict[str, Any]:
+    """Text ends with the evidence; names of a capture stand before it, and have no line ends in them."""
+    lines = text.splitlines()
+    at = max(number for number, line in enumerate(lines) if line.startswith(TEXT_MARK))
+    found = [match.groups() for line in lines[at + 1 :] if (match := _TEXT_INPUT.fullmatch(line))]
+    inputs = [{"role": role, "sha256": sha256, "size": int(size), "name": name} for role, sha256, size, name in found]
+    return {"record": "evidence", "inputs": inputs}
