@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest buffers constraints clean
+.PHONY: help timeline test setup-package setup-tests lint pytest buffers man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -21,6 +21,7 @@ help:
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
+	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
 	@echo 'make constraints write the versions now installed to constraints.txt'
 	@echo 'make clean       remove what these targets made'
 
@@ -50,6 +51,9 @@ pytest: setup-tests
 buffers: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py
 	$(BIN)/python wireshark/generate.py
+
+man: setup-package
+	$(BIN)/pcq-analyzer docs man -o docs/pcq-analyzer.1 --force
 
 constraints: setup-tests
 	@sh .ci/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt

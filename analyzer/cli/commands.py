@@ -8,27 +8,36 @@ from typing import Annotated
 
 import typer
 
+from analyzer.cli.examples import EXAMPLES, examples_of
 from analyzer.cli.exits import EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE
 from analyzer.output.gate import put, say
 
 # Name on the command line: module, and what it is called there. In this order `--help` lists them.
 _COMMANDS = {
     "triage": ("triage", "triage"),
-    "audit": ("audit", "audit"),
-    "explain": ("audit", "explain"),
-    "counters": ("counters", "counters"),
-    "handles": ("handles", "handles"),
-    "stats": ("stats", "stats"),
-    "export-metadata": ("metadata", "export_metadata"),
     "timeline": ("timeline", "timeline"),
-    "samples": ("samples", "samples"),
+    "show": ("show", "show"),
     "sessions": ("sessions", "sessions"),
     "hosts": ("sessions", "hosts"),
-    "show": ("show", "show"),
-    "crosscheck": ("crosscheck", "crosscheck"),
+    "handles": ("handles", "handles"),
+    "stats": ("stats", "stats"),
+    "counters": ("counters", "counters"),
+    "samples": ("samples", "samples"),
+    "export-metadata": ("metadata", "export_metadata"),
+    "audit": ("audit", "audit"),
+    "explain": ("audit", "explain"),
     "decode": ("decode", "decode"),
+    "crosscheck": ("crosscheck", "crosscheck"),
     "verify": ("verify", "verify"),
+    "docs": ("docs", "docs"),
 }
+DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
+EXIT_CODES = (
+    "0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and something could not be read, "
+    "5 crosscheck found a difference, 6 some of several files could not be read, 7 verify: the result is of other captures, "
+    "10 audit or triage found warnings only, 11 failures, 12 audit judged less than asked, 70 the command itself failed, "
+    "130 Ctrl-C."
+)
 _GROUPS = {"keys": ("keys", "app")}
 
 
@@ -36,11 +45,8 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
     """The command line as far as these words need it: to read the options of all commands takes longer than most captures."""
     app = typer.Typer(
         name="pcq-analyzer",
-        help="Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures.",
-        epilog="Exit codes: 0 done, 1 unusable input, 2 wrong usage, 3 readable but nothing of ours in it, 4 --strict and "
-        "something could not be read, 5 crosscheck found a difference, 6 some of several files could not be read, 7 verify: the "
-        "result is of other captures, 10 audit found warnings only, 11 audit found failures, 12 audit judged less than asked, "
-        "70 the command itself failed.",
+        help=DESCRIPTION,
+        epilog=f"Exit codes: {EXIT_CODES}",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
@@ -49,10 +55,11 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
     for name in [word for word in words if word in known] or known:
         module, attribute = known[name]
         found = getattr(import_module(f"analyzer.cli.{module}"), attribute)
+        panel, epilog = EXAMPLES.get(name, (None, ()))[0], examples_of(name)
         if name in _GROUPS:
-            app.add_typer(found, name=name)
+            app.add_typer(found, name=name, rich_help_panel=panel, epilog=epilog)
         else:
-            app.command(name)(found)
+            app.command(name, rich_help_panel=panel, epilog=epilog)(found)
     return app
 
 

@@ -407,6 +407,8 @@ def _evidence(
             shown = "" if value is True else "(given)" if name in _SECRETS else text
             options[names[name]] = shown
     digests = [("capture", digest) for digests in reading.read for digest in digests]
+    # A command that reads file by file while it writes has read none of them yet.
+    digests = digests or [("capture", digest_of(path)) for path in _named(given)]
     paths = [("metadata", path) for path in reading.metadata]
     paths += [("baseline", given["baseline"])] if given.get("baseline") is not None else []
     digests += [(role, digest_of(path)) for role, path in paths]

@@ -1,0 +1,87 @@
+"""What a newcomer meets: help in groups with examples that work, the pages without a network, and the manual page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from analyzer.cli.commands import command_line
+from analyzer.cli.docs import pages
+from analyzer.cli.examples import EXAMPLES
+from analyzer.cli.manual import manual_page
+from analyzer.core.errors import InputError
+from tests.cli.test_commands import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "pcq-analyzer.1"
+COMMAND: Any = typer.main.get_command(command_line())
+
+
+def test_every_command_has_a_group_and_examples() -> None:
+    assert set(EXAMPLES) == set(COMMAND.commands)
+    shown = run("--help").stdout
+    for group, examples in EXAMPLES.values():
+        assert group in shown
+        assert examples
+
+
+@pytest.mark.parametrize("words", [words for _, examples in EXAMPLES.values() for _, words in examples])
+def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
+    name, *arguments = shlex.split(words)
+    command = COMMAND.commands[name]
+    if hasattr(command, "commands"):
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    context = command.make_context(name, arguments)
+    assert context.params
+
+
+def test_help_shows_the_examples_of_a_command() -> None:
+    shown = " ".join(run("timeline", "--help").stdout.split())
+    assert "Every call, encrypted ones opened: pcq-analyzer timeline x.pcapng --secrets keys.toml" in shown
+
+
+def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
+    listed = run("docs").stdout
+    for name in ("output", "filters", "architecture", "readme", "changelog", "man"):
+        assert re.search(rf"^{name} ", listed, re.MULTILINE)
+    assert run("docs", "output").stdout == (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
+    assert run("docs", "filters", "-o", tmp_path / "x").exit_code == 0
+    assert (tmp_path / "x").read_bytes() == pages()["filters"].read_bytes()
+    result = run("docs", "nothing")
+    assert isinstance(result.exception, InputError)
+    assert "there is no page nothing" in str(result.exception)
+
+
+def test_the_manual_page_names_every_command_and_option() -> None:
+    page = manual_page()
+    assert run("docs", "man").stdout == page
+    for name, command in COMMAND.commands.items():
+        assert f'.SS "{name}'.replace("-", "\\-") in page
+        for item in getattr(command, "params", ()):
+            for word in item.opts if item.param_type_name == "option" and item.name != "help" else ():
+                assert word.replace("-", "\\-") in page
+
+
+def test_the_manual_page_that_is_installed_is_of_this_command_line() -> None:
+    """`make man` writes it anew. What a release adds to the command line may be missing until then; nothing in it is wrong."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.startswith(".TH PCQ-ANALYZER 1")
+    known = set(re.findall(r"^\.SS .*$", manual_page(), re.MULTILINE))
+    assert len(known) > 15
+    assert set(re.findall(r"^\.SS .*$", page, re.MULTILINE)) <= known
+
+
+def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
+    if shutil.which("groff") is None:
+        return
+    (tmp_path / "page.1").write_text(manual_page(), encoding="utf-8")
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"EXIT STATUS" in re.sub(rb".\x08", b"", done.stdout)
