@@ -81,10 +81,11 @@ class Inner(Struct):
             self.irregular.append(frames)
 
     def take(self) -> tuple[IntArray, IntArray, IntArray]:
-        """All packets found so far, which are then no longer held."""
-        found = np.concatenate(self.frames), np.concatenate(self.types), np.concatenate(self.at)
+        """All packets found so far, in the order of frames; they are then no longer held."""
+        frames, types, at = np.concatenate(self.frames), np.concatenate(self.types), np.concatenate(self.at)
         self.frames, self.types, self.at = [], [], []
-        return found
+        order = np.argsort(frames, kind="stable")
+        return frames[order], types[order], at[order]
 
 
 def remove_headers(

@@ -270,6 +270,13 @@ def test_usual_tunnels_are_removed_by_the_block(name, monkeypatch):
     assert len(dissected) == (20 if name in FRAME_BY_FRAME else 0)
 
 
+def test_tunnels_of_several_kinds_leave_in_the_order_of_frames():
+    """Packets are found tunnel by tunnel; where all came in tunnels, nothing else put them in order."""
+    kinds = [TUNNELS["geneve"], TUNNELS["vxlan"], TUNNELS["gtp-u"], TUNNELS["gre"], TUNNELS["geneve-ip"]]
+    segments, _ = both(block([ethernet(packet) for packet in kinds * 6]))
+    assert [segment.frame for segment in segments] == list(range(1, 31))
+
+
 def test_options_that_were_cut_off_are_no_wrong_checksum():
     """Found by random frames: the checksum was computed over bytes behind the end of the capture's data."""
     whole = ethernet(ipv6(with_checksum(tcp(options=b"\1" * 40), CLIENT6, "2001:db8::99"), length=0), 0x86DD)
