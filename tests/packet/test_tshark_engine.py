@@ -168,3 +168,17 @@ def test_the_same_streams_come_out_of_both_engines() -> None:
 
     path = CAPTURES / "n_v1_reordered.pcap"
     assert streams(list(TsharkEngine(path))) == streams(own(path)[0])
+
+
+@pytest.mark.needs("pyshark")
+def test_works_where_pyshark_was_used_before() -> None:
+    """pyshark leaves a child watcher behind that is attached to its own loop, which is closed by then."""
+    import pyshark
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    with pyshark.FileCapture(str(CAPTURES / "n_v1_midstream.pcap")) as capture:
+        capture.load_packets(packet_count=1)
+    asyncio.set_event_loop(None)
+    loop.close()
+    assert len(list(TsharkEngine(CAPTURES / "n_v1_midstream.pcap"))) > 50
