@@ -277,7 +277,8 @@ def damage_of(
 def _located_below(node: Any, path: str, base: int, error: LazyError, size: int) -> DecodeError:
     """The DecodeError for a field of `node` that could not be read on demand; `node` is at `path`, its stream begins at `base`."""
     assert error.__cause__ is not None
-    at = base + node._debug.get(f"_m_{error.field}", {}).get("start", 0)
+    # A position beyond the end is reported where the stream ends that it is a position in.
+    at = base + min(node._debug.get(f"_m_{error.field}", {}).get("start", 0), node._io.size())
     field = f"{path}.{error.field}".lstrip(".")
     part = getattr(node, f"_m_{error.field}", None)
     if isinstance(part, KaitaiStruct) and (inner := broken_path(part)):
