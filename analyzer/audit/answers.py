@@ -8,7 +8,6 @@ content): the first reading that uses the block up tells which number it was, an
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
@@ -17,15 +16,25 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct, field
 
 from analyzer.buffers.fast import RegularBlock, read_regular
+from analyzer.buffers.layout import (
+    BLOCK,
+    BLOCK_SIZE,
+    COUNTER_DATA,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    ERROR,
+    INSTANCE_HEADER,
+    INSTANCES,
+    INSTANCES_HEADER,
+    KINDS,
+    SINGLE,
+    u4s,
+)
 from analyzer.buffers.text import utf16_length
 
-# dwType: an error, one value, values of several counters, of several instances, of both.
-ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
-KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
-DATA_HEADER, BLOCK_HEADER = 48, 16
-_HEADER = struct.Struct("<II3Q8H")
-_BLOCK = struct.Struct("<4I")
-_PAIR = struct.Struct("<II")
+BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
 # So many bytes of an answer are read again at most; a forged one must not cost more than it tells.
@@ -175,23 +184,23 @@ class DataAnswer(Struct):
 def read_answer(data: bytes) -> DataAnswer:
     """Reads an answer as far as anything can be made of it."""
     answer = DataAnswer(data)
-    if len(data) < DATA_HEADER:
+    if len(data) < DATA_HEADER.size:
         answer.flaws.append(
-            Flaw(FlawKind.HEADER, "lpData", (0, len(data)), f"{DATA_HEADER} bytes", f"{len(data)} bytes")
+            Flaw(FlawKind.HEADER, "lpData", (0, len(data)), f"{DATA_HEADER.size} bytes", f"{len(data)} bytes")
         )
         answer.is_walked = False
         return answer
     regular = read_regular(data)
     if regular is not None:
         answer.header = regular[0]
-        at = DATA_HEADER
+        at = DATA_HEADER.size
         for number, block in enumerate(regular[1]):
             before = len(answer.flaws)
             answer.blocks.append(_of_regular(answer, number, at, block))
             _belong(answer, before, block.kind)
             at += block.size
         return answer
-    answer.header = _HEADER.unpack_from(data)
+    answer.header = DATA_HEADER.unpack_from(data)
     _walk(answer, answer.header[1])
     if answer.header[0] != len(data):
         answer.flaws.append(Flaw(FlawKind.TOTAL, "lpData.total_size", (0, 4), f"{len(data)}", f"{answer.header[0]}"))
@@ -302,7 +311,7 @@ def _look_at_alignment(block: Block) -> None:
 def _walk(answer: DataAnswer, promised: int) -> None:
     """Reads block after block of an answer in which something is wrong."""
     data = answer.data
-    at = DATA_HEADER
+    at = DATA_HEADER.size
     found = 0
     while found < promised and at < len(data):
         if at + BLOCK_HEADER > len(data):
@@ -339,7 +348,7 @@ def _blocks_from(data: bytes, at: int) -> int | None:
     while at < len(data):
         if not _is_block(data, at):
             return None
-        at += struct.unpack_from("<I", data, at + 8)[0]
+        at += BLOCK_SIZE.unpack_from(data, at)[0]
         count += 1
     return count
 
@@ -350,7 +359,7 @@ def _is_block(data: bytes, at: int) -> bool:
         return True
     if at + BLOCK_HEADER > len(data):
         return False
-    _, kind, size, _ = _BLOCK.unpack_from(data, at)
+    _, kind, size, _ = BLOCK.unpack_from(data, at)
     # Eight bytes off, a block's size and Reserved read as the status and type of an error block.
     return kind in KINDS and BLOCK_HEADER <= size <= len(data) - at and (kind != ERROR or size == BLOCK_HEADER)
 
@@ -404,7 +413,7 @@ _WAYS = sorted(
 
 def _block(answer: DataAnswer, number: int, at: int) -> Block:
     data = answer.data
-    status, kind, size, reserved = _BLOCK.unpack_from(data, at)
+    status, kind, size, reserved = BLOCK.unpack_from(data, at)
     block = Block(number, at, status, kind, size, reserved, at + size)
     path = block.path
     fits = BLOCK_HEADER <= size <= len(data) - at
@@ -486,11 +495,11 @@ def _with_another_row(answer: DataAnswer, block: Block, stop: int) -> _Content |
     at = block.at + BLOCK_HEADER
     if at + 8 > stop:
         return None
-    ids_size, count = _PAIR.unpack_from(answer.data, at)
+    ids_size, count = COUNTER_IDS.unpack_from(answer.data, at)
     instances_at = at + ids_size
     if count > _MOST_COUNTERS or ids_size < 8 + 4 * count or instances_at + 8 > stop:
         return None
-    _, rows = _PAIR.unpack_from(answer.data, instances_at)
+    _, rows = INSTANCES_HEADER.unpack_from(answer.data, instances_at)
     # Values behind the one instance are misread, so that it is the last one that reads well, or the one after it.
     well = 0
     for number in range(min(rows, _MOST_ROWS)):
@@ -537,7 +546,7 @@ def _content(
     if kind in (COUNTERS, COUNTERSET):
         if at + 8 > stop:
             return None
-        content.ids_size, said = _PAIR.unpack_from(data, at)
+        content.ids_size, said = COUNTER_IDS.unpack_from(data, at)
         inside = max(content.ids_size - 8, 0) // 4
         count = (said, inside, inside - 1)[way.counted]
         natural = 8 + 4 * count
@@ -547,7 +556,7 @@ def _content(
         end = ends[way.ids_end]
         if end < natural or (way.ids_end == 1 and (content.ids_size % 8 == 0 or by_count)):
             return None
-        content.ids = struct.unpack_from(f"<{count}I", data, at + 8)
+        content.ids = u4s(data, at + COUNTER_IDS.size, count)
         at += end
     if kind in (SINGLE, COUNTERS):
         wanted = count if by_count or kind == SINGLE else None
@@ -560,13 +569,13 @@ def _content(
     if at + 8 > stop:
         return None
     content.instances_at = at
-    content.total_size, content.said_instances = _PAIR.unpack_from(data, at)
+    content.total_size, content.said_instances = INSTANCES_HEADER.unpack_from(data, at)
     at += 8
     wanted_rows = content.said_instances if most_rows is None else min(most_rows, content.said_instances)
     while (len(content.rows) < wanted_rows) if by_count else at < stop:
         if at + 8 > stop:
             return None
-        size, number = _PAIR.unpack_from(data, at)
+        size, number = INSTANCE_HEADER.unpack_from(data, at)
         if way.natural_names:
             length = utf16_length(data[at + 8 : min(stop, at + 8 + 2 * 1024)])
             size = rounded(8 + length + 2)
@@ -594,7 +603,7 @@ def _row(data: bytes, at: int, stop: int, count: int | None, way: _Way) -> _Size
     while (at < stop) if count is None else len(sizes) < count:
         if at + 8 > stop:
             return None
-        held, size = _PAIR.unpack_from(data, at)
+        held, size = COUNTER_DATA.unpack_from(data, at)
         taken = rounded(8 + held) if way.natural_values else size
         if taken < 8 or at + taken > stop:
             return None
@@ -611,7 +620,7 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
     at = block.at + BLOCK_HEADER
     block.rows = content.rows
     if content.ids is not None:
-        said = struct.unpack_from("<I", answer.data, at + 4)[0]
+        said = COUNTER_IDS.unpack_from(answer.data, at)[1]
         block.ids, block.ids_at, block.ids_size = content.ids, at, content.ids_size
         natural = 8 + 4 * len(content.ids)
         if content.ids_size not in (natural, rounded(natural)) and said == len(content.ids):
@@ -658,7 +667,7 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
         following = block.rows[number + 1].name_at - 8 if number + 1 < len(block.rows) else block.stop
         if row.header_size:
             at = row.name_at - 8
-            said = struct.unpack_from("<I", answer.data, at)[0]
+            said = INSTANCE_HEADER.unpack_from(answer.data, at)[0]
             if said != row.header_size:
                 path = f"{_row_path(block, number)}.header.size"
                 answer.flaws.append(Flaw(FlawKind.INSTANCE_SIZE, path, (at, at + 4), f"{row.header_size}", f"{said}"))

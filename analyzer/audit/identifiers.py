@@ -3,17 +3,16 @@ with what keeps them from filling it ([MS-PCQ] sections 2.2.4.6, 3.1.4.1.5 and 3
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from analyzer.buffers.layout import IDENTIFIER
 from analyzer.buffers.text import utf16_length
 from analyzer.core.guid import guid_text
 from analyzer.model.perflib import NONE_ID
 
-HEADER = 40
-_HEADER = struct.Struct("<16s6I")
+HEADER = IDENTIFIER.size
 # Offsets of the fields in a block.
 STATUS, SIZE, COUNTER_ID, INSTANCE_ID, INDEX, RESERVED = 16, 20, 24, 28, 32, 36
 
@@ -103,7 +102,7 @@ def read_identifiers(data: bytes) -> IdentifierList:
             flaw = SizeFlaw(path, (at, len(data)), f"{HEADER} bytes", f"{len(data) - at} bytes")
             found.flaw = _first_cause(found.blocks) or flaw
             return found
-        guid, status, size, counter, instance, position, reserved = _HEADER.unpack_from(data, at)
+        guid, status, size, counter, instance, position, reserved = IDENTIFIER.unpack_from(data, at)
         if size < HEADER or size > len(data) - at:
             flaw = SizeFlaw(f"{path}.size", (at + SIZE, at + SIZE + 4), f"{HEADER} to {len(data) - at}", f"{size}")
             found.flaw = _first_cause(found.blocks) or flaw

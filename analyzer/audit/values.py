@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.audit.answers import ERROR, Block, DataAnswer
+from analyzer.audit.answers import Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.looks import NO_REGISTRATION
+from analyzer.buffers.layout import ERROR
 from analyzer.model.query import Identifier, QueryView
 
 

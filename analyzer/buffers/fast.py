@@ -7,95 +7,30 @@ block, instances nearly always have values of the same sizes: the first one's ar
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
 
-from analyzer.buffers.adapt import counter_value
+from analyzer.buffers.layout import (
+    BLOCK,
+    CLOCK,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    ERROR,
+    INSTANCE_HEADER,
+    INSTANCES,
+    INSTANCES_HEADER,
+    KINDS,
+    SINGLE,
+    IrregularError,
+    Shape,
+    shape_at,
+    u4s,
+)
 from analyzer.buffers.text import utf16_text
-
-HEADER = struct.Struct("<II3Q8H")
-_BLOCK = struct.Struct("<4I")
-_PAIR = struct.Struct("<II")
-CLOCK = ("year", "month", "day_of_week", "day", "hour", "minute", "second", "milliseconds")
-ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET = 0, 1, 2, 4, 6
-_KINDS = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
-# Wider rows are planned anew each time; the plans of a capture's countersets are few and small.
-_LONGEST_PLAN = 1024
-
-
-class IrregularError(Exception):
-    """Something the plain parser has to look at."""
-
-
-class Shape:
-    """The sizes of the values of one row (PERF_COUNTER_DATA, 2.2.4.9), and how to read a row that has them."""
-
-    __slots__ = ("_json", "data_sizes", "in_words", "ints", "length", "raw", "sizes", "texts", "words")
-
-    def __init__(self, pairs: Sequence[tuple[int, int]]) -> None:
-        self.data_sizes = tuple(pair[0] for pair in pairs)
-        self.sizes = tuple(pair[1] for pair in pairs)
-        self.length = sum(self.sizes)
-        # In which 8-byte word of the row each value is, which is so only where all sizes are multiples of 8.
-        self.words = [place // 8 + 1 for place in accumulate((0, *self.sizes[:-1]))]
-        self.in_words = not any(size % 8 for size in self.sizes)
-        self.texts = [at for at, size in enumerate(self.data_sizes) if size not in (4, 8)]
-        pads = [size - 8 - held for held, size in pairs]
-        kinds = {4: "I", 8: "Q"}
-        self.ints = struct.Struct(
-            "<" + "".join(f"II{kinds.get(n, f'{n}s')}{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True))
-        )
-        self.raw = struct.Struct("<" + "".join(f"II{n}s{pad}x" for n, pad in zip(self.data_sizes, pads, strict=True)))
-
-        self._json: bytes | None = None
-
-    @property
-    def json(self) -> bytes:
-        """The row's tree as JSON, with places for the values."""
-        if self._json is None:
-            pairs = zip(self.data_sizes, self.sizes, strict=True)
-            self._json = b",".join(
-                b'{"data_size":%d,"size":%d,"value":' % pair + (b"%d}" if pair[0] in (4, 8) else b"%b}")
-                for pair in pairs
-            )
-        return self._json
-
-    def fits(self, row: tuple[Any, ...]) -> bool:
-        return row[0::3] == self.data_sizes and row[1::3] == self.sizes
-
-    def values(self, data: bytes, at: int) -> list[int | str]:
-        """What the values at `at` say."""
-        values = list(self.ints.unpack_from(data, at)[2::3])
-        for text in self.texts:
-            values[text] = counter_value(values[text])
-        return values
-
-
-_planned = lru_cache(maxsize=64)(Shape)
-
-
-def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
-    """The shape of the row of `count` values that begins at `at`."""
-    if count * 8 > stop - at:
-        raise IrregularError
-    pairs = []
-    for _ in range(count):
-        if at + 8 > stop:
-            raise IrregularError
-        held, size = _PAIR.unpack_from(data, at)
-        if size < 8 + held:
-            raise IrregularError
-        pairs.append((held, size))
-        at += size
-    if at > stop:
-        raise IrregularError
-    return _planned(tuple(pairs)) if count <= _LONGEST_PLAN else Shape(pairs)
-
 
 # Of one instance: size of its header, id, start of the name, start of the values (where the name ends), and their shape.
 # Values that belong to no instance have a row with a header size of 0.
@@ -116,13 +51,13 @@ class RegularBlock(Struct, frozen=True):
 
 def read_regular(data: bytes) -> tuple[tuple[int, ...], list[RegularBlock]] | None:
     """The header's fields and the blocks of a buffer in which everything is as it should be."""
-    if len(data) < HEADER.size:
+    if len(data) < DATA_HEADER.size:
         return None
-    header = HEADER.unpack_from(data)
-    if header[0] != len(data) or header[1] * _BLOCK.size > len(data):
+    header = DATA_HEADER.unpack_from(data)
+    if header[0] != len(data) or header[1] * BLOCK.size > len(data):
         return None
     blocks = []
-    at = HEADER.size
+    at = DATA_HEADER.size
     try:
         for _ in range(header[1]):
             block = _block(data, at)
@@ -134,23 +69,23 @@ def read_regular(data: bytes) -> tuple[tuple[int, ...], list[RegularBlock]] | No
 
 
 def _block(data: bytes, start: int) -> RegularBlock:
-    if start + _BLOCK.size > len(data):
+    if start + BLOCK.size > len(data):
         raise IrregularError
-    status, kind, size, reserved = _BLOCK.unpack_from(data, start)
+    status, kind, size, reserved = BLOCK.unpack_from(data, start)
     stop = start + size
-    if kind not in _KINDS or size < _BLOCK.size or stop > len(data):
+    if kind not in KINDS or size < BLOCK.size or stop > len(data):
         raise IrregularError
-    at = start + _BLOCK.size
+    at = start + BLOCK.size
     ids: tuple[int, tuple[int, ...]] | None = None
     count = 1
     if kind in (COUNTERS, COUNTERSET):
         if at + 8 > stop:
             raise IrregularError
-        ids_size, count = _PAIR.unpack_from(data, at)
+        ids_size, count = COUNTER_IDS.unpack_from(data, at)
         # Ids that leave what follows unaligned can be read in two ways.
         if ids_size < 8 or ids_size % 8 or at % 8 or count > (ids_size - 8) // 4 or at + ids_size > stop:
             raise IrregularError
-        ids = ids_size, struct.Struct(f"<{count}I").unpack_from(data, at + 8)
+        ids = ids_size, u4s(data, at + COUNTER_IDS.size, count)
         at += ids_size
     total_size: int | None = None
     rows: list[Row] = []
@@ -161,7 +96,7 @@ def _block(data: bytes, start: int) -> RegularBlock:
     elif kind in (INSTANCES, COUNTERSET):
         if at + 8 > stop:
             raise IrregularError
-        total_size, number = _PAIR.unpack_from(data, at)
+        total_size, number = INSTANCES_HEADER.unpack_from(data, at)
         if total_size != stop - at:
             raise IrregularError
         at = _instances(data, at + 8, stop, number, count, rows)
@@ -176,7 +111,7 @@ def _instances(data: bytes, at: int, stop: int, number: int, count: int, rows: l
         raise IrregularError
     if number == 0:
         return at
-    read_pair = _PAIR.unpack_from
+    read_pair = INSTANCE_HEADER.unpack_from
     shape: Shape | None = None
     length = 0
     for _ in range(number):

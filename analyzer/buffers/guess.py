@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import unpack_from
 
 from analyzer.buffers._compiled import enum_names
 from analyzer.buffers.decode import decode_buffer
-from analyzer.buffers.readings import NO_STRING
+from analyzer.buffers.layout import (
+    COUNTER_INFO,
+    COUNTERSET_INFO,
+    DATA_HEADER,
+    IDENTIFIER,
+    INSTANCE_HEADER,
+    STRING_TABLE,
+)
+from analyzer.buffers.readings import NO_STRING, offsets_of_strings
 from analyzer.buffers.text import utf16_text
 from analyzer.model.buffer import BufferKind
 
@@ -37,10 +44,9 @@ def _winperf(data: bytes) -> str | None:
 
 
 def _perf_data(data: bytes) -> str | None:
-    if len(data) < 48:
+    if len(data) < DATA_HEADER.size:
         return None
-    total, blocks = unpack_from("<II", data)
-    year, month, weekday, day, hour, minute, second, _ = unpack_from("<8H", data, 32)
+    total, blocks, *_, year, month, weekday, day, hour, minute, second, _ = DATA_HEADER.unpack_from(data)
     dated = (
         year >= 1601
         and 1 <= month <= 12
@@ -58,7 +64,7 @@ def _perf_data(data: bytes) -> str | None:
 def _counterset_info(data: bytes) -> str | None:
     if len(data) < 32 or (len(data) - 32) % 48:
         return None
-    level, count, instances = unpack_from("<III", data, 20)
+    _, _, level, count, instances = COUNTERSET_INFO.unpack_from(data)
     if level in enum_names("ms_pcq::detail_level") and count == (len(data) - 32) // 48 and instances < 0x20:
         return f"a counterset with {count} counters, which are as long as the data"
     return None
@@ -67,7 +73,7 @@ def _counterset_info(data: bytes) -> str | None:
 def _counter_info(data: bytes) -> str | None:
     if len(data) != 48:
         return None
-    kind, level = unpack_from("<I", data, 4)[0], unpack_from("<I", data, 16)[0]
+    _, kind, _, level, *_ = COUNTER_INFO.unpack_from(data)
     if kind in enum_names("ms_pcq::counter_type") and level in enum_names("ms_pcq::detail_level"):
         return "a counter of a known type and detail level, 48 bytes"
     return None
@@ -76,10 +82,10 @@ def _counter_info(data: bytes) -> str | None:
 def _string_table(data: bytes) -> str | None:
     if len(data) < 8:
         return None
-    total, count = unpack_from("<II", data)
+    total, count = STRING_TABLE.unpack_from(data)
     if total > len(data) or total + 8 < len(data) or not count or 8 + 8 * count > len(data):
         return None
-    offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
+    offsets = offsets_of_strings(data, count)
     if all(offset == NO_STRING or (offset < len(data) and offset % 2 == 0) for offset in offsets):
         return f"{count} counters whose strings lie within the {total} bytes it says it has"
     return None
@@ -88,7 +94,7 @@ def _string_table(data: bytes) -> str | None:
 def _identifiers(data: bytes) -> str | None:
     at = count = 0
     while at + 40 <= len(data):
-        size, reserved = unpack_from("<I", data, at + 20)[0], unpack_from("<I", data, at + 36)[0]
+        _, _, size, *_, reserved = IDENTIFIER.unpack_from(data, at)
         if size < 40 or size % 2 or reserved:
             return None
         at, count = at + size, count + 1
@@ -98,7 +104,7 @@ def _identifiers(data: bytes) -> str | None:
 def _instances(data: bytes) -> str | None:
     at = count = 0
     while at + 8 <= len(data):
-        size = unpack_from("<I", data, at)[0]
+        size, _ = INSTANCE_HEADER.unpack_from(data, at)
         name = utf16_text(data[at + 8 : at + size])
         if size < 16 or size % 8 or not all(char.isprintable() for char in name):
             return None

@@ -6,13 +6,25 @@ Where both readings fit, the Windows SDK is the authority for what Windows write
 
 from __future__ import annotations
 
-from struct import unpack_from
-
+from analyzer.buffers.layout import (
+    BLOCK,
+    BLOCK_TYPE_AND_SIZE,
+    COUNTER_DATA,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    DATA_NUMBERS,
+    INSTANCE_SIZE,
+    INSTANCES_HEADER,
+    STRING_HEADER,
+    STRING_TABLE,
+)
 from analyzer.core.errors import MalformedError
 
 NO_STRING = 0xFFFFFFFF
-_DATA_HEADER, _BLOCK_HEADER = 48, 16
-_ODD = (2, 6)
+# Types of blocks with counter ids.
+_WITH_IDS = (COUNTERS, COUNTERSET)
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
@@ -23,23 +35,23 @@ def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
     """
     paddings: list[int] = []
     notes: list[str] = []
-    if len(data) < _DATA_HEADER:
+    if len(data) < DATA_HEADER.size:
         return paddings, notes
-    at = _DATA_HEADER
-    for number in range(unpack_from("<I", data, 4)[0]):
-        if at + _BLOCK_HEADER > len(data):
+    at = DATA_HEADER.size
+    for number in range(DATA_NUMBERS.unpack_from(data)[1]):
+        if at + BLOCK.size > len(data):
             break
-        kind, size = unpack_from("<II", data, at + 4)
+        kind, size = BLOCK_TYPE_AND_SIZE.unpack_from(data, at)
         stop = at + size
-        if size < _BLOCK_HEADER or stop > len(data):
+        if size < BLOCK.size or stop > len(data):
             break
         padding = 0
-        if kind in _ODD and stop >= at + _BLOCK_HEADER + 8:
-            padding = _padding(data, at + _BLOCK_HEADER, stop, kind)
+        if kind in _WITH_IDS and stop >= at + BLOCK.size + 8:
+            padding = _padding(data, at + BLOCK.size, stop, kind)
         paddings.append(padding)
         if padding:
             notes.append(f"block {number}: {padding} bytes of padding after the counter ids are counted by no size")
-        elif kind in _ODD and stop >= at + 24 and (at + 16 + unpack_from("<I", data, at + 16)[0]) % 8:
+        elif kind in _WITH_IDS and stop >= at + 24 and (at + 16 + COUNTER_IDS.unpack_from(data, at + 16)[0]) % 8:
             notes.append(
                 f"block {number}: the counter ids have no padding (Windows SDK, perflib.h); what follows is not 8-aligned, "
                 "against MS-PCQ 2.2.4"
@@ -49,7 +61,7 @@ def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
 
 
 def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
-    size, count = unpack_from("<II", data, start)
+    size, count = COUNTER_IDS.unpack_from(data, start)
     after = start + size
     # Rounded up to 8 from the start of the array, or of the buffer: 4 bytes in either case.
     extra = 4
@@ -74,10 +86,10 @@ def _left_over(data: bytes, at: int, stop: int, kind: int, count: int) -> int | 
     if at + 8 > stop:
         return None
     position: int | None = at + 8
-    for _ in range(unpack_from("<I", data, at + 4)[0]):
+    for _ in range(INSTANCES_HEADER.unpack_from(data, at)[1]):
         if position is None or position + 8 > stop:
             return None
-        size = unpack_from("<I", data, position)[0]
+        size = INSTANCE_SIZE.unpack_from(data, position)[0]
         if size < 8 or position + size > stop:
             return None
         position = _values(data, position + size, stop, count)
@@ -90,7 +102,7 @@ def _values(data: bytes, at: int, stop: int, count: int) -> int | None:
     for _ in range(count):
         if at + 8 > stop:
             return None
-        data_size, size = unpack_from("<II", data, at)
+        data_size, size = COUNTER_DATA.unpack_from(data, at)
         if size < 8 + data_size or at + size > stop:
             return None
         at += size
@@ -106,11 +118,11 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
     """
     if len(data) < 8:
         return 0, []
-    count = unpack_from("<I", data, 4)[0]
-    head = 8 + 8 * count
+    count = STRING_TABLE.unpack_from(data)[1]
+    head = STRING_TABLE.size + STRING_HEADER.size * count
     if head > len(data):
         return min(head, NO_STRING), []
-    used = [offset for (offset,) in _offsets(data, count) if offset != NO_STRING]
+    used = [offset for offset in offsets_of_strings(data, count) if offset != NO_STRING]
     if not used:
         return 0, []
     from_start, from_end = (_leading_to_strings(data, used, head, base) for base in (0, head))
@@ -138,9 +150,9 @@ def check_strings(data: bytes, base: int) -> None:
     """
     if len(data) < 8:
         return
-    count = min(unpack_from("<I", data, 4)[0], (len(data) - 8) // 8)
+    count = min(STRING_TABLE.unpack_from(data)[1], (len(data) - 8) // 8)
     left = 2 * len(data) + 1024
-    for (offset,) in _offsets(data, count):
+    for offset in offsets_of_strings(data, count):
         if offset != NO_STRING:
             end = data.find(b"\0\0", base + offset)
             left -= (len(data) if end < 0 else end) - min(base + offset, len(data))
@@ -148,8 +160,10 @@ def check_strings(data: bytes, base: int) -> None:
                 raise MalformedError("the strings overlap", field="strings", start=8, stop=len(data))
 
 
-def _offsets(data: bytes, count: int) -> list[tuple[int]]:
-    return [unpack_from("<I", data, 12 + 8 * number) for number in range(count)]
+def offsets_of_strings(data: bytes, count: int) -> list[int]:
+    """dwOffset of the first `count` headers of a string table, which has to have as many."""
+    start, size = STRING_TABLE.size, STRING_HEADER.size
+    return [STRING_HEADER.unpack_from(data, start + size * number)[1] for number in range(count)]
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:

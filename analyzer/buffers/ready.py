@@ -23,18 +23,8 @@ import orjson
 from msgspec import Struct
 
 from analyzer.buffers.decode import decode_buffer
-from analyzer.buffers.fast import (
-    CLOCK,
-    COUNTERS,
-    ERROR,
-    HEADER,
-    SINGLE,
-    RegularBlock,
-    Row,
-    Shape,
-    read_regular,
-    row_values,
-)
+from analyzer.buffers.fast import RegularBlock, Row, read_regular, row_values
+from analyzer.buffers.layout import CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape
 from analyzer.buffers.text import utf16_text
 from analyzer.buffers.vector import Layout, PartReader, Words
 from analyzer.core.errors import DecodeError
@@ -169,7 +159,7 @@ def regular_json(data: bytes) -> bytes | None:
 
 def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> bytes:
     """The text of a buffer, with its header and values."""
-    out = [_HEADER_TEXT % HEADER.unpack_from(data)]
+    out = [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
     at = 0
     for piece in pieces:
         out.append(piece.filled(values[at : at + piece.count]))

@@ -27,18 +27,31 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.buffers.fast import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE, IrregularError, Shape, shape_at
+from analyzer.buffers.layout import (
+    BLOCK,
+    BLOCK_SIZE,
+    COUNTER_IDS,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    DATA_NUMBERS,
+    ERROR,
+    INSTANCE_HEADER,
+    INSTANCE_SIZE,
+    INSTANCES,
+    INSTANCES_HEADER,
+    SINGLE,
+    IrregularError,
+    Shape,
+    shape_at,
+    u4s,
+)
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
-_HEADER = struct.Struct("<II3Q")
-_HEADER_LENGTH = 48
-_BLOCK_LENGTH = 16
-_PAIR = struct.Struct("<II")
-_SIZE = struct.Struct("<I")
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
 # Below this many blocks or instances, arrays take longer to set up than the work takes.
@@ -119,10 +132,10 @@ class PerfParts(Struct, frozen=True, eq=False):
 
 def regular_parts(data: bytes) -> PerfParts | None:
     """The values of a buffer in which everything is as it should be, all values are numbers, and blocks begin at multiples of 8."""
-    if len(data) < _HEADER_LENGTH:
+    if len(data) < DATA_HEADER.size:
         return None
-    total_size, count, stamp, time_100ns, freq = _HEADER.unpack_from(data)
-    if total_size != len(data) or count * _BLOCK_LENGTH > len(data):
+    total_size, count, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
+    if total_size != len(data) or count * BLOCK.size > len(data):
         return None
     starts = _block_starts(data, count)
     if starts is None:
@@ -156,14 +169,14 @@ def _joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.
 
 def _block_starts(data: bytes, count: int) -> list[int] | None:
     """Where each block begins, and where the last one ends."""
-    starts = [_HEADER_LENGTH]
-    at, end = _HEADER_LENGTH, len(data)
-    size_at = _SIZE.unpack_from
+    starts = [DATA_HEADER.size]
+    at, end = DATA_HEADER.size, len(data)
+    size_at = BLOCK_SIZE.unpack_from
     for _ in range(count):
-        if at + _BLOCK_LENGTH > end or at % 8:
+        if at + BLOCK.size > end or at % 8:
             return None
-        size = size_at(data, at + 8)[0]
-        if size < _BLOCK_LENGTH:
+        size = size_at(data, at)[0]
+        if size < BLOCK.size:
             return None
         at += size
         starts.append(at)
@@ -259,19 +272,19 @@ def _grid(
     data: bytes, words: Words, head: tuple[int, int, int], start: int, stop: int
 ) -> tuple[Grid, Words, Ints | None]:
     """A block of type 4 or 6 (`head`: its number, type and status), its values, and the words these stand in."""
-    at, count = start + _BLOCK_LENGTH, 1
+    at, count = start + BLOCK.size, 1
     ids: Sequence[int] | None = None
     if head[1] == COUNTERSET:
         if at + 8 > stop:
             raise IrregularError
-        ids_size, count = _PAIR.unpack_from(data, at)
+        ids_size, count = COUNTER_IDS.unpack_from(data, at)
         if ids_size < 8 or ids_size % 8 or count > (ids_size - 8) // 4 or at + ids_size > stop:
             raise IrregularError
-        ids = struct.unpack_from(f"<{count}I", data, at + 8)
+        ids = u4s(data, at + COUNTER_IDS.size, count)
         at += ids_size
     if at + 8 > stop:
         raise IrregularError
-    total_size, rows = _PAIR.unpack_from(data, at)
+    total_size, rows = INSTANCES_HEADER.unpack_from(data, at)
     if total_size != stop - at or rows * 8 > total_size:
         raise IrregularError
     at += 8
@@ -280,7 +293,7 @@ def _grid(
         if rows or at != stop:
             raise IrregularError
         return Grid(*head, ids, (8,) * count, (), nothing), np.empty(0, np.uint64), nothing
-    header_size, _ = _PAIR.unpack_from(data, at)
+    header_size, _ = INSTANCE_HEADER.unpack_from(data, at)
     if not 8 <= header_size < stop - at:
         raise IrregularError
     shape = _number_shape(data, at + header_size, stop, count)
@@ -306,7 +319,7 @@ def _few_instances(
     numbers: list[int] = []
     values: list[int] = []
     places: list[int] = []
-    unpack, read, length = _PAIR.unpack_from, shape.ints.unpack_from, shape.length
+    unpack, read, length = INSTANCE_HEADER.unpack_from, shape.ints.unpack_from, shape.length
     aligned = shape.in_words
     for _ in range(count):
         size, instance_id = unpack(data, at)
@@ -368,7 +381,7 @@ def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints]:
     """Where the headers and the values of the instances from `at` to `stop` begin: each header says how long it is."""
-    size_at, length = _SIZE.unpack_from, shape.length
+    size_at, length = INSTANCE_SIZE.unpack_from, shape.length
     places = []
     for _ in range(count):
         places.append(at)
@@ -451,7 +464,7 @@ class PartReader:
                 values = words[known.layout.places]
                 if known.short is not None:
                     values &= known.short
-                _, _, stamp, time_100ns, freq = _HEADER.unpack_from(data)
+                _, _, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
                 return PerfParts(stamp, time_100ns, freq, known.layout, values)
         read = regular_parts(data)
         if read is not None and read.layout.places is not None and len(data) % 8 == 0 and len(data) <= self.MAX_BYTES:
@@ -466,7 +479,7 @@ class PartReader:
         words: Words = np.frombuffer(data, "<u8")
         fixed = np.full(len(words), np.uint64(0xFFFFFFFF_FFFFFFFF))
         fixed[places[layout.data_sizes > 0]] = 0
-        fixed[1 : _HEADER_LENGTH // 8] = 0
+        fixed[1 : DATA_HEADER.size // 8] = 0
         # What an error block's place says is not a value, and the upper half of a word that holds 4 bytes is padding.
         masks = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)[np.maximum(layout.data_sizes, 0) // 4]
         short = masks if (layout.data_sizes < 8).any() else None

@@ -24,20 +24,20 @@ from analyzer.buffers.columns import (
     WinPerfInstance,
     WinPerfObject,
 )
-from analyzer.buffers.fast import IrregularError
+from analyzer.buffers.layout import (
+    V1_DEFINITION,
+    V1_HEADER,
+    V1_HEADER_LENGTH,
+    V1_INSTANCE,
+    V1_LENGTH,
+    V1_OBJECT,
+    V1_OBJECT_CLOCKS,
+    V1_OBJECT_LENGTH,
+    IrregularError,
+)
 from analyzer.buffers.text import code_page_text, utf16_text
 
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
-_HEADER = struct.Struct("<20xIIIi16x4x3q2I")
-_HEADER_LENGTH = 88
-_OBJECT = struct.Struct("<9IiiI")
-_OBJECT_LENGTH = 64
-_OBJECT_CLOCKS = struct.Struct("<48x2q")
-_DEFINITION = struct.Struct("<5Ii4I")
-_DEFINITION_LENGTH = 40
-_INSTANCE = struct.Struct("<3Ii2I")
-_INSTANCE_LENGTH = 24
-_LENGTH = struct.Struct("<I")
 
 
 class V1Layout(Struct, frozen=True, eq=False):
@@ -82,24 +82,24 @@ def _block(data: bytes, layout: V1Layout) -> V1Block:
     values = words[places].astype(np.uint64)
     if layout.wide.any():
         values[layout.wide] |= words[places[layout.wide] + 1].astype(np.uint64) << np.uint64(32)
-    _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = _HEADER.unpack_from(data)
-    clocks = tuple(_OBJECT_CLOCKS.unpack_from(data, start) for start in layout.starts)
+    _, _, _, _, perf_time, perf_freq, perf_time_100ns, _, _ = V1_HEADER.unpack_from(data)
+    clocks = tuple(V1_OBJECT_CLOCKS.unpack_from(data, start) for start in layout.starts)
     return V1Block(perf_time, perf_freq, perf_time_100ns, clocks, layout, values)
 
 
 def _layout(data: bytes) -> V1Layout:
     if data[: len(_SIGNATURE)] != _SIGNATURE:
         raise IrregularError
-    total, header_length, count, _, _, _, _, name_length, name_offset = _HEADER.unpack_from(data)
-    if total > len(data) or header_length < _HEADER_LENGTH or header_length > len(data):
+    total, header_length, count, _, _, _, _, name_length, name_offset = V1_HEADER.unpack_from(data)
+    if total > len(data) or header_length < V1_HEADER_LENGTH or header_length > len(data):
         raise IrregularError
     if name_length and name_offset + name_length > len(data):
         raise IrregularError
     at = header_length
     objects, mixed, starts, blocks, places, wide = [], [], [], [], [], []
     for _ in range(count):
-        (length,) = _LENGTH.unpack_from(data, at)
-        if length < _OBJECT_LENGTH or at + length > len(data) or at % 4:
+        (length,) = V1_LENGTH.unpack_from(data, at)
+        if length < V1_OBJECT_LENGTH or at + length > len(data) or at % 4:
             raise IrregularError
         item, found = _object(data, at, at + length)
         objects.append(item)
@@ -128,18 +128,18 @@ def _is_odd(definition: CounterDefinition) -> bool:
 
 def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[int, ...]]:
     """An object, and where the counter blocks of its instances begin."""
-    head, tail = _OBJECT.unpack_from(data, start)[1:8], _OBJECT.unpack_from(data, start)[8:]
+    head, tail = V1_OBJECT.unpack_from(data, start)[1:8], V1_OBJECT.unpack_from(data, start)[8:]
     definition_length, header_length, name, _, help_index, _, detail = head
     number, default, instances, code_page = tail
     at = start + header_length
-    if header_length < _OBJECT_LENGTH or definition_length < _OBJECT_LENGTH or start + definition_length > stop:
+    if header_length < V1_OBJECT_LENGTH or definition_length < V1_OBJECT_LENGTH or start + definition_length > stop:
         raise IrregularError
     if instances < PERF_METADATA_NO_INSTANCES:
         raise IrregularError
     definitions = []
     for _ in range(number):
-        length, title, _, help_title, _, scale, level, kind, size, offset = _DEFINITION.unpack_from(data, at)
-        if length < _DEFINITION_LENGTH or at + length > start + definition_length:
+        length, title, _, help_title, _, scale, level, kind, size, offset = V1_DEFINITION.unpack_from(data, at)
+        if length < V1_DEFINITION.size or at + length > start + definition_length:
             raise IrregularError
         definitions.append(CounterDefinition(title, help_title, scale, level, kind, size, offset))
         at += length
@@ -158,7 +158,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
         else:
             one = WinPerfInstance(None, None, None, None, ())
         made.append(one)
-        (length,) = _LENGTH.unpack_from(data, at)
+        (length,) = V1_LENGTH.unpack_from(data, at)
         is_last = instances < 0 or turn == instances - 1
         room = stop - at if is_last else length
         # Values may share bytes, which the parser allows within bounds of its own; none of the servers we know do that.
@@ -172,8 +172,8 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
 
 def _instance(data: bytes, at: int, stop: int, code_page: int) -> tuple[WinPerfInstance, int]:
     """An instance without its values, and where its counter block begins."""
-    length, parent, number, unique_id, offset, size = _INSTANCE.unpack_from(data, at)
-    if length < _INSTANCE_LENGTH or at + length > stop or (size and (offset < 4 or offset + size > length)):
+    length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(data, at)
+    if length < V1_INSTANCE.size or at + length > stop or (size and (offset < 4 or offset + size > length)):
         raise IrregularError
     name = None
     if size:

@@ -24,7 +24,6 @@ the knowledge is suspended, until the answer to it shows that it was another met
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -32,6 +31,17 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
+from analyzer.buffers.layout import (
+    BLOCK,
+    BLOCK_TYPE_AND_SIZE,
+    COUNTERS,
+    COUNTERSET,
+    DATA_HEADER,
+    DATA_NUMBERS,
+    ERROR,
+    INSTANCES,
+    SINGLE,
+)
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.record import Endpoint
 
@@ -302,31 +312,20 @@ class QueryBook:
         return self._channels.setdefault(number, _Channel())
 
 
-# _PERF_DATA_HEADER is 48 bytes with dwNumCounter at 4; a _PERF_COUNTER_HEADER has dwType at 4, dwSize at 8 ([MS-PCQ]
-# sections 2.2.4.7 and 2.2.4.8).
-_DATA_HEADER, _BLOCK_HEADER = 48, 16
-_COUNT = struct.Struct("<4xI")
-_TYPE_AND_SIZE = struct.Struct("<4xII")
-
-
 def block_types(data: bytes) -> BlockTypes | None:
     """The shape of a data answer, without looking into its blocks; None where not even its header is there."""
-    if len(data) < _DATA_HEADER:
+    if len(data) < DATA_HEADER.size:
         return None
-    (promised,) = _COUNT.unpack_from(data)
+    promised = DATA_NUMBERS.unpack_from(data)[1]
     types: list[int] = []
-    at = _DATA_HEADER
-    while len(types) < promised and at + _BLOCK_HEADER <= len(data):
-        kind, size = _TYPE_AND_SIZE.unpack_from(data, at)
+    at = DATA_HEADER.size
+    while len(types) < promised and at + BLOCK.size <= len(data):
+        kind, size = BLOCK_TYPE_AND_SIZE.unpack_from(data, at)
         types.append(kind)
-        if size < _BLOCK_HEADER:
+        if size < BLOCK.size:
             break
         at += size
     return BlockTypes(promised, tuple(types))
-
-
-# dwType of a _PERF_COUNTER_HEADER: an error, one value, values of several counters, of several instances, of both.
-_ERROR, _ONE, _COUNTERS, _INSTANCES, _BOTH = 0, 1, 2, 4, 6
 
 
 def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None:
@@ -342,7 +341,7 @@ def _contradiction(held: Sequence[Identifier], answer: BlockTypes) -> str | None
 def _fitting_types(identifier: Identifier) -> tuple[int, ...]:
     """Types of block that answer an identifier. A wildcard name finds no several instances where the set has but one; a
     name that is empty or absent may be all that an instance id of "any" comes with."""
-    one, many = (_ONE, _INSTANCES) if identifier.names_one_counter else (_COUNTERS, _BOTH)
+    one, many = (SINGLE, INSTANCES) if identifier.names_one_counter else (COUNTERS, COUNTERSET)
     if identifier.instance and identifier.names_one_instance:
-        return _ERROR, one
-    return _ERROR, one, many
+        return ERROR, one
+    return ERROR, one, many

@@ -25,12 +25,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE, Block, DataAnswer
+from analyzer.audit.answers import Block, DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, Odd, answer_check, cannot_say, has_instances, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, passed
+from analyzer.buffers.layout import COUNTERS, COUNTERSET, ERROR, INSTANCES, SINGLE
 from analyzer.model.query import Identifier
 
 OF_TYPE = {

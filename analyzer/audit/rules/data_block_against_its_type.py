@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERS, COUNTERSET, INSTANCES, SINGLE, DataAnswer, FlawKind
+from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
 BY_TYPE = {
     SINGLE: ("PCQ-3.1.4.1.6-R14",),

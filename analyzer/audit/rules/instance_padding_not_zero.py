@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.answers import INSTANCES, DataAnswer
+from analyzer.audit.answers import DataAnswer
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.layout import INSTANCES
 from analyzer.buffers.text import utf16_length
 
 REQUIREMENTS = ("PCQ-3.1.4.1.6-R22",)

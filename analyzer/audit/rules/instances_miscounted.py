@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERSET, INSTANCES, DataAnswer, FlawKind
+from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.layout import COUNTERSET, INSTANCES
 
 SIZE, NUMBER, HEADER = "PCQ-2.2.4.10-R01", "PCQ-2.2.4.10-R02", "PL-QCD-R09"
 # The number of instances, and the form of each, by the type of the block.

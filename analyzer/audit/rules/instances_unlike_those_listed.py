@@ -22,13 +22,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERSET, INSTANCES, Block
+from analyzer.audit.answers import Block
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.knowledge import InstanceList
 from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import counter_of, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
+from analyzer.buffers.layout import COUNTERSET, INSTANCES
 
 REQUIREMENT = "PCQ-3.1.4.1.6-R29"
 

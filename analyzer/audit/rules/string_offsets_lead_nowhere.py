@@ -18,13 +18,14 @@ Silent: where the answer is sealed or was not captured; where the headers themse
 from __future__ import annotations
 
 from collections.abc import Iterator
-from struct import unpack_from
 
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.registration import answers_to, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.layout import STRING_HEADER, STRING_TABLE
+from analyzer.buffers.readings import offsets_of_strings
 from analyzer.model.perflib import NONE_ID, RequestCode
 
 REQUIREMENTS = ("PL-QCD-R14",)
@@ -33,12 +34,12 @@ REQUIREMENTS = ("PL-QCD-R14",)
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     data = call.response.data
-    count = unpack_from("<I", data, 4)[0] if len(data) >= 8 else 0
-    head = 8 + 8 * count
+    count = STRING_TABLE.unpack_from(data)[1] if len(data) >= STRING_TABLE.size else 0
+    head = STRING_TABLE.size + STRING_HEADER.size * count
     if not call.response.is_readable or len(data) < 8 or head > len(data):
         yield from cannot_say(REQUIREMENTS, "the headers of the strings are damaged", call)
         return
-    offsets = [unpack_from("<I", data, 12 + 8 * number)[0] for number in range(count)]
+    offsets = offsets_of_strings(data, count)
     found = string_offsets(data, offsets, head)
     odd = []
     if found.lost:

@@ -18,20 +18,20 @@ Silent: where the description of the counterset is not in the capture, or the an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from struct import unpack_from
 
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import returned
+from analyzer.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
 from analyzer.model.perflib import Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R12"
 ITEM_NOT_FOUND = 0x106A
 # Refusals that come before the counter is looked for, and what may go wrong at any time.
 _ELSEWHERE = (5, 0xE, 0x5AA, 0x1068)
-# _PERF_COUNTERSET_REG_INFO is 32 bytes, and each _PERF_COUNTER_REG_INFO after it 48, which begin with the id (2.2.4.1, 2.2.4.2).
-_HEADER, _RECORD = 32, 48
+# What a _PERF_COUNTERSET_REG_INFO is followed by begins with the id of a counter (2.2.4.1, 2.2.4.2).
+_HEADER, _RECORD = COUNTERSET_INFO.size, COUNTER_INFO.size
 
 
 class _Counters:
@@ -46,7 +46,7 @@ class _Counters:
             ):
                 data = call.response.data
                 ids = self._ids.setdefault((call.server, call.asked["CounterSetGuid"]), set())
-                ids.update(unpack_from("<I", data, at)[0] for at in range(_HEADER, len(data) - 3, _RECORD))
+                ids.update(u4s(data, at, 1)[0] for at in range(_HEADER, len(data) - 3, _RECORD))
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         counter = call.asked["RequestLCID"]

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERS, COUNTERSET, INSTANCES, SINGLE, DataAnswer, FlawKind
+from analyzer.audit.answers import DataAnswer, FlawKind
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
+from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
 
 PADDED = "PL-QCD-R08"
 SIZE = ("PCQ-2.2.4.9-R02", PADDED)

@@ -23,13 +23,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from analyzer.audit.answers import COUNTERS, COUNTERSET, DataAnswer, Flaw, FlawKind, value_path
+from analyzer.audit.answers import DataAnswer, Flaw, FlawKind, value_path
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.looks import DATA, answer_check, cannot_say, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, Unknown, columns
 from analyzer.audit.verdicts import Judgement, Severity
+from analyzer.buffers.layout import COUNTERS, COUNTERSET
 
 OF_TYPE = {kind: f"PCQ-2.2.4.2-R{number:02}" for number, kind in enumerate(LISTED, 4)}
 SIZE = "PCQ-2.2.4.9-R01"
