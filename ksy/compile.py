@@ -80,7 +80,7 @@ def compiled() -> dict[str, str]:
     node = fetch()
     ran = subprocess.run([node, str(HERE / "compile.cjs")], cwd=HERE, capture_output=True, text=True, check=False)
     if ran.returncode:
-        raise CompileError(ran.stderr.strip() or "the compiler failed without a word.")
+        raise CompileError(ran.stderr.strip() or "the compiler failed without a message.")
     files: dict[str, str] = json.loads(ran.stdout)
     files.update((name, f'"""{text}"""\n') for name, text in PACKAGES.items())
     return files

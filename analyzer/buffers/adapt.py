@@ -31,7 +31,7 @@ JsonValue = dict[str, "JsonValue"] | list["JsonValue"] | str | int | None
 
 # What compiled parsers raise on bytes that disagree with their description. ValueError covers texts that cannot be
 # decoded and lengths below zero.
-TROUBLE = (KaitaiStructError, EOFError, ValueError, OverflowError)
+PARSER_ERRORS = (KaitaiStructError, EOFError, ValueError, OverflowError)
 
 
 # winperf.h: the class of a counter type, and which text class means single bytes.
@@ -57,7 +57,7 @@ def guid_of(value: Any) -> str:
 
 
 def scalar_of(field: FieldSpec, value: bytes, reading: Reading) -> str | int:
-    """What the bytes of a field say."""
+    """The value of the bytes of a field."""
     if field.meaning == "counter-value":
         return counter_value(value, big_endian=reading.big_endian)
     if field.encoding == "code-page":
@@ -127,7 +127,7 @@ def on_demand(compiled: Any, name: str) -> Any:
     """A field with a position of its own in an object that was cut off; None where what it depends on was not reached."""
     try:
         return getattr(compiled, name)
-    except (AttributeError, *TROUBLE):
+    except (AttributeError, *PARSER_ERRORS):
         return None
 
 
@@ -141,7 +141,7 @@ def contained(compiled: Any, name: str) -> tuple[Any, LazyError | None]:
         return None, None
     try:
         return getattr(compiled, name), None
-    except TROUBLE as cause:
+    except PARSER_ERRORS as cause:
         error = LazyError(compiled, name)
         error.__cause__ = cause
         return getattr(compiled, f"_m_{name}", None), error
@@ -174,7 +174,7 @@ class TreeFiller:
                 continue
             try:
                 value = on_demand(compiled, field.name) if cut and field.lazy else getattr(compiled, field.name, None)
-            except TROUBLE as error:
+            except PARSER_ERRORS as error:
                 raise LazyError(compiled, field.name) from error
             if field.is_filler and isinstance(value, bytes | None):
                 continue
@@ -224,7 +224,7 @@ class TreeFiller:
         if type_of(value).path == "winperf.counter_value":
             try:
                 items.append(v1_value(value.definition, value.value, reading))
-            except TROUBLE as error:
+            except PARSER_ERRORS as error:
                 raise LazyError(value, "value") from error
             return
         inner: dict[str, JsonValue] = {}
@@ -358,14 +358,14 @@ def translated(error: BaseException, field: str, start: int, stop: int) -> Decod
 
 def _disagreement(error: Any) -> str:
     actual = error.actual
-    said = actual.hex() if isinstance(actual, bytes) else f"{actual:d}" if isinstance(actual, int) else "the value"
+    value = actual.hex() if isinstance(actual, bytes) else f"{actual:d}" if isinstance(actual, int) else "the value"
     if isinstance(error, ValidationLessThanError):
-        return f"{said} is below {error.min}"
+        return f"{value} is below {error.min}"
     if isinstance(error, ValidationGreaterThanError):
-        return f"{said} is above {error.max}"
+        return f"{value} is above {error.max}"
     if isinstance(error, ValidationNotEqualError):
         expected = error.expected.hex() if isinstance(error.expected, bytes) else error.expected
-        return f"{said} where only {expected} is allowed"
+        return f"{value} where only {expected} is allowed"
     if isinstance(error, ValidationNotInEnumError):
-        return f"{said} is none of the values defined"
-    return f"{said} is not allowed here"
+        return f"{value} is none of the values defined"
+    return f"{value} is not allowed here"

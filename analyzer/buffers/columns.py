@@ -1,7 +1,7 @@
 """Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
 
-Regular performance data takes the road of `fast`, anything else the plain parsers'. What stands before damage is kept, the
-damage is `problem`.
+Regular performance data is read on the fast path (`fast`), anything else by the compiled parsers. What stands before damage is
+returned, the damage is `problem`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from analyzer.buffers._compiled import type_of
 from analyzer.buffers.adapt import (
-    TROUBLE,
+    PARSER_ERRORS,
     LazyError,
     Reading,
     check_overlap,
@@ -46,7 +46,7 @@ class SystemTime(Struct, frozen=True):
 class PerfRow(Struct, frozen=True):
     """A value of performance data, or the error block in its place.
 
-    `block` is the position of its block in the answer. `counter_id` is None where the block does not tell (types 1 and 4;
+    `block` is the position of its block in the answer. `counter_id` is None where the block has none (types 1 and 4;
     then the query's identifier at that index does), `instance` and `instance_id` where there is none. `data` is the value as it
     stands, None for an error block.
     """
@@ -141,7 +141,7 @@ def plain_perf_data_rows(data: bytes) -> PerfData:
     problem: DecodeError | None = None
     try:
         compiled = plan.fresh("plain")
-    except TROUBLE:
+    except PARSER_ERRORS:
         compiled, problem = parse_positions(plan)
     rows: list[PerfRow] = []
     for number, block in enumerate(getattr(compiled, "blocks", ())):
@@ -288,7 +288,7 @@ def winperf_rows(data: bytes) -> WinPerf:
     problem: DecodeError | None = None
     try:
         compiled = plan.fresh("plain")
-    except TROUBLE:
+    except PARSER_ERRORS:
         compiled, problem = parse_positions(plan)
     objects, damage, name = _objects(compiled)
     if damage:
@@ -339,7 +339,7 @@ def _text(compiled: Any, field_name: str, reading: Reading) -> str | None:
     """A name that is read on demand, None for none."""
     try:
         raw = getattr(compiled, field_name)
-    except TROUBLE as error:
+    except PARSER_ERRORS as error:
         raise LazyError(compiled, field_name) from error
     if raw is None:
         return None
@@ -413,6 +413,6 @@ def _values(block: Any, reading: Reading) -> tuple[int | str | None, ...]:
     for item in body.values:
         try:
             values.append(v1_value(item.definition, item.value, reading))
-        except TROUBLE as error:
+        except PARSER_ERRORS as error:
             raise LazyError(item, "value") from error
     return tuple(values)

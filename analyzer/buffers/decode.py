@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from analyzer.buffers._compiled import Flavour, parser
 from analyzer.buffers.adapt import (
-    TROUBLE,
+    PARSER_ERRORS,
     JsonValue,
     LazyError,
     Reading,
@@ -68,7 +68,7 @@ class Plan(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def fresh(self, flavour: Flavour) -> Any:
-        """A compiled object over the data; the plain flavour reads at once, the other when told."""
+        """A compiled object over the data; the plain flavour reads at once, the other with `_read`."""
         return parser(SPECS[self.kind], flavour)(*self.arguments, KaitaiStream(BytesIO(self.data)))
 
 
@@ -126,17 +126,17 @@ def plain_decode(kind: BufferKind, data: bytes, *, big_endian: bool | None = Non
         compiled = plan.fresh("plain")
         tree = plain_value(compiled, plan.reading)
         return BufferDecode(kind, tree, compiled._io.pos(), None, notes_on(plan, compiled))
-    except (*TROUBLE, LazyError):
+    except (*PARSER_ERRORS, LazyError):
         return _damaged(plan)
 
 
 def notes_on(plan: Plan, compiled: Any) -> tuple[str, ...]:
-    """The readings chosen, and the oddities met with them."""
+    """The readings chosen, and remarks on what is unusual."""
     return (*plan.notes, *remarks(SPECS[plan.kind], compiled, len(plan.data)))
 
 
 def _damaged(plan: Plan) -> BufferDecode:
-    """The same with recorded positions, which keeps what was read and says where it ended."""
+    """The same with recorded positions: what was read before the damage, and where reading ended."""
     compiled, problem = parse_positions(plan)
     consumed = compiled._io.pos()
     tree: dict[str, JsonValue] = {}
@@ -156,6 +156,6 @@ def parse_positions(plan: Plan) -> tuple[Any, DecodeError | None]:
     compiled = plan.fresh("positions")
     try:
         compiled._read()
-    except TROUBLE as error:
+    except PARSER_ERRORS as error:
         return compiled, located(compiled, error, len(plan.data))
     return compiled, None

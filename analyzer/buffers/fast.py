@@ -1,7 +1,7 @@
-"""The fast road for performance data (MS-PCQ 2.2.4.7): undamaged buffers in, the plain parser's trees and rows out.
+"""The fast path for performance data (MS-PCQ 2.2.4.7): undamaged buffers in, the plain parser's trees and rows out.
 
 Every size has to be what the layout makes it, every byte has to belong to something, and nothing may call for a remark.
-Whatever is otherwise is None here, and the plain parser has the word; it is also the test of all that is said here. Within a
+Anything else is None here and is left to the compiled parser, against which all results are tested. Within a
 block, instances nearly always have values of the same sizes: the first one's are planned as one `Struct` for all of them.
 """
 

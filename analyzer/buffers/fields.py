@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from analyzer.buffers._compiled import FieldSpec, type_of
 from analyzer.buffers.adapt import (
-    TROUBLE,
+    PARSER_ERRORS,
     JsonValue,
     LazyError,
     Reading,
@@ -184,7 +184,7 @@ class _Mapper:
     def _children(self, compiled: Any, base: int, reading: Reading, outer: FieldSpec | None = None) -> Iterator[Field]:
         """The fields of an object whose stream starts at `base`, in the order of the specification.
 
-        `outer` is the field that holds the object: what it says about text and values goes for what the object wraps.
+        `outer` is the field that holds the object: its encoding and value table apply to what the object wraps.
         """
         reading = reading_of(compiled, reading)
         kind = type_of(compiled)
@@ -240,7 +240,7 @@ class _Mapper:
     def _demand(self, compiled: Any, name: str) -> Any:
         try:
             return getattr(compiled, name)
-        except TROUBLE as error:
+        except PARSER_ERRORS as error:
             self._stop(compiled, name, error)
             return None
 
@@ -285,9 +285,9 @@ class _Mapper:
             raw = self._demand(value, "value")
             at = value._debug.get("_m_value")
             if raw is not None and at is not None:
-                said = v1_value(value.definition, raw, reading)
+                shown = v1_value(value.definition, raw, reading)
                 index = f"counter {value.definition.counter_name_title_index}"
-                leaf = self._leaf(spec, name, base + at["start"], base + at["end"], said, kind="winperf.counter_value")
+                leaf = self._leaf(spec, name, base + at["start"], base + at["end"], shown, kind="winperf.counter_value")
                 yield replace(leaf, meaning=index)
             return
         wraps = type_of(value).path in _WRAPPERS
@@ -301,10 +301,10 @@ class _Mapper:
     ) -> Iterator[Field]:
         if stop == start:
             return
-        said = scalar_of(spec, value, reading)
+        shown = scalar_of(spec, value, reading)
         end = stop
         if spec.encoding is not None:
-            # Text ends with its NUL; what follows in its room is padding.
+            # Text ends with its NUL; what follows is padding.
             wide = spec.encoding != "code-page" or not reading.code_page
             used = (
                 min(utf16_length(value) + 2, len(value))
@@ -312,7 +312,7 @@ class _Mapper:
                 else min(value.find(b"\0") + 1 or len(value), len(value))
             )
             end = start + used
-        yield self._leaf(spec, name, start, end, said)
+        yield self._leaf(spec, name, start, end, shown)
         if end < stop:
             yield Field(
                 f"{name}_padding",

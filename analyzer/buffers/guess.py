@@ -87,7 +87,7 @@ def _string_table(data: bytes) -> str | None:
         return None
     offsets = offsets_of_strings(data, count)
     if all(offset == NO_STRING or (offset < len(data) and offset % 2 == 0) for offset in offsets):
-        return f"{count} counters whose strings lie within the {total} bytes it says it has"
+        return f"{count} counters whose strings lie within the {total} bytes of its dwSize"
     return None
 
 

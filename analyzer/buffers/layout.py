@@ -160,7 +160,7 @@ class Shape:
         return row[0::3] == self.data_sizes and row[1::3] == self.sizes
 
     def values(self, data: bytes, at: int) -> list[int | str]:
-        """What the values at `at` say."""
+        """The values at `at`."""
         values = list(self.ints.unpack_from(data, at)[2::3])
         for text in self.texts:
             values[text] = counter_value(values[text])

@@ -28,10 +28,10 @@ _WITH_IDS = (COUNTERS, COUNTERSET)
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
-    """For each block of performance data, the uncounted bytes after its counter ids; and what is to be said about them.
+    """For each block of performance data, the uncounted bytes after its counter ids; and a note where there is one.
 
     An array of ids whose size is no multiple of 8 is followed by 4 bytes of padding that no size counts, or by none. The
-    reading that uses the block up is the right one; where neither does, the sizes are taken at their word.
+    reading that uses the block up is the right one; where neither does, the sizes are followed as they are.
     """
     paddings: list[int] = []
     notes: list[str] = []

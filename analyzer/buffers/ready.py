@@ -6,8 +6,8 @@ layout (`vector.PartReader`) have the same text around their clocks and values, 
 Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
 orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
 
-What servers tell about their countersets is told to every client anew: a buffer that is not read by that road is decoded when it
-is met first, and what came of it is kept for the next time.
+Servers send the metadata of their countersets to every client: a buffer that is not read on the fast path is decoded once, and the
+result is cached.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ReadyTrees:
     def __init__(self) -> None:
         self._reader = PartReader()
         self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
-        self._met: dict[tuple[BufferKind, bool | None, bytes], ReadyTree | None] = {}
+        self._cached: dict[tuple[BufferKind, bool | None, bytes], ReadyTree | None] = {}
         self._bytes = 0
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
@@ -108,14 +108,14 @@ class ReadyTrees:
         if len(data) > self.MAX_LENGTH:
             return None
         key = kind, big_endian, data
-        if key in self._met:
-            tree = self._met[key] = self._met.pop(key)
+        if key in self._cached:
+            tree = self._cached[key] = self._cached.pop(key)
             return tree
-        tree = self._met[key] = _decoded(kind, data, big_endian=big_endian)
+        tree = self._cached[key] = _decoded(kind, data, big_endian=big_endian)
         self._bytes += len(data) + _length(tree)
         while self._bytes > self.MAX_BYTES:
-            oldest = next(iter(self._met))
-            self._bytes -= len(oldest[2]) + _length(self._met.pop(oldest))
+            oldest = next(iter(self._cached))
+            self._bytes -= len(oldest[2]) + _length(self._cached.pop(oldest))
         return tree
 
     def _perf_data(self, data: bytes) -> bytes | None:
@@ -139,7 +139,7 @@ def _length(tree: ReadyTree | None) -> int:
 
 
 def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> ReadyTree | None:
-    """What `decode_buffer` says; None where that has no JSON text."""
+    """The result of `decode_buffer`; None where that has no JSON text."""
     decoded = decode_buffer(kind, data, big_endian=big_endian)
     try:
         text = orjson.dumps(decoded.tree)
@@ -149,7 +149,7 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
 
 
 def regular_json(data: bytes) -> bytes | None:
-    """The text of the tree of one buffer of performance data, by the road of `fast`."""
+    """The text of the tree of one buffer of performance data, on the fast path."""
     read = read_regular(data)
     if read is None:
         return None

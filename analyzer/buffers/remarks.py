@@ -1,4 +1,4 @@
-"""Oddities that can be read all the same: a compiled buffer in, a sentence for each out.
+"""Remarks on what is unusual and can be read all the same: a compiled buffer in, a sentence for each remark out.
 
 Sizes that disagree with what they size, and bytes that no field claims; where nothing is lost, nothing is damaged.
 """
@@ -12,7 +12,7 @@ from analyzer.buffers.adapt import contained
 
 
 def remarks(spec: str, compiled: Any, size: int) -> Iterator[str]:
-    """What is to be said about a buffer of `size` bytes, read whole or in part."""
+    """The remarks on a buffer of `size` bytes, read whole or in part."""
     if spec == "ms_pcq_perf_data":
         yield from _perf_data(compiled)
     elif spec == "winperf":
@@ -55,8 +55,8 @@ def _winperf(compiled: Any) -> Iterator[str]:
     objects = getattr(compiled, "objects", ())
     end = getattr(compiled, "header_length", 0) + sum(getattr(item, "total_byte_length", 0) for item in objects)
     if objects and hasattr(compiled, "rest") and end > compiled.total_byte_length:
-        said = compiled.total_byte_length
-        yield f"TotalByteLength is {said}, the objects end at byte {end} (Samba leaves out the header)"
+        total = compiled.total_byte_length
+        yield f"TotalByteLength is {total}, the objects end at byte {end} (Samba leaves out the header)"
     for number, item in enumerate(objects):
         body, _ = contained(item, "body")
         sizes = [

@@ -9,7 +9,7 @@ from kaitaistruct import BytesIO, KaitaiStream
 from msgspec import Struct
 
 from analyzer.buffers._compiled import parser, type_of
-from analyzer.buffers.adapt import TROUBLE, JsonValue, Reading, guid_of, is_guid, located
+from analyzer.buffers.adapt import PARSER_ERRORS, JsonValue, Reading, guid_of, is_guid, located
 from analyzer.buffers.text import utf16_text
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
@@ -52,7 +52,7 @@ def decode_stub(
 
 
 class StubPlaces(Struct, frozen=True):
-    """A decoded stub without its array: `data` says from where to where lpData is, None for none."""
+    """A decoded stub without its array: `data` is where lpData starts and stops, None for none."""
 
     params: dict[str, Any]
     data: tuple[int, int] | None
@@ -63,7 +63,7 @@ class StubPlaces(Struct, frozen=True):
 def stub_places(
     interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubPlaces:
-    """What `decode_stub` says, where possible by both ends of a long stub alone."""
+    """The result of `decode_stub`, where possible from both ends of a long stub alone."""
     if interface == "perflib-v2" and side == "response" and opnum in _COMMON and not ndr64 and not big_endian:
         length = len(stub)
         numbers = _ANSWER.unpack(stub.part(0, _ANSWER.size)) if length >= _SHORTEST_ANSWER else None
@@ -135,11 +135,11 @@ def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
     """Where an answer of so many bytes ends that begins with these numbers; None for the parser to read."""
     _, _, room, offset, count = numbers
     if offset or count > room:
-        # No array says so (C706 14.3.3.4), and a server that does once does it in each of its answers.
-        said, field = (
+        # No such array is allowed (C706 14.3.3.4), and a server that sends one does so in each of its answers.
+        reason, field = (
             (f"{offset} where only 0 is allowed", "offset") if offset else (f"{count} is above {room}", "actual_count")
         )
-        raise MalformedError(said, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=length)
+        raise MalformedError(reason, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=length)
     stop = _ANSWER.size + count
     end = stop + -stop % 4 + 4
     return end if end <= length else None
@@ -168,7 +168,7 @@ def _common_question(opnum: int, data: bytes) -> StubDecode | None:
 def parse_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool
 ) -> tuple[Any, tuple[str, ...]]:
-    """The compiled object of a stub, with recorded positions, and what is to be said about it."""
+    """The compiled object of a stub, with recorded positions, and the notes on it."""
     stub, error = try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
     if error is None:
         return stub, ()
@@ -192,7 +192,7 @@ def try_stub(
     stub = parser(_SPECS[interface], "positions")(*arguments, stream)
     try:
         stub._read()
-    except TROUBLE as error:
+    except PARSER_ERRORS as error:
         return stub, located(stub, error, len(data))
     if not hasattr(stub, side) or isinstance(getattr(stub, side), bytes):
         return stub, DecodeError(f"opnum {opnum} is not described", field="opnum")

@@ -1,7 +1,7 @@
 """Performance data (MS-PCQ 2.2.4.7) in arrays: an undamaged buffer of numbers in, its values out, none of them an object.
 
 Every step is checked before it is believed, and a buffer in which anything is not as it should be is None here; then `fast`
-and the compiled parser have the word, and their rows are the test of what is said here (tests/buffers/test_vector.py).
+and the compiled parser read it, and their rows are what these arrays are tested against (tests/buffers/test_vector.py).
 
 * Blocks are found one after the other, by their sizes. Those without instances (types 0, 1 and 2) are then read all at once:
   the first value of each, the second of each, and so on, as each size says where the next value is.
@@ -57,7 +57,7 @@ _HIGH = np.uint64(32)
 # Below this many blocks or instances, arrays take longer to set up than the work takes.
 _FEW = 24
 _FEW_VALUES = 400
-# Searching for rows compares each word with each size; beyond this many sizes it is quicker to follow the instances.
+# Searching for rows compares each word with each size; beyond this many sizes it is faster to follow the instances.
 _SEARCHED_SIZES = 8
 # Values at odd places are read through a description with a name for each, which must not become as long as a forged row.
 _MOST_PACKED = 1024
@@ -66,7 +66,7 @@ _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for 
 
 
 class Grid(Struct, frozen=True, eq=False):
-    """A block with instances: a row of values for each, one a counter (`counter_ids` None: type 4 tells none)."""
+    """A block with instances: a row of values for each, one a counter (`counter_ids` None: type 4 has none)."""
 
     block: int
     block_type: int
@@ -83,7 +83,7 @@ class Grid(Struct, frozen=True, eq=False):
 class Singles(Struct, frozen=True, eq=False):
     """Successive blocks without instances, value by value.
 
-    `counter_id` is -1 where the block tells none, `data_size` -1 for an error block.
+    `counter_id` is -1 where the block has none, `data_size` -1 for an error block.
     """
 
     block: Ints
@@ -100,7 +100,7 @@ Part = Grid | Singles
 
 
 class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """All that a buffer says but its clocks and values, in the order of the buffer.
+    """All of a buffer but its clocks and values, in the order of the buffer.
 
     `statuses` is that of each block. `places` tells in which word of the buffer each value stands, None where values are not
     aligned to words.
@@ -239,7 +239,7 @@ class _Singles:
                 self._values[row : row + number] = shape.ints.unpack_from(data, start)[2::3]
                 self._places[row : row + number] = [start // 8 + word for word in shape.words]
             return
-        for turn in range(number):
+        for column in range(number):
             if (at + 2 > stops).any():
                 raise IrregularError
             pairs = words[at]
@@ -247,9 +247,9 @@ class _Singles:
             if ((held != 8) & (held != 4)).any() or (sizes < held + np.uint64(8)).any() or (sizes % np.uint64(8)).any():
                 raise IrregularError
             values = words[at + 1]
-            self._values[rows + turn] = np.where(held == 4, values & _LOW, values)
-            self._held[rows + turn] = held
-            self._places[rows + turn] = at + 1
+            self._values[rows + column] = np.where(held == 4, values & _LOW, values)
+            self._held[rows + column] = held
+            self._places[rows + column] = at + 1
             at = at + (sizes // np.uint64(8)).astype(np.int64)
         if (at != stops).any():
             raise IrregularError
@@ -380,7 +380,7 @@ def _packed_values(data: bytes, begins: Ints, shape: Shape) -> Words:
 
 
 def _instances_by_size(data: bytes, at: int, stop: int, count: int, shape: Shape) -> tuple[Ints, Ints]:
-    """Where the headers and the values of the instances from `at` to `stop` begin: each header says how long it is."""
+    """Where the headers and the values of the instances from `at` to `stop` begin: each header has its length."""
     size_at, length = INSTANCE_SIZE.unpack_from, shape.length
     places = []
     for _ in range(count):
@@ -443,7 +443,7 @@ class _Known(Struct, frozen=True, eq=False):
 
 
 class PartReader:
-    """Reads one answer after the other, as `regular_parts` does, quicker where an answer has the layout of an earlier one.
+    """Reads one answer after the other, as `regular_parts` does, faster where an answer has the layout of an earlier one.
 
     `layout` of both is then the same object, so that whoever makes something of a layout can make it once.
     """
@@ -472,7 +472,7 @@ class PartReader:
         return read
 
     def remembers(self, layout: Layout) -> bool:
-        """Whether an answer of this layout would be found quicker."""
+        """Whether an answer of this layout would be read by comparison."""
         return any(known.layout is layout for known in self._known.values())
 
     def _remember(self, data: bytes, layout: Layout, places: Ints) -> None:
@@ -480,7 +480,7 @@ class PartReader:
         fixed = np.full(len(words), np.uint64(0xFFFFFFFF_FFFFFFFF))
         fixed[places[layout.data_sizes > 0]] = 0
         fixed[1 : DATA_HEADER.size // 8] = 0
-        # What an error block's place says is not a value, and the upper half of a word that holds 4 bytes is padding.
+        # What stands in an error block's place is not a value, and the upper half of a word that holds 4 bytes is padding.
         masks = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)[np.maximum(layout.data_sizes, 0) // 4]
         short = masks if (layout.data_sizes < 8).any() else None
         if self._known.pop(len(data), None) is not None:

@@ -1,10 +1,11 @@
 """PERF_DATA_BLOCK (winperf.h) in arrays: an undamaged little-endian block in, its values out, of numbers none as an object.
 
 Objects, definitions and instances are followed by their own lengths, as `ksy/winperf.ksy` does, and each of its conditions is
-checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser has the
-word, which is also the test of what is said here. Where the values of an instance stand is known from the definitions, so that
-all of them are taken at once; an object that has text or numbers of odd sizes is read value by value (`mixed_object`). A block
-that differs from one already read in clocks and values only, every other bit being equal, reads as that one did (as in `vector`).
+checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
+block; its results are what these arrays are tested against. Where the values of an instance stand is known from the
+definitions, so that all of them are taken at once; an object that has text or numbers of odd sizes is read value by value
+(`mixed_object`). A block that differs from one already read in clocks and values only, every other bit being equal, reads as
+that one did (as in `vector`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
 class V1Layout(Struct, frozen=True, eq=False):
-    """All that a block says but its clocks and values. `objects` have no clocks, and their instances no values.
+    """All of a block but its clocks and values. `objects` have no clocks, and their instances no values.
 
     `places` tells in which 4 bytes of the block each value begins, object by object, instance by instance, without counters that
     have no size, and without `mixed` objects; `wide` which of them have 8 bytes. `starts` tells where each object begins, `blocks`
@@ -152,14 +153,14 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     wanted = sum(item.size for item in held)
     made, blocks = [], []
     at = start + definition_length
-    for turn in range(instances if instances >= 0 else int(instances == PERF_NO_INSTANCES)):
+    for number_of_instance in range(instances if instances >= 0 else int(instances == PERF_NO_INSTANCES)):
         if instances >= 0:
             one, at = _instance(data, at, stop, code_page)
         else:
             one = WinPerfInstance(None, None, None, None, ())
         made.append(one)
         (length,) = V1_LENGTH.unpack_from(data, at)
-        is_last = instances < 0 or turn == instances - 1
+        is_last = instances < 0 or number_of_instance == instances - 1
         room = stop - at if is_last else length
         # Values may share bytes, which the parser allows within bounds of its own; none of the servers we know do that.
         if length < max(4, number) or at + length > stop or room < end or wanted > room or at % 4:
@@ -207,7 +208,7 @@ class _Known(Struct, frozen=True, eq=False):
 
 
 class V1Reader:
-    """Reads one block after the other, as `read_v1` does, quicker where a block has the layout of an earlier one."""
+    """Reads one block after the other, as `read_v1` does, faster where a block has the layout of an earlier one."""
 
     MAX_LAYOUTS = 64
     MAX_BYTES = 8 * 1024 * 1024

@@ -28,7 +28,7 @@ from analyzer.model.perflib import INTERFACE, Opnum
 from analyzer.model.query import QueryView
 from analyzer.model.store import Moments
 from analyzer.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
-from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryBook, block_types
+from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
 
 
 class _Watch(Struct):
@@ -94,7 +94,7 @@ def _without_request(moments: Moments, order: Sequence[int]) -> list[int]:
 class _Following:
     def __init__(self, calls: Sequence[Call]) -> None:
         self._calls = calls
-        self._book = QueryBook()
+        self._book = QueryHandles()
         self._views = array("q", [-1]) * len(calls)
         self._states: list[QueryView] = []
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.

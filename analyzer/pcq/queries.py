@@ -4,11 +4,11 @@
 to which of them (`Index`). Where the capture has no such answer, the list is replayed: counters added one after the other stand
 in that order, as all servers we have recordings of keep them.
 
-    unknown --OpenQueryHandle--> followed --QueryCounterInfo--> told --ValidateCounters--> followed
+    unknown --OpenQueryHandle--> followed --QueryCounterInfo--> indexed --ValidateCounters--> followed
                                      |                            |
                                      +------ CloseQueryHandle ----+--> gone
 
-`told`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
+`indexed`: an answer of QueryCounterInfo named the blocks. An answer is good until the next ValidateCounters on the handle
 (a list may be renumbered by it), and for what was polled since the last one. While only `followed`, a replay is believed if
 
 * the handle was opened in the capture, or QueryCounterInfo gave its whole list with the positions 0, 1, 2, ... since,
@@ -18,8 +18,8 @@ in that order, as all servers we have recordings of keep them.
 * no data answer contradicts it: each has as many blocks as counters are held, and each block the type its counter asks for.
 
 A ValidateCounters that could not be read takes that knowledge away. A request that was lost without a trace may have been one:
-the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo tells anew.
-`pcq.follow` puts the calls in order and tells them to the `QueryBook` here.
+the knowledge is suspended, until the answer to it shows that it was another method, or QueryCounterInfo is answered again.
+`pcq.follow` puts the calls in order and passes them to the `QueryHandles` here.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ _Key = tuple[str, int, int, str | None]
 
 _NO_BLOCKS: Mapping[int, Identifier] = MappingProxyType({})
 
-_NOT_OPENED = "the opening of the handle is not in the capture, and no QueryCounterInfo told what it holds"
+_NOT_OPENED = "the opening of the handle is not in the capture, and no answer of QueryCounterInfo lists what it holds"
 UNREAD = "a ValidateCounters that may have changed the handle could not be read"
 _LOST = "a request was lost that may have changed the handle"
 TOGETHER = "the handle was changed by another call that was under way at the same time"
-_REMOVED = "counters were removed, and no QueryCounterInfo told the positions of the others since"
+_REMOVED = "counters were removed, and no answer of QueryCounterInfo has given the positions of the others since"
 CLOSED = "the handle was closed"
 _TOO_LONG = "too many counters were removed from a list too long to be followed"
 _TOO_MANY = "the handle is used over too many connections to be followed"
@@ -108,7 +108,7 @@ class Query(Struct):
     live: list[Identifier] = field(default_factory=list)
     keys: set[_Key] = field(default_factory=set)
     countersets: Counter[str] = field(default_factory=Counter)
-    told: Mapping[int, Identifier] | None = None
+    by_index: Mapping[int, Identifier] | None = None
     # Whether the order of `live` is that of the blocks.
     ordered: bool = False
     # Why not, and what contradicted it.
@@ -125,7 +125,7 @@ class Query(Struct):
         self.shown = None
 
     def use(self, number: int, channel: _Channel) -> None:
-        """It is used on a channel. What was lost there before says nothing of it."""
+        """It is used on a channel. What was lost there before does not concern it."""
         if number not in self.uses:
             if len(self.uses) < self.MAX_CHANNELS:
                 self.uses[number] = _Use(channel, channel.doubts, channel.changes)
@@ -154,7 +154,7 @@ class Query(Struct):
         """What the handle holds is not known any more."""
         self.followed = self.ordered = self.refuted = False
         self.unknown = why
-        self.told = None
+        self.by_index = None
         self.hold([])
         self.changed()
 
@@ -176,15 +176,15 @@ class Query(Struct):
             return QueryView(self.handle, self.number, _NO_BLOCKS, None, unknown=self.unknown)
         held = Held(self.live)
         counterset = next(iter(self.countersets)) if len(self.countersets) == 1 else None
-        if self.told is not None:
-            return QueryView(self.handle, self.number, self.told, counterset, "index", held)
+        if self.by_index is not None:
+            return QueryView(self.handle, self.number, self.by_index, counterset, "index", held)
         if not self.is_replayed:
             return QueryView(self.handle, self.number, _NO_BLOCKS, counterset, held=held, unknown=self.unknown)
         return QueryView(self.handle, self.number, InOrder(held), counterset, "replay", held)
 
     @property
     def is_replayed(self) -> bool:
-        """Whether the order of adding tells the blocks. One counter alone has only one place to be."""
+        """Whether the blocks are known by the order of adding. One counter alone has only one place to be."""
         return self.followed and not self.refuted and (self.ordered or len(self.live) <= 1)
 
     def closed(self) -> None:
@@ -192,8 +192,8 @@ class Query(Struct):
         self.forget(CLOSED)
 
     def validated(self, identifiers: Sequence[Identifier], *, add: bool) -> None:
-        """Counters were added or removed; each identifier's own status says whether it was."""
-        self.told = None
+        """Counters were added or removed; each identifier's own status shows whether it was."""
+        self.by_index = None
         done = [identifier for identifier in identifiers if identifier.status == 0]
         if add:
             for identifier in done:
@@ -221,16 +221,16 @@ class Query(Struct):
     def informed(self, identifiers: Sequence[Identifier]) -> None:
         """QueryCounterInfo answered: the whole list, with the position of each counter's block.
 
-        The Status of its identifiers says nothing of whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
+        The Status of its identifiers does not show whether they are held: clients ignore it ([MS-PCQ] section 3.1.4.1.5).
         """
         by_index: dict[int, list[Identifier]] = {}
         for identifier in identifiers:
             by_index.setdefault(identifier.index, []).append(identifier)
-        self.told = MappingProxyType({index: same[0] for index, same in by_index.items() if len(same) == 1})
+        self.by_index = MappingProxyType({index: same[0] for index, same in by_index.items() if len(same) == 1})
         in_order = sorted(identifiers, key=lambda identifier: identifier.index)
         self.hold(list({identifier.key: identifier for identifier in in_order}.values()))
         self.followed = True
-        self.ordered = sorted(self.told) == list(range(len(identifiers)))
+        self.ordered = sorted(self.by_index) == list(range(len(identifiers)))
         self.unknown = "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since"
         self.refuted = False
         for use in self.uses.values():
@@ -240,7 +240,7 @@ class Query(Struct):
     @property
     def is_at_stake(self) -> bool:
         """Whether a data answer can contradict what is believed of it."""
-        return self.told is None and self.is_replayed and not self.suspended
+        return self.by_index is None and self.is_replayed and not self.suspended
 
     def contradicted(self, answer: BlockTypes) -> bool:
         """Whether a data answer contradicts the replay, which is then not believed again."""
@@ -254,8 +254,8 @@ class Query(Struct):
         return True
 
 
-class QueryBook:
-    """Follows every query handle of a capture. Handles are told apart by server and UUID."""
+class QueryHandles:
+    """Follows every query handle of a capture. Handles are distinguished by server and UUID."""
 
     # A server that hands out handles without end must not make us remember them all; the oldest is forgotten first, and a
     # call on it then has no names for its blocks.
@@ -297,7 +297,7 @@ class QueryBook:
         state.changes += 1
 
     def lost(self, channel: int) -> None:
-        """A request on this channel was lost, nobody knows which."""
+        """A request on this channel was lost; which one is not known."""
         state = self._channel(channel)
         state.has_lost = True
         state.changes += 1

@@ -1,4 +1,4 @@
-"""The values of a PerflibV2QueryCounterData answer, each bound to what the capture told about it."""
+"""The values of a PerflibV2QueryCounterData answer, each with its metadata from the capture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TYPE_CLASS_TEXT = 0x00000800
 
 
 class PerflibSample(Struct, frozen=True):
-    """One raw value. `counterset`, `counter_id`, names and type are None where the capture does not tell.
+    """One raw value. `counterset`, `counter_id`, names and type are None where they are not in the capture.
 
     `id_source` is what tells which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
@@ -98,7 +98,7 @@ def counterset_of(query: QueryView | None, block: int) -> str | None:
 
 def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tuple[str | None, int | None]:
     """The instance as the block names it, else as the identifier does that the block answers. One that only gives a number has
-    the name that EnumerateCounterSetInstances told for it."""
+    the name in the answer of EnumerateCounterSetInstances."""
     if row.instance is not None or row.instance_id is not None or known is None:
         return row.instance, row.instance_id
     instance = known.instance if known.names_one_instance else None
@@ -109,7 +109,7 @@ def _instance_of(row: PerfRow, known: Identifier | None, catalog: Catalog) -> tu
 
 
 def _raw(row: PerfRow, counter_type: int | None) -> int | str | None:
-    """The value; text of 4 or 8 bytes can only be told from a number by the counter's declared type."""
+    """The value; text of 4 or 8 bytes differs from a number only by the counter's declared type."""
     return utf16_text(row.data) if row.data is not None and is_text(counter_type) else row.value
 
 

@@ -133,7 +133,7 @@ class KeyFollower:
 
 
 def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
-    """What the data of a value is laid out as: told by its first bytes, or by the value's name."""
+    """What the data of a value is laid out as, by its first bytes or by the value's name."""
     response = call.response
     if response is None or response.buffer is None or not isinstance(value, str):
         return None

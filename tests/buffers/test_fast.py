@@ -207,4 +207,4 @@ def test_few_met_before_are_kept() -> None:
     for number in range(2_000):
         assert_ready(trees, "guid", number.to_bytes(16, "little"))
     assert trees._bytes <= trees.MAX_BYTES
-    assert 100 < len(trees._met) < 2_000
+    assert 100 < len(trees._cached) < 2_000

@@ -16,7 +16,7 @@ import pytest
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from analyzer.buffers._compiled import parser, spec_texts, type_of
-from analyzer.buffers.adapt import TROUBLE
+from analyzer.buffers.adapt import PARSER_ERRORS
 from analyzer.buffers.decode import SPECS, plan_for
 from tests.buffers.test_vectors import BAD, STUBS, VECTORS, data_of, kind_of
 
@@ -104,7 +104,7 @@ def in_python(name: str) -> Any:
     spec, arguments = described(name)
     try:
         return tree(parser(spec, "plain")(*arguments, KaitaiStream(BytesIO(data_of(name)))))
-    except TROUBLE:
+    except PARSER_ERRORS:
         return None
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from analyzer.model.query import Identifier, QueryView
 from analyzer.model.record import Endpoint
-from analyzer.pcq.queries import BlockTypes, Query, QueryBook, block_types
+from analyzer.pcq.queries import BlockTypes, Query, QueryHandles, block_types
 
 SERVER, OTHER = Endpoint("10.0.0.1", 445), Endpoint("10.0.0.2", 445)
 PROCESSOR, THERMAL = "b4fc721a-0378-476f-89ba-a5a79f810b36", "52bc5412-dac2-449c-8bc2-96443888fe6b"
@@ -32,7 +32,7 @@ def test_an_index_given_twice_names_nothing() -> None:
 
 
 def opened() -> Query:
-    return QueryBook().opened(SERVER, 1, "h")
+    return QueryHandles().opened(SERVER, 1, "h")
 
 
 def polled(query: Query, answer: BlockTypes) -> QueryView:
@@ -139,7 +139,7 @@ def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_told() -> 
 
 
 def test_a_call_that_could_not_be_read_takes_the_knowledge_away() -> None:
-    book = QueryBook()
+    book = QueryHandles()
     for handle in ("h", "i"):
         book.opened(SERVER, 1, handle).informed([identifier(5, 0), identifier(7, 1)])
     book.of(SERVER, 1, "h").forget("a reason")
@@ -152,7 +152,7 @@ def test_a_call_that_could_not_be_read_takes_the_knowledge_away() -> None:
 
 
 def test_a_lost_request_suspends_the_knowledge() -> None:
-    book = QueryBook()
+    book = QueryHandles()
 
     def known() -> dict[int, int]:
         return ids(book.of(SERVER, 2, "h").view())
@@ -174,7 +174,7 @@ def test_a_lost_request_suspends_the_knowledge() -> None:
 
 
 def test_what_happened_on_a_channel_before_a_handle_came_there_says_nothing_of_it() -> None:
-    book = QueryBook()
+    book = QueryHandles()
     book.lost(2)
     book.doubt(2)
     book.opened(SERVER, 1, "h").informed([identifier(5, 0)])
@@ -184,7 +184,7 @@ def test_what_happened_on_a_channel_before_a_handle_came_there_says_nothing_of_i
 
 
 def test_a_handle_on_channels_without_end_is_not_followed() -> None:
-    book = QueryBook()
+    book = QueryHandles()
     book.opened(SERVER, 0, "h").informed([identifier(5, 0)])
     for channel in range(Query.MAX_CHANNELS):
         assert ids(book.of(SERVER, channel, "h").view()) == {0: 5}
@@ -194,7 +194,7 @@ def test_a_handle_on_channels_without_end_is_not_followed() -> None:
 
 
 def test_equal_handles_of_two_servers_are_two_queries() -> None:
-    book = QueryBook()
+    book = QueryHandles()
     assert book.opened(SERVER, 1, "h").number == 1
     assert book.opened(OTHER, 2, "h").number == 2
     book.of(SERVER, 1, "h").informed([identifier(5, 0)])
@@ -202,7 +202,7 @@ def test_equal_handles_of_two_servers_are_two_queries() -> None:
 
 
 def test_the_oldest_query_is_forgotten_first() -> None:
-    book = QueryBook()
+    book = QueryHandles()
     book.MAX_QUERIES = 2
     for handle in ("a", "b", "c"):
         book.opened(SERVER, 1, handle).informed([identifier(5, 0)])
