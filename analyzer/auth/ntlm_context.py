@@ -246,9 +246,22 @@ class NtlmContext:
         stream.is_given_up = False
         if len(piece.signature) != SIGNATURE_LEN or piece.signature[:4] != b"\x01\0\0\0":
             return self._refused(piece, stream, "the verifier is no NTLM signature")
-        result = self._open_extended(sender, stream, piece) if self._extended else self._open_plain(stream, piece)
+        number = int.from_bytes(piece.signature[12:], "little")
+        if self._extended and not stream.failed_length and number not in stream.places:
+            # Nothing before it has failed, and it is no repetition: it begins where the one before it ended.
+            found = self._try_extended(sender, stream, piece, stream.position, self._ways())
+            if found is not None:
+                return self._accepted(stream, piece, number, stream.position, found)
+        stream.earn()
+        result = (
+            self._open_extended(sender, stream, piece, number) if self._extended else self._open_plain(stream, piece)
+        )
         stream.settle()
         return result
+
+    def _ways(self) -> tuple[bool, bool]:
+        """Whether the header is signed: as in the message before, then the other way."""
+        return self._header_signed, not self._header_signed
 
     def lost(self, sender: Sender, length: int | None) -> None:
         """See `SecurityContext.lost`."""
@@ -263,9 +276,9 @@ class NtlmContext:
             return own + 12
         return own + (8 if self._key_exchange else 0)
 
-    def _open_extended(self, sender: Sender, stream: _Stream, piece: _Piece) -> Unprotected:
-        number = int.from_bytes(piece.signature[12:], "little")
-        ways = (self._header_signed, not self._header_signed)
+    def _open_extended(self, sender: Sender, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
+        """Opens a message that is out of sequence, or changed."""
+        ways = self._ways()
         for position in self._likely(stream, piece, number):
             found = self._try_extended(sender, stream, piece, position, ways)
             if found is not None:
@@ -283,12 +296,6 @@ class NtlmContext:
 
     def _likely(self, stream: _Stream, piece: _Piece, number: int) -> Iterator[int]:
         """Positions that cost nothing to try: where the message should be, and the known ways to be elsewhere."""
-        in_sequence = number not in stream.places and not stream.failed_length
-        if in_sequence:
-            # Nothing before it has failed, and it is no repetition: it begins where the one before it ended.
-            yield stream.position
-        stream.earn()
-        tried = {stream.position} if in_sequence else set()
         candidates = [stream.position + min(stream.failed_length, _SEARCH_AHEAD), stream.position]
         if number in stream.places:
             candidates.insert(0, stream.places[number])
@@ -299,6 +306,7 @@ class NtlmContext:
         # The number is what the message says, and nothing has proven it yet.
         if skipped and not piece.sealed and (ahead := skipped * self._spent(piece)) <= _MAX_AHEAD:
             candidates.append(stream.position + ahead)
+        tried: set[int] = set()
         for position in candidates:
             if position not in tried and stream.may_try(position, self._spent(piece)):
                 tried.add(position)
@@ -401,7 +409,7 @@ class NtlmContext:
         # A CRC32 alone would let one wrong position in four billion through; the number has to make sense as well.
         if not stream.number - _REMEMBERED <= number <= stream.number + 65536:
             return None
-        for header_signed in (self._header_signed, not self._header_signed):
+        for header_signed in self._ways():
             covered = piece.header + body + piece.trailer if header_signed else body
             if zlib.crc32(covered) == checksum:
                 return body, number, header_signed

@@ -1,7 +1,7 @@
 """Bytes that remember which frames carried them.
 
 A `TracedBytes` is immutable. Slicing and joining keep the address; `replaced` (decryption, decompression) keeps it and
-notes the step. Where a byte came from is computed when somebody asks, and costs nothing when nobody does.
+notes the step. Where a byte came from is computed on request, and costs nothing otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ PACKED_SHARED = 1 << 63
 
 
 class Source:
-    """Something that can say where the bytes `start` to `stop` of it were captured."""
+    """Something that knows where the bytes `start` to `stop` of it were captured."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ class Source:
         raise NotImplementedError
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
-        """Adds where these bytes were captured, packed as `core.origins` says."""
+        """Adds where these bytes were captured, packed as `core.origins` describes."""
         for extent in self.extents(start, stop):
             out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
@@ -124,7 +124,7 @@ class FrameTable(Source):
 
     Piece i takes the positions `starts[i]` to `starts[i + 1]`, and lies at `offsets[i]` of frame `frames[i]`; `starts` has one more
     entry for the end, and no piece is empty. Bytes that begin with piece i are `TracedBytes(data, table, starts[i])`. Who makes a
-    table says whether its frames and times are `ordered`: then the first and the last of a range tell of all between.
+    table states whether its frames and times are `ordered`: then the first and the last of a range bound all between.
     """
 
     __slots__ = ("_frames", "_offsets", "_starts", "_times_ns", "ordered")
@@ -196,7 +196,7 @@ class FrameTable(Source):
 
 
 class _JoinedSource(Source):
-    """Bytes gathered from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
+    """Bytes joined from several places; `starts[i]` is where part `i` begins, with one more entry for the end.
 
     It knows where the parts came from and does not keep their bytes, which were copied.
     """
@@ -330,16 +330,16 @@ class TracedBytes:
         )
 
     @staticmethod
-    def rope(parts: Iterable[TracedBytes]) -> TracedBytes:
+    def concatenated(parts: Iterable[TracedBytes]) -> TracedBytes:
         """The same as `join` for bytes of which perhaps only some are wanted: they are joined when asked for, a slice alone."""
         whole = [part for part in parts if len(part)]
-        return _Rope(whole, sum(map(len, whole))) if len(whole) > 1 else whole[0] if whole else EMPTY
+        return _Concatenation(whole, sum(map(len, whole))) if len(whole) > 1 else whole[0] if whole else EMPTY
 
     @staticmethod
-    def gather(parts: Iterable[TracedBytes]) -> TracedBytes:
+    def rejoined(parts: Iterable[TracedBytes]) -> TracedBytes:
         """The same as `join` for parts that are kept anyway: the bytes are joined anew whenever they are asked for."""
         whole = tuple(part for part in parts if len(part))
-        return whole[0] if len(whole) == 1 else _Gathered(whole)
+        return whole[0] if len(whole) == 1 else _Rejoined(whole)
 
     def view(self, start: int, stop: int) -> TracedBytes:
         """The same as a slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
@@ -474,11 +474,11 @@ def _place(sources: list[Source], firsts: list[int], lengths: list[int]) -> tupl
                 break
             position += length
         else:
-            # Neighbours: what they came from tells of all of them as well as of each.
+            # Neighbours: their source knows all of them as well as each.
             return source, firsts[0]
     borders = [at for at in range(1, len(sources)) if sources[at] is not sources[at - 1]]
     if borders and len(borders) * 2 < len(sources):
-        # Many parts of few sources: those of each tell of themselves in one go.
+        # Many parts of few sources: those of each are looked up together.
         groups = list(pairwise((0, *borders, len(sources))))
         joined = [_JoinedSource(sources[at:to], firsts[at:to], lengths[at:to]) for at, to in groups]
         return _JoinedSource(joined, [0] * len(joined), [sum(lengths[at:to]) for at, to in groups]), 0
@@ -506,7 +506,7 @@ class _View(TracedBytes):
         return self._length
 
 
-class _Gathered(TracedBytes):
+class _Rejoined(TracedBytes):
     """Bytes that are kept in their parts alone."""
 
     __slots__ = ("_length", "_parts")
@@ -524,7 +524,7 @@ class _Gathered(TracedBytes):
         return self._length
 
 
-class _Rope(TracedBytes):
+class _Concatenation(TracedBytes):
     """Bytes that are joined when they are asked for, once, and until then are slices of their parts: two at least, none empty."""
 
     __slots__ = ("_joined", "_length", "_parts", "_place", "_starts")
@@ -537,7 +537,7 @@ class _Rope(TracedBytes):
         self._starts: list[int] | None = None
         self._joined: bytes | None = None
 
-    # What a rope is made of is looked at when somebody looks: most ropes are skipped, all but their first bytes.
+    # What it is made of is looked up on request: most are skipped, all but their first bytes.
     @property
     def source(self) -> Source:  # type: ignore[override]
         if self._place is None:
@@ -659,7 +659,7 @@ class TracedBuffer:
             at += 1
         self._used = need
         del parts[:at]
-        return _Rope(taken, length)
+        return _Concatenation(taken, length)
 
     def take_all(self) -> TracedBytes:
         return self.take(self._length)

@@ -109,7 +109,7 @@ class Pdus(Sequence[Fragment]):
         if self.unsealed is not None:
             return self.unsealed
         if self.plains is not None:
-            return TracedBytes.gather([one.plain for one in self if isinstance(one.plain, TracedBytes)])
+            return TracedBytes.rejoined([one.plain for one in self if isinstance(one.plain, TracedBytes)])
         if self.stops is None:
             return self.whole.view(self.bounds[0], self.bounds[1])
         return _ClearStub(self)
@@ -119,7 +119,7 @@ def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
     """The stubs of fragments, joined; what is not to be had is left out."""
     if isinstance(fragments, Pdus):
         return fragments.stub()
-    return TracedBytes.gather([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
+    return TracedBytes.rejoined([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
 
 
 def times_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:

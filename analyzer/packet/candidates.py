@@ -21,7 +21,7 @@ _DREP_BYTES = frozenset({0x00, 0x10})
 # What has to be captured of a payload to recognise SMB, and to recognise DCERPC (its common header).
 SMB_SIGNATURE_LEN, PDU_HEADER_LEN = 8, 16
 
-# Nobody needs this many at once; a capture made to fill our memory would have them.
+# No capture needs this many at once; a capture made to fill our memory would have them.
 MAX_FLOWS = 100_000
 
 # One end is its address as bytes and its port; a flow is both ends in order, so that both directions have one key.

@@ -1,6 +1,6 @@
 """The checksums of many segments at once: where they lie in a buffer in, which of them are wrong out.
 
-The slow twins are `plain.checksum_fails` and `plain.tcp_checksum_fails`, which say when a checksum counts as wrong. A ones'
+The references are `plain.checksum_fails` and `plain.tcp_checksum_fails`, which state when a checksum counts as wrong. A ones'
 complement sum of 16-bit words (RFC 1071) is the remainder by 0xFFFF of all bytes as one number, and the same in either byte
 order. Because 2**16 leaves 1, so do 2**32 and 2**64: words may be added up in larger ones, and a run of bytes that begins at
 an odd place has the sum of its neighbours turned by a byte, which is a factor of 2**8. So the 64-bit words of a buffer are added
@@ -22,7 +22,7 @@ _U64 = npt.NDArray[np.uint64]
 
 
 def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_ipv4: Bools) -> Bools:
-    """What `plain.checksum_fails` says of each IPv4 header."""
+    """What `plain.checksum_fails` gives for each IPv4 header."""
     bad = np.zeros(len(ip), np.bool_)
     is_usual = is_ipv4 & (tcp - ip == _USUAL_HEADER_LEN)
     usual = np.flatnonzero(is_usual)
@@ -42,7 +42,7 @@ def bad_ip_checksums(data: bytes, views: Views, ip: IntArray, tcp: IntArray, is_
 def bad_tcp_checksums(
     data: bytes, views: Views, ip: IntArray, tcp: IntArray, lengths: IntArray, whole: Bools, is_ipv4: Bools
 ) -> Bools:
-    """What `plain.tcp_checksum_fails` says of each whole segment."""
+    """What `plain.tcp_checksum_fails` gives for each whole segment."""
     bad = np.zeros(len(ip), np.bool_)
     left = views.u16[tcp + 16].astype(np.int64)
     chosen = np.flatnonzero(whole & (left != 0))
@@ -91,7 +91,7 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
     np.floor_divide(stops, 8, out=last)
     head = _bytes_at(data, starts, first * 8 - starts)
     tail = _bytes_at(data, last * 8, stops - last * 8)
-    # Sums of whole words run over; those of upper halves do not, and with them tell what the lower halves come to.
+    # Sums of whole words run over; those of upper halves do not, and with them give what the lower halves come to.
     words = np.frombuffer(data, "<u8", len(data) // 8)[: int(last.max()) + 1]
     upper: _U64 = np.add.reduceat(words >> np.uint64(32), borders.ravel())[::2]
     lower: _U64 = np.add.reduceat(words, borders.ravel())[::2] - (upper << np.uint64(32))

@@ -1,6 +1,6 @@
 """From frames to TCP segments of the flows that interest us: blocks of frames in, segments and problems out.
 
-Two roads with one result: common shapes are handled by the block with arrays (`fast`), everything else, and with
+One result in two ways: common shapes are handled by the block with arrays (`fast`), everything else, and with
 `fast=False` everything, frame by frame (`plain`). A flow may show only in the middle that it is ours; so a block is given
 out when enough of what follows was looked at, and segments leave in the order of their frames. Flows that are not ours
 are dropped without a word.
@@ -28,7 +28,7 @@ from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
-from analyzer.packet.plain import IPV6_LEN, Found, Item, Lost, PlainRoad
+from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.packet.tunnels import Views
@@ -51,7 +51,7 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
 
 
 class _Held(Struct, eq=False):
-    """A block that was looked at: TCP in common shapes, and what the plain road found, with positions in the block."""
+    """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block."""
 
     block: FrameBlock
     views: Views
@@ -73,11 +73,11 @@ class _Count(Struct):
 
 
 class Dissector:
-    """Takes frames apart. `fast=False` takes the plain road for every frame, with the same result."""
+    """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
 
     def __init__(self, *, fast: bool = True, fragments: Fragments | None = None) -> None:
         self._fast = fast
-        self._road = PlainRoad(fragments)
+        self._frames = FrameDissector(fragments)
         self._flows = Flows()
         self._held: deque[_Held] = deque()
         self._held_size = 0
@@ -87,7 +87,7 @@ class Dissector:
         self._lost: dict[str, _Count] = {}
         self._bad_checksums = _Count()
         self._bad_tcp_checksums = _Count()
-        self._said: dict[tuple[ProblemKind, str], _Count] = {}
+        self._repeated: dict[tuple[ProblemKind, str], _Count] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
@@ -102,15 +102,15 @@ class Dissector:
         while self._held:
             yield from self._give_out()
         yield from self._give_out_thin()
-        for lost in self._road.finish():
+        for lost in self._frames.finish():
             self._count_lost(lost)
         for kind, count in self._lost.items():
             problem_kind, text = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", count.frames, f"{count.count} {text}")
-        for (kind_said, text), said in self._said.items():
+        for (kind, text), said in self._repeated.items():
             if said.count > _MOST_OF_A_KIND:
-                yield Problem(kind_said, "packet", said.frames, f"{said.count - _MOST_OF_A_KIND} times more: {text}")
-        for link_type, (count_of_type, *frames) in self._road.unknown_links.items():
+                yield Problem(kind, "packet", said.frames, f"{said.count - _MOST_OF_A_KIND} times more: {text}")
+        for link_type, (count_of_type, *frames) in self._frames.unknown_links.items():
             yield Problem(
                 "unsupported",
                 "packet",
@@ -148,16 +148,16 @@ class Dissector:
             common, others = sort_out(block, views)
         plain: deque[tuple[int, Item]] = deque()
         for index in others.tolist():
-            for item in self._road.dissect(block.frame(index)):
+            for item in self._frames.dissect(block.frame(index)):
                 plain.append((index, item))
-        # Flows are learned in the order of frames on both roads, so that the limit forgets the same ones.
+        # Flows are learned in the order of frames in both ways, so that the limit forgets the same ones.
         ours = [
             (index, item)
             for index, item in plain
             if isinstance(item, Found) and begins_like_ours(item.payload.data[:16])
         ]
         for index in self._hits(block, views, common):
-            for item in self._road.dissect(block.frame(index)):
+            for item in self._frames.dissect(block.frame(index)):
                 if isinstance(item, Found) and begins_like_ours(item.payload.data[:16]):
                     ours.append((index, item))
         for _, found in sorted(ours, key=lambda entry: entry[0]):
@@ -202,12 +202,12 @@ class Dissector:
             yield from self._common(held, columns_of(block, held.views, chosen))
 
     def _plain_before(self, held: _Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
-        """What the plain road found before this position, and was not given out yet."""
+        """What was found frame by frame before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
     def _common(self, held: _Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem]:
-        """What the frames in common shapes hold of our flows, and before each of them what the plain road found."""
+        """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
         cuts = np.searchsorted(index, between)
@@ -266,13 +266,13 @@ class Dissector:
     def _one_by_one(
         self, held: _Held, columns: Columns, first: int, stop: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem]:
-        """The segments of a stretch that is no run; what is odd about them is counted."""
+        """The segments of a stretch that is no run; what is wrong with them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
             yield from self._plain_before(held, index)
             if not columns.good[at]:
-                for odd in self._road.dissect(held.block.frame(index)):
-                    yield from self._item(odd)
+                for item in self._frames.dissect(held.block.frame(index)):
+                    yield from self._item(item)
                 continue
             if columns.bad_tcp_checksum[at]:
                 self._bad_tcp_checksums.add(segment.frame)
@@ -289,9 +289,9 @@ class Dissector:
         return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
-        """What an item of the plain road amounts to."""
+        """What an item found frame by frame amounts to."""
         if isinstance(item, Problem):
-            said = self._said.setdefault((item.kind, item.text), _Count())
+            said = self._repeated.setdefault((item.kind, item.text), _Count())
             said.add(item.frames[-1])
             if said.count <= _MOST_OF_A_KIND:
                 yield item
@@ -324,7 +324,7 @@ class Dissector:
             self._lost.setdefault(lost.kind, _Count()).add(lost.frame)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
-        """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port says it is ours."""
+        """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port makes it ours."""
         addresses = data[ip + 12 : ip + 20] if data[ip] >> 4 == 4 else data[ip + 8 : ip + IPV6_LEN]
         raw = addresses + data[tcp : tcp + 4]
         known = self._pairs.get(raw)

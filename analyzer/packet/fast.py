@@ -1,11 +1,11 @@
 """The common shapes by the block: arrays of frames in, positions of TCP headers out, everything else named or dismissed.
 
 Ethernet with VLAN tags, Linux cooked, raw IP and loopback; IPv4 without fragments and IPv6 without extension headers.
-Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to the plain road. What is
-dismissed is what the plain road finds nothing in, and nothing else.
+Frames that carry no TCP are dismissed here by the thousand; frames of any other shape are left to `plain`. What is
+dismissed is what `plain` finds nothing in, and nothing else.
 
 Nearly all frames of most captures have one shape: Ethernet without tags, IPv4 without options, TCP or UDP. The fields of these
-are columns of what was gathered of all frames; the others take a gather for each field.
+are columns of what was coalesced of all frames; the others take one indexing operation for each field.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TYPED_LINKS = {
     LinkType.LINUX_SLL2: (0, links.SLL2_LEN),
 }
 _IPV4, _IPV6, _BRIDGED = map(swapped, (links.IPV4, links.IPV6, links.ETHERNET_BRIDGED))
-# EtherTypes of the plain road, besides lengths (LLC).
+# EtherTypes that `plain` reads, besides lengths (LLC).
 _PLAIN_TYPES = _table(1 << 16, map(swapped, (links.PPPOE_SESSION, links.ETHERNET_BRIDGED, links.PPP, *links.MPLS)))
 _PLAIN_TYPES[np.arange(links.LOWEST_ETHERTYPE).astype(">u2").view("<u2")] = True
 _TAGS = _table(1 << 16, map(swapped, links.VLAN_TAGS))
@@ -66,7 +66,7 @@ _FAMILIES_IPV6 = np.array((*links.AF_INET6, *(family << 24 for family in links.A
 # What payloads that begin like ours begin with: framing or the version of DCERPC, or the first byte of a protocol id from this on.
 _FIRST_BYTES, _SMB_IDS = (0, 5), 0xFC
 _SMB_AFTER_FRAMING = int.from_bytes(b"SMB", "little")
-# The usual shape: where its TCP header lies in a frame, and in what was gathered of a frame the EtherType with the first byte of
+# The usual shape: where its TCP header lies in a frame, and in what was coalesced of a frame the EtherType with the first byte of
 # the IPv4 header, flags with fragment offset and protocol, and the ports.
 _USUAL_TCP = links.ETHERNET_LEN + IPV4_LEN
 _USUAL_LEN = _USUAL_TCP + TCP_LEN
@@ -123,7 +123,7 @@ def is_common(block: FrameBlock) -> bool:
 
 
 def sort_out(block: FrameBlock, views: Views) -> tuple[TcpFrames, IntArray]:
-    """The frames with TCP in a common shape, and the positions of those that the plain road has to see."""
+    """The frames with TCP in a common shape, and the positions of those that have to be read one by one."""
     frames = np.arange(len(block))
     parts: list[TcpFrames] = []
     if block.link_type == LinkType.ETHERNET:
@@ -213,7 +213,7 @@ def _usual(block: FrameBlock) -> tuple[TcpFrames, IntArray]:
     for number in _OUR_NUMBERS:
         by_port |= ports[0] == number
         by_port |= ports[1] == number
-    # The first byte of a payload behind a header without options tells that nearly all are not ours.
+    # The first byte of a payload behind a header without options shows that nearly all are not ours.
     single = block.heads.view(np.uint8).reshape(-1, HEAD_LEN)
     payload = single[:, _USUAL_PAYLOAD_AT].copy()
     unclear = payload >= _SMB_IDS
@@ -255,7 +255,7 @@ def _networks(
 
 
 def _long_enough(frames: IntArray, at: IntArray, enough: Bools, left: list[IntArray]) -> tuple[IntArray, IntArray]:
-    """The frames and offsets where there is enough; the others are left to the plain road."""
+    """The frames and offsets where there is enough; the others are left to `plain`."""
     if enough.all():
         return frames, at
     left.append(frames[~enough])
@@ -304,7 +304,7 @@ def _ipv4(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inside: 
         # Segmentation offload leaves the length zero; then the tunnel's headers decide where the packet ends.
         regular &= views.u16[at + 2] != 0
     is_tcp = regular & (protocols == TCP) & (payload + TCP_LEN <= ends)
-    # Of the rest, what the plain road may find something in.
+    # Of the rest, what a frame on its own may show something in.
     rest = ~is_tcp
     rest &= _INTERESTING[protocols] | (first < 0x45) | (first > 0x4F)
     if rest.any():
@@ -344,7 +344,7 @@ def _no_tcp(
     inside: Inner,
 ) -> None:
     """IP packets that may carry TCP in a tunnel. Those with an irregular header, a TCP header cut short, or a length (`stops`) too
-    small for a tunnel's header are left to the plain road."""
+    small for a tunnel's header are left to `plain`."""
     tunnel = regular & _MAY_BE_TUNNELS[protocols]
     tunnel &= (protocols == UDP) | (stops > payload + HEADER_LEN)
     if not tunnel.all():

@@ -1,6 +1,6 @@
 """Datagrams from their fragments (RFC 791 section 3.2, RFC 8200 section 4.5): pieces in any order in, whole payloads out.
 
-Overlap: the bytes that were captured first win, and a `conflict` problem says where later ones differ. (RFC 8200 and
+Overlap: the bytes that were captured first win, and a `conflict` problem states where later ones differ. (RFC 8200 and
 RFC 5722 have a host discard such a datagram of IPv6; we cannot know what the receiver did, so we show what came first.)
 State is bounded by number of datagrams, by bytes and by age; what is given up is counted in `limit` problems.
 """
@@ -67,7 +67,7 @@ class Datagram(Struct, eq=False):
         return self.total is not None and self.held == self.total
 
     def insert(self, start: int, piece: TracedBytes) -> bool:
-        """Adds what is not covered yet; says whether what is covered differs."""
+        """Adds what is not covered yet; returns whether what is covered differs."""
         differs = False
         stop = start + len(piece)
         at = max(bisect_right(self.starts, start) - 1, 0)
@@ -163,18 +163,22 @@ class Fragments:
                 "fragments of one datagram overlap and differ; the bytes captured first are used",
             )
         if datagram.is_whole():
-            del self._open[key]
-            self._held -= datagram.cost()
-            self._whole[key] = datagram.marks
-            self._whole.move_to_end(key)
-            if len(self._whole) > REMEMBERED:
-                self._whole.popitem(last=False)
+            self._complete(key, datagram)
             yield TracedBytes.join(datagram.pieces)
             return
         yield from self._keep_bounds(time_ns)
 
+    def _complete(self, key: FragmentKey, datagram: Datagram) -> None:
+        """Holds no more of a whole datagram than what its fragments are recognised by when they come again."""
+        del self._open[key]
+        self._held -= datagram.cost()
+        self._whole[key] = datagram.marks
+        self._whole.move_to_end(key)
+        if len(self._whole) > REMEMBERED:
+            self._whole.popitem(last=False)
+
     def _cut_at(self, datagram: Datagram, total: int) -> bool:
-        """Drops what lies beyond the end that is now known; says whether there was any."""
+        """Drops what lies beyond the end that is now known; returns whether there was any."""
         beyond = False
         while datagram.starts and datagram.starts[-1] + len(datagram.pieces[-1]) > total:
             beyond = True

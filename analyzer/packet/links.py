@@ -141,7 +141,7 @@ def nflog(data: bytes, at: int) -> Network:
     if family == NOTHING:
         return NOTHING, at
     u32(data, at)
-    # The options are in the byte order of the machine that captured; the first one's length tells which.
+    # The options are in the byte order of the machine that captured; the first one's length shows which.
     little = int.from_bytes(data[at + 4 : at + 6], "little")
     big = int.from_bytes(data[at + 4 : at + 6], "big")
     order = "little" if little <= big else "big"

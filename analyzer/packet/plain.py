@@ -2,7 +2,7 @@
 
 Link layer, IPv4 (RFC 791) and IPv6 (RFC 8200) with options, extension headers and fragments, tunnels (GRE RFC 2784 and
 2890, ERSPAN, VXLAN RFC 7348, Geneve RFC 8926, GTP-U 3GPP TS 29.281, IP in IP RFC 2003 and 4213, MPLS RFC 3032), TCP
-(RFC 9293). This is the plain road: right before fast, and the test of `fast`, which does the common shapes with arrays.
+(RFC 9293). Right before fast: it is the test of `fast`, which does the common shapes with arrays.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ class _Packet(Struct, frozen=True):
 
 
 class _MalformedHeaderError(Exception):
-    """A header says something impossible; the frame counts as malformed."""
+    """A header has an impossible value; the frame counts as malformed."""
 
 
-class PlainRoad:
+class FrameDissector:
     """Takes frames apart one by one; holds fragments."""
 
     def __init__(self, fragments: Fragments | None = None) -> None:
@@ -383,7 +383,7 @@ class PlainRoad:
     def _tcp(self, packet: _Packet, src: bytes, dst: bytes, at: int, ip_header: slice | None) -> Found | Lost:
         data, stop = packet.data, packet.stop
         captured = min(stop, len(data))
-        # The ports are read even where IP says the segment ends before them: they tell whose trouble this is.
+        # The ports are read even where by IP the segment ends before them: they show whose error this is.
         if at + 4 > len(data):
             return Lost("truncated" if stop > len(data) else "malformed", None, packet.frame)
         src_port, dst_port = unpack_from(">HH", data, at)

@@ -1,8 +1,8 @@
 """Neighbouring segments of one connection that are nothing but data in order, found by the block: columns in, runs out.
 
-What may be taken together, so that reassembly need not see each segment? A run has one speaker, whose data segments continue
-each other, all with the same acknowledgement, and between them bare acknowledgements of the other end that say no more than
-what the run has brought until then. All of this is told by the segments themselves, compared with their neighbours; where the
+What may be taken together, so that reassembly need not see each segment? A run has one sender, whose data segments continue
+each other, all with the same acknowledgement, and between them bare acknowledgements of the other end that acknowledge no more than
+what the run has brought until then. The segments themselves show all of this, compared with their neighbours; where the
 connection stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
 
 A run ends before a segment of another connection, data of the other end, another acknowledgement of the speaker, an earlier
@@ -63,22 +63,17 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     is_data = sizes > 0
     same, turned = _compared(columns, views)
     every = np.arange(len(columns))
-    # First the borders that not even a dialogue reaches across, then those of runs.
-    wall = ~(same | turned) | ~regular
-    wall[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
-    wall[cuts] = True
-    wall[0] = True
+    # First the borders that not even a batch reaches across, then those of runs.
+    wall = _walls(columns, regular, same | turned, cuts)
     border = wall | _begins_like_ours(columns, views)
     # Bytes that begin like a PDU only together with those of the next segment are not to begin a run together.
     border[1:] |= is_data[:-1] & (sizes[:-1] < PDU_HEADER_LEN)
-    # Which of the two ends sent a segment, told from its neighbours: the number of turns, odd or even.
+    # Which of the two ends sent a segment, from its neighbours: the number of turns, odd or even.
     side = np.cumsum(turned) & 1
-    # The speaker is who sent the last data; where nobody has yet, who sends now.
-    latest = np.maximum.accumulate(np.where(is_data | border, every, 0))
-    speaker = np.where(is_data[latest], side[latest], side)
-    mine = speaker == side
-    border[1:] |= speaker[1:] != speaker[:-1]
-    # With these borders each run begins with a segment of its speaker, so the last one of the speaker is in the same run.
+    sender = _senders(side, is_data, border)
+    mine = sender == side
+    border[1:] |= sender[1:] != sender[:-1]
+    # With these borders each run begins with a segment of its sender, so the last one of the sender is in the same run.
     before = np.zeros(len(columns), np.int64)
     before[1:] = np.maximum.accumulate(np.where(mine, every, 0))[:-1]
     border |= mine & (columns.ack != columns.ack[before])
@@ -119,13 +114,34 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
         begins,
         begins + sizes[data],
         columns.frames[data],
-        FrameTable(
-            _array(np.append(brought[data], end)),
-            _array(columns.frames[data]),
-            _array(columns.offsets[data]),
-            _array(columns.times_ns[data]),
-            ordered=not (np.diff(columns.times_ns[data]) < 0).any() and not (np.diff(columns.frames[data]) < 0).any(),
-        ),
+        _table(columns, data, np.append(brought[data], end)),
+    )
+
+
+def _senders(side: IntArray, is_data: Bools, border: Bools) -> IntArray:
+    """Who sent the last data until each segment; where none has yet, who sends now."""
+    latest = np.maximum.accumulate(np.where(is_data | border, np.arange(len(side)), 0))
+    return np.where(is_data[latest], side[latest], side)
+
+
+def _walls(columns: Columns, regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
+    """Which segments have nothing to do with the one before them."""
+    wall: Bools = ~same_connection | ~regular
+    wall[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
+    wall[cuts] = True
+    wall[0] = True
+    return wall
+
+
+def _table(columns: Columns, data: IntArray, starts: IntArray) -> FrameTable:
+    """Where the payloads of the data segments were captured."""
+    times_ns, frames = columns.times_ns[data], columns.frames[data]
+    return FrameTable(
+        _array(starts),
+        _array(frames),
+        _array(columns.offsets[data]),
+        _array(times_ns),
+        ordered=not (np.diff(times_ns) < 0).any() and not (np.diff(frames) < 0).any(),
     )
 
 
@@ -142,7 +158,7 @@ def _compared(columns: Columns, views: Views) -> tuple[Bools, Bools]:
         sources.append(both & np.uint64(_MASK))
         targets.append(both >> np.uint64(32))
     else:
-        # An IPv4 address is the upper half of its four bytes and what follows them; the version tells it from IPv6.
+        # An IPv4 address is the upper half of its four bytes and what follows them; the version distinguishes it from IPv6.
         of_ipv6 = np.where(version, 0, 1)
         at = ip + np.where(version, 12, 8)
         masks = np.where(version, np.uint64(_MASK), np.uint64((1 << 64) - 1))

@@ -1,7 +1,7 @@
 """The second engine: any file tshark opens in, the TCP segments it finds out (pyshark drives tshark, JSON with raw positions).
 
-Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our rooms `capture` and `packet`; its
-TCP reassembly and everything above is switched off, so each segment arrives as it was sent, for our own `tcp` room. Frames
+Wireshark's link layers, tunnels, file formats and IP defragmentation do the work of our layers `capture` and `packet`; its
+TCP reassembly and everything above is switched off, so each segment arrives as it was sent, for our own `tcp` layer. Frames
 are read one at a time; tshark's memory for IP fragments aside, nothing grows with the capture.
 
 Where a payload lies in its frame is known from tshark's positions, checked against the frame's bytes. It does not lie
@@ -54,7 +54,7 @@ _BATCHES_AHEAD = 8
 
 
 def find_tshark(tshark_path: str | None = None) -> str:
-    """The tshark program, or a sentence that says how to get it."""
+    """The tshark program, or a sentence on how to get it."""
     found = shutil.which(tshark_path or "tshark")
     if found is None:
         what = f"There is no tshark at {tshark_path}" if tshark_path else "tshark is not installed"
@@ -63,7 +63,7 @@ def find_tshark(tshark_path: str | None = None) -> str:
 
 
 def _is_worth_telling(record: logging.LogRecord) -> bool:
-    """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no trouble."""
+    """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no error."""
     return "Unknown child process" not in record.getMessage()
 
 
@@ -166,7 +166,7 @@ def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:
 
 
 class TsharkEngine:
-    """Iterates over batches of one segment and `Problem`, files in time order; afterwards `info` says what was read."""
+    """Iterates over batches of one segment and `Problem`, files in time order; afterwards `info` has what was read."""
 
     def __init__(self, sources: str | Path | Sequence[str | Path | BinaryIO], tshark_path: str | None = None) -> None:
         failures: list[InputError] = []

@@ -243,7 +243,7 @@ class Association:
                     raise MalformedError("the trailer begins before the stub", field="auth_length", start=10, stop=12)
                 # Some servers leave out the reserved bytes after the status.
                 head = replace(head, stub=stop)
-            security = self._security_of(trailer)
+            security = self._security.known(trailer.context_id) or self._unknown_security(trailer)
             unsealed = self._unseal(from_client, raw, security, trailer, head.stub)
             if unsealed.door is not Door.NOT_SEALED:
                 plain = Missing.SEALED
@@ -268,8 +268,8 @@ class Association:
         else:
             self._calls.response(header, head, part, out)
 
-    def _security_of(self, trailer: SecTrailer) -> Security:
-        """The security context that a protected PDU names."""
+    def _unknown_security(self, trailer: SecTrailer) -> Security:
+        """The security context that a protected PDU names, where no handshake of it was met."""
         if not self._has_gap and self._security.was_never_offered(trailer):
             raise MalformedError(
                 f"security context {trailer.context_id} was never negotiated",

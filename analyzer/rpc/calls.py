@@ -70,7 +70,7 @@ _AFTER: dict[tuple[SideState, bool], SideState] = {
 
 
 class Presentation(Struct, frozen=True):
-    """A presentation context as far as the capture tells. `transfer` is None where the answer was not captured."""
+    """A presentation context as far as it was captured. `transfer` is None where the answer was not captured."""
 
     abstract: Syntax
     transfer: Syntax | None
@@ -213,7 +213,7 @@ class CallSide:
         """All fragments are there.
 
         The first one's alloc_hint announces the length of the whole stub. It is a hint: a gap between first and last is no loss
-        where it says that nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
+        where by it nothing is missing, and fragments are missing without a gap where it lacks at least one of them.
         """
         if self.state is not _COMPLETE or self.over_limit:
             return False
@@ -305,7 +305,8 @@ class CallTable:
             call = self._new_call(header, head, part, out)
         if header.flags & MAYBE:
             call.maybe = True
-        self._add(call.request, header, part, out)
+        if not call.request.add(header, part, self._max_stub):
+            self._report_length(header, part, out)
         if call.request.state is not _COMPLETE:
             return
         if call.maybe:
@@ -334,7 +335,8 @@ class CallTable:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:
             call.fault = head.status
-        self._add(side, header, part, out)
+        if not side.add(header, part, self._max_stub):
+            self._report_length(header, part, out)
         if side.state is _COMPLETE and call.has_request:
             self._conclude(call, out)
 
@@ -392,10 +394,9 @@ class CallTable:
             self._early[header.call_id] = call
         return call
 
-    def _add(self, side: CallSide, header: Header, part: FragmentPart, out: list[Event]) -> None:
-        if not side.add(header, part, self._max_stub):
-            text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
-            out.append(Problem("limit", "rpc", part.data.frames, text))
+    def _report_length(self, header: Header, part: FragmentPart, out: list[Event]) -> None:
+        text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
+        out.append(Problem("limit", "rpc", part.data.frames, text))
 
     def _conclude(self, call: PendingCall, out: list[Event]) -> None:
         """Emits a call whose response is there, unless more of its request may still come."""
@@ -405,7 +406,7 @@ class CallTable:
             self._emit(call, "", out)
 
     def _note_skipped_ids(self, header: Header, part: FragmentPart, out: list[Event]) -> None:
-        """Clients count their calls; after a gap the count tells which ones are not there."""
+        """Clients count their calls; after a gap the count shows which ones are not there."""
         last, self._last_call_id = self._last_call_id, header.call_id
         if last is None:
             return

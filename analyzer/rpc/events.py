@@ -1,4 +1,4 @@
-"""What leaves the RPC room: whole exchanges, each a request with its response, unsealed and joined as far as possible."""
+"""What leaves the RPC layer: whole exchanges, each a request with its response, unsealed and joined as far as possible."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Exchange(Event, frozen=True):
 
     `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
     syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
-    every state but `complete`. `recognised`: the bind was not captured, and the interface was told by what the calls carry.
+    every state but `complete`. `recognised`: the bind was not captured, and what the calls carry shows the interface.
     """
 
     channel: Channel

@@ -56,7 +56,7 @@ class CutPdu(Struct, frozen=True):
 
 
 class Lost(Struct, frozen=True):
-    """The stream is in step again (or ended) after `length` bytes without a PDU; None where nobody knows how many."""
+    """The stream is in sequence again (or ended) after `length` bytes without a PDU; None where it is not known how many."""
 
     length: int | None
     frames: tuple[int, ...]

@@ -56,7 +56,7 @@ _SHORTEST = {Ptype.REQUEST: 24, Ptype.RESPONSE: 24, Ptype.FAULT: 24, Ptype.BIND:
 
 
 class Header(Struct, frozen=True):
-    """The 16 bytes every PDU begins with. `order` is what drep says of integers."""
+    """The 16 bytes every PDU begins with. `order` is that of integers by drep."""
 
     minor: int
     ptype: int

@@ -63,7 +63,7 @@ class PduList:
         if len(opened_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
             bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
             return Pdus.of(whole, lengths, bounds, plains, next(iter(opened_by), ""))
-        # Differently carried or opened: nobody's ordinary traffic, so it may cost more.
+        # Differently carried or opened: not ordinary traffic, so it may cost more.
         return tuple(
             [
                 fragment_of(piece[at : at + length], start, stop, plain, step or next(iter(opened_by), ""))

@@ -3,7 +3,7 @@
 A context is known by its auth_context_id. It begins with the first token of a bind or alter_context, grows with the tokens
 of both sides and AUTH3, and is asked for the first time when a PDU protected by it comes. Another first token under the same
 id begins a new authentication; a repeated last token does not. Each protected PDU passes through it in the order sent,
-also those nobody asks for, since sealing may be one stream per direction.
+also those whose stub is not needed, since sealing may be one stream per direction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MECHANISMS = {
     AuthType.NETLOGON: "netlogon",
     AuthType.DEFAULT: "default",
 }
-# A shut association may span thousands of frames; a report is served by the first of them.
+# A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
 # Real associations have a handful of security contexts; the bound is for forged ids.
 _MAX_CONTEXTS = 256
@@ -56,7 +56,7 @@ class Security:
 
     @property
     def identity(self) -> Identity:
-        """Who authenticated, as far as the tokens tell; it changes with tokens only."""
+        """Who authenticated, as far as the tokens show; it changes with tokens only."""
         if self._identity is None:
             self._identity = self._handshake.identity
         return self._identity
@@ -185,7 +185,7 @@ class SecurityTable:
         return security
 
     def used(self, trailer: SecTrailer) -> Security:
-        """The context a protected PDU names; a shut one where its handshake was not captured."""
+        """The context a protected PDU names; one without keys where its handshake was not captured."""
         security = self._by_id.get(trailer.context_id)
         if security is None:
             self._has_strangers = True

@@ -32,7 +32,7 @@ class Command(IntEnum):
 
 
 class Expected(Struct, frozen=True):
-    """What the call itself says of the things a trailer repeats; None where the capture does not tell."""
+    """What the call itself has of the things a trailer repeats; None where it was not captured."""
 
     drep: bytes
     order: ByteOrder

@@ -1,6 +1,6 @@
 """Compressed SMB3 messages in, what they were made from out ([MS-SMB2] section 2.2.42; [MS-XCA] for the algorithms).
 
-Every decompressor is told how much it may put out and stops there, so a few bytes never become gigabytes.
+Every decompressor is given how much it may put out and stops there, so a few bytes never become gigabytes.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def lz77_huffman(packed: bytes, limit: int) -> bytes:
             if symbol < 256:
                 out.append(symbol)
                 continue
-            # Symbol 256 also ends the data, but only once all of them are there (section 2.2.4), and then nobody reads it.
+            # Symbol 256 also ends the data, but only once all of them are there (section 2.2.4), and then it is not read.
             length, distance_bits = symbol & 0xF, symbol - 256 >> 4
             if length == 15:
                 cur = Cursor(packed, min(at, end))

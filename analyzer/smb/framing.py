@@ -8,7 +8,7 @@ A direction is in one of three states:
     AT_HEADER    another NetBIOS packet                       names       AT_HEADER
     AT_HEADER    bytes that are no header, a gap              Lost        SEEKING
     IN_MESSAGE   the rest of the message                      Message     AT_HEADER
-    IN_MESSAGE   a gap that ends inside the message           -           IN_MESSAGE (the length tells where the next header is)
+    IN_MESSAGE   a gap that ends inside the message           -           IN_MESSAGE (the length gives the next header)
     IN_MESSAGE   a gap that swallows the next header          Message, Lost   SEEKING
     SEEKING      a header                                     Problem     AT_HEADER
 """
@@ -93,8 +93,11 @@ class Message(Struct, frozen=True):
 
     def begins_with(self, length: int) -> bytes:
         """The first bytes, without joining the others."""
-        stop = min(self.start + length, self.stop)
-        return self.data.lead(stop)[self.start : stop]
+        start = self.start
+        stop = start + length
+        if stop > self.stop:
+            stop = self.stop
+        return self.data.lead(stop)[start:stop]
 
     @property
     def time_ns(self) -> int:
@@ -271,7 +274,7 @@ class Framing:
             and len(self._held) >= HEADER_LEN
             and self._held.peek(1)[0] == SESSION_MESSAGE
         ):
-            # The magic itself is cut; the length still tells where the message ends.
+            # The magic itself is cut; the length still gives where the message ends.
             self._begin(int.from_bytes(self._held.peek(HEADER_LEN)[1:], "big"))
         if self._state is FramingState.IN_MESSAGE:
             self._reason = reason

@@ -1,7 +1,7 @@
 """SMB3 encryption: transform messages in, what they hold out ([MS-SMB2] sections 2.2.41 and 3.3.5.2.1.1).
 
 A session's keys come from its own setup, or from the keyring by session id; the first that opens a message is kept.
-What stays shut is counted, and said once per session with the reason.
+What stays encrypted is counted, and reported once per session with the reason.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
             if derived is not None:
                 yield derived
             # Which column of a list of keys is whose is a matter of reading it ([MS-SMB2] 3.1.4.2 names them from both ends);
-            # Wireshark tries both as well, and the tag of each message tells.
+            # Wireshark tries both as well, and the tag of each message decides.
             by_direction = (given.client_to_server_key, given.server_to_client_key)
             if any(by_direction):
                 for client_to_server, server_to_client in dict.fromkeys((by_direction, by_direction[::-1])):
@@ -95,7 +95,7 @@ def _key(keys: SessionKeys, from_client: bool) -> bytes | None:
 def _ciphers(link: Link) -> tuple[int, ...]:
     if link.cipher is not None:
         return (link.cipher,)
-    # The negotiation was not captured: the tag of the first message tells which of them it was.
+    # The negotiation was not captured: the tag of the first message shows which of them it was.
     return AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM
 
 
@@ -127,7 +127,7 @@ def _shut(session: Session, message: Message, door: Door, reason: str) -> None:
 
 
 def report(session: Session, out: Emitter) -> None:
-    """One problem for all messages of the session that stayed shut, naming what would open them."""
+    """One problem for all messages of the session that stayed encrypted, naming what would decrypt them."""
     seal = session.seal
     if not seal.count:
         return

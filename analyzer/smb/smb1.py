@@ -166,7 +166,7 @@ class Smb1Reader:
             raise MalformedError("a chain of commands without end", field="andx.offset")
 
     def finish(self) -> None:
-        """Setups whose end was not captured become sessions, so that what they said is not lost."""
+        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for uid, setup in self._setups.items():
             self._establish(uid, setup, None)
         self._setups.clear()
@@ -294,7 +294,7 @@ class Smb1Reader:
             missing = displacement - so_far
             reason = "a part of the transaction was not captured"
             self._out.append(ChannelGap(opened.channel, from_client, missing, message.frames, reason))
-        # What came before is not said twice.
+        # What came before is not emitted twice.
         start = min(start + max(so_far - displacement, 0), stop)
         if from_client:
             request.sent = max(so_far, displacement + length)
@@ -521,7 +521,7 @@ def _read_block(data: bytes, at: int, command: int) -> Block:
     if words.stop > len(data):
         raise TruncatedError("the words are cut", field="words", start=cur.pos, stop=len(data))
     cur.skip("words", 2 * word_count)
-    # Large reads and writes outgrow the byte count; their own fields say where the data lie.
+    # Large reads and writes outgrow the byte count; their own fields give where the data lie.
     if cur.left >= 2:
         cur.skip("byte_count", 2)
     return Block(command, words, word_count, cur)

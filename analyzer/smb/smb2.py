@@ -33,6 +33,7 @@ from analyzer.smb.smb2_header import (
     CLOSE,
     CREATE,
     FLAG_RELATED,
+    FLAG_RESPONSE,
     FLAG_SIGNED,
     HEADER_LEN,
     IOCTL,
@@ -111,20 +112,19 @@ class Request(Struct):
 
 
 class Operation(Struct, frozen=True):
-    """One message, or one of a compound: its header, and `lead`, bytes in which the message begins at `at`."""
+    """One message, or one of a compound: its header, and `lead`, bytes in which it begins at `at`. `captured` bytes of it were
+    captured without a hole."""
 
     direction: Direction
     header: Header
     message: Message
     lead: bytes
     at: int
+    captured: int
     transforms: Transforms
+    # The session of the header, where it is known already.
+    session: Session | None
     signature_ok: bool | None
-
-    @property
-    def captured(self) -> int:
-        """How many bytes were captured without a hole."""
-        return self.message.stop - self.message.start
 
     @property
     def body(self) -> Cursor:
@@ -240,13 +240,24 @@ class Smb2Reader:
         transforms: Transforms,
         compound: Compound | None,
     ) -> None:
+        session: Session | None = None
         signature_ok: bool | None = None
         command, flags = header.command, header.flags
         if flags & FLAG_SIGNED and command != SESSION_SETUP and not transforms.encrypted:
             session = self.sessions.get(header.session_id, message)
             signature_ok = self.sessions.check_signature(header, message, session)
-        operation = Operation(direction, header, message, lead, message.start, transforms, signature_ok)
-        if header.is_response:
+        operation = Operation(
+            direction,
+            header,
+            message,
+            lead,
+            message.start,
+            message.stop - message.start,
+            transforms,
+            session,
+            signature_ok,
+        )
+        if flags & FLAG_RESPONSE:
             self._response(operation)
             return
         session_id, tree_id = header.session_id, header.tree_id
@@ -259,19 +270,20 @@ class Smb2Reader:
         if command == CANCEL:
             return
         request = Request(command, session_id, tree_id, compound)
-        self._remember(header.message_id, request, message)
+        if len(self._pending) >= MAX_PENDING and header.message_id not in self._pending:
+            self._forget_oldest(message)
+        self._pending[header.message_id] = request
         take = _COMMANDS.get(command, _UNREAD).request
         if take is not None:
             take(self, operation, request)
 
-    def _remember(self, message_id: int, request: Request, message: Message) -> None:
-        if len(self._pending) >= MAX_PENDING and message_id not in self._pending:
-            del self._pending[next(iter(self._pending))]
-            if not self._forgot:
-                self._forgot = True
-                text = f"more than {MAX_PENDING} requests without an answer"
-                self._out.append(Problem("limit", "smb", message.frames, text))
-        self._pending[message_id] = request
+    def _forget_oldest(self, message: Message) -> None:
+        """More requests wait than a server allows: the oldest will have no response."""
+        del self._pending[next(iter(self._pending))]
+        if not self._forgot:
+            self._forgot = True
+            text = f"more than {MAX_PENDING} requests without an answer"
+            self._out.append(Problem("limit", "smb", message.frames, text))
 
     def _response(self, operation: Operation) -> None:
         header = operation.header
@@ -291,7 +303,9 @@ class Smb2Reader:
         session_id = header.session_id
         if request is not None and session_id in (0, _NO_SESSION):
             session_id = request.session_id
-        session = self.sessions.get(session_id, operation.message)
+        session = operation.session
+        if session is None or session_id != header.session_id:
+            session = self.sessions.get(session_id, operation.message)
         if session is not None and command.response is not None:
             command.response(self, operation, request, session)
 
@@ -322,7 +336,9 @@ class Smb2Reader:
         if request.file_id is None and request.compound is not None:
             request.compound.waiting.append((message, span, smb))
             return
-        session = self.sessions.get(request.session_id, message)
+        session = operation.session
+        if session is None or request.session_id != operation.header.session_id:
+            session = self.sessions.get(request.session_id, message)
         if session is not None and request.file_id is not None:
             opened = session.opens.get(request.file_id) or session.open_of(
                 request.file_id, self._out, self._link.client
@@ -488,7 +504,7 @@ class Smb2Reader:
         return info
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
-        """A message of which too little was captured to tell what it was about."""
+        """A message of which too little was captured to know what it was about."""
         reason = message.reason or why
         self._link.note("truncated", f"an SMB2 message from {self._sender(direction)} is cut: {reason}", message.frames)
         self.lost_data(direction, message.frames, reason)

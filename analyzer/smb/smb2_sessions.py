@@ -60,7 +60,7 @@ class Smb2Sessions:
         self.times = SessionTimes()
 
     def finish(self) -> None:
-        """Setups whose end was not captured become sessions, so that what they tell is not lost."""
+        """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for session_id, setup in self._setups.items():
             self._establish(session_id, setup)
         self._setups.clear()
@@ -123,7 +123,7 @@ class Smb2Sessions:
         return session
 
     def check_signature(self, header: Header, message: Message, session: Session | None) -> bool | None:
-        """Whether the signature is right; None where there is none, or no key to tell."""
+        """Whether the signature is right; None where there is none, or no key to check it with."""
         if not header.flags & FLAG_SIGNED or session is None:
             return None
         session.signed += 1

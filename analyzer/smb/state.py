@@ -98,7 +98,7 @@ class Tree(Struct):
 class Open(Struct):
     """An open of a file or pipe. One of unknown kind becomes a pipe when DCERPC shows in its data.
 
-    `client` is the end of the connection that the open was met on: a session may have several connections. `is_dcerpc` says
+    `client` is the end of the connection that the open was met on: a session may have several connections. `is_dcerpc` states
     whether a pipe carries DCERPC: by its name, else by its first bytes, None before there are any. A pipe that does not is read
     no further, like a file.
     """
@@ -113,7 +113,7 @@ class Open(Struct):
 
 
 class Seal(Struct):
-    """Encrypted messages of a session that stayed shut, and why."""
+    """Encrypted messages of a session that stayed encrypted, and why."""
 
     count: int = 0
     bytes: int = 0
@@ -123,7 +123,7 @@ class Seal(Struct):
 
 
 class Tally(Struct):
-    """Trouble of one kind on one connection, told once with its count: a short snapshot length cuts every message."""
+    """Problems of one kind on one connection, emitted once with their count: a short snapshot length cuts every message."""
 
     kind: ProblemKind
     text: str
@@ -135,7 +135,7 @@ class Tally(Struct):
         return Problem(self.kind, "smb", tuple(sorted(set(self.frames))), f"{self.text}{times}")
 
 
-# Told (session id, session key); for `keys`, which prints them, and for nothing else.
+# Called with (session id, session key); for `keys`, which prints them, and for nothing else.
 KeyLog = Callable[[int, bytes], object]
 
 
@@ -228,7 +228,7 @@ class Session:
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
         self.orphan: Open | None = None
-        # Channels that had data since they were last told of a loss of unknown length, server's and client's direction.
+        # Channels that had data since their last reported loss of unknown length, server's and client's direction.
         self._intact: tuple[dict[int, Channel], dict[int, Channel]] = ({}, {})
         self.tree_names: dict[str, None] = {}
         self.pipe_names: dict[str, None] = {}
@@ -380,7 +380,7 @@ class Session:
                 self._make_channel(opened)
             opened.is_dcerpc = True
             return True
-        # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing tells.
+        # Programs talk over pipes in protocols of their own; where the first bytes were lost, nothing shows which.
         opened.is_dcerpc = head is None or may_be_dcerpc(head)
         if not opened.is_dcerpc:
             opened.kind = "file"
@@ -391,7 +391,7 @@ class Session:
     def lost(
         self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str, out: Emitter
     ) -> None:
-        """Tells pipes (those of the FileIds `asked`, or all) that they may have lost data; once until they have data again."""
+        """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
         intact = self._intact[from_client]
         if asked is None:
             concerned = list(intact.values())
@@ -468,7 +468,7 @@ class Session:
 
 
 class SessionTimes:
-    """When sessions were seen in a batch: in one table of ordered frames the first and the last place tell of all between."""
+    """When sessions were seen in a batch: in one table of ordered frames the first and the last place suffice."""
 
     __slots__ = ("_first", "_last", "_session", "_source")
 
@@ -492,7 +492,7 @@ class SessionTimes:
             session.seen(time_ns)
 
     def flush(self) -> None:
-        """Tells the session what was noted."""
+        """Passes on to the session what was noted."""
         session, source = self._session, self._source
         if session is not None and source is not None:
             for at in {self._first, self._last}:

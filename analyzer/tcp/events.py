@@ -1,4 +1,4 @@
-"""What TCP reassembly says: per connection and direction, bytes in order, and what is missing between them."""
+"""What TCP reassembly emits: per connection and direction, bytes in order, and what is missing between them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Connection(Struct, frozen=True):
 
 
 class Recognised(Event, frozen=True):
-    """What a connection carries; the first event of every connection of ours. `client_direction` is that of requests, for all that
-    its bytes tell."""
+    """What a connection carries; the first event of every connection of ours. `client_direction` is that of requests, as far as
+    its bytes show."""
 
     connection: Connection
     protocol: Protocol

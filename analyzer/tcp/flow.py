@@ -3,11 +3,11 @@
 A direction is in one of these states:
 
     state          meaning                                            leaves it
-    UNKNOWN        nothing tells yet where it begins                  its SYN, its first data, an acknowledgement: WAITING
+    UNKNOWN        nothing shows yet where it begins                  its SYN, its first data, an acknowledgement: WAITING
     IN_SEQUENCE    nothing of the connection is held or awaited       a segment that does not continue it: WAITING
     WAITING        something is held or awaited                       all of it delivered or given up: IN_SEQUENCE
     PRESUMED_FIN   one acknowledged byte is missing at its end: a     data behind it: a gap of one byte, WAITING;
-                   FIN that was not captured, until data tells        data in its place: WAITING; a FIN: FINISHED
+                   FIN that was not captured, until data shows        data in its place: WAITING; a FIN: FINISHED
     FINISHED       its FIN was delivered                              -
 
 And a connection in one of these:
@@ -75,13 +75,13 @@ class TcpLimits(Struct, frozen=True):
     # A connection costs about 1 KiB. A port scan makes many: those without data and the closed ones go first.
     max_connections: int = 32_768
     # SMB clients keep a connection for hours (Windows drops idle sessions after 15 minutes, but keeps those with open
-    # files), so age alone ends nothing; above `max_connections`, those idle for this long are said to be idle.
+    # files), so age alone ends nothing; above `max_connections`, those idle for this long count as idle.
     idle_ns: int = 2 * 3600 * 1_000_000_000
     # Windows and Linux grow receive windows to a few MiB; what waits behind a hole is at most a window.
     held_stream: int = 8 << 20
     held_total: int = 48 << 20
     # Capture queues and merged clocks put frames late by a few, seldom by dozens, and by milliseconds. Both must have
-    # passed since a hole was acknowledged, or the time alone in a connection that says little.
+    # passed since a hole was acknowledged, or the time alone in a connection with little traffic.
     patience_segments: int = 64
     patience_ns: int = 50_000_000
     patience_long_ns: int = 2_000_000_000

@@ -10,7 +10,7 @@ we wait a few segments and milliseconds more (`patience_*`), then emit `Gap`. Wh
 is known of acknowledgements, and we wait longer than a retransmission takes (`lone_ns`). What a snapshot length cut off
 is given up when something behind it is seen. Too much held, the end of the connection or of the capture end all
 waiting. Acknowledged bytes may also lie behind everything captured: such a hole ends at the acknowledgement; if it is one
-byte, it is a FIN that was not captured until later data tells otherwise (PRESUMED_FIN). An acknowledgement that the peer's
+byte, it is a FIN that was not captured until later data shows otherwise (PRESUMED_FIN). An acknowledgement that the peer's
 later segments do not repeat was wrong, and is withdrawn instead (`last_ack`).
 
 Two versions of the same bytes: the first captured one stays, the disagreement is a `conflict`, compared as long as the first
@@ -142,7 +142,7 @@ class Ordering:
             if 0 < lead <= MAX_WINDOW:
                 need = other.next + lead
                 other.acked = max(other.acked, need)
-            # An older segment that comes late in the file says nothing of what was acknowledged since.
+            # An older segment that comes late in the file shows nothing of what was acknowledged since.
             reach = half.held[-1].stop if half.held else half.next
             if half.state is UNKNOWN or half.position(seq) + len(item.payload) >= reach:
                 other.last_ack = max(other.next, need)
@@ -451,5 +451,5 @@ class Ordering:
 
 
 def like_keep_alive(item: Segment) -> bool:
-    """A lone byte nobody pushed (RFC 9293 section 3.8.4): where it repeats the last position, its value means nothing."""
+    """A single byte without PSH (RFC 9293 section 3.8.4): where it repeats the last position, its value means nothing."""
     return len(item.payload) == 1 and not item.missing and not item.flags & (PSH | SYN | FIN)

@@ -10,8 +10,9 @@ Begun without the SYN of a direction that has data (OPENING), the first few segm
 behind a later one still finds its place; then each direction starts at its lowest data byte (or where the peer's acknowledgement
 shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send RST into a
 connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while (`reset_ns`),
-or the ports or the room are needed. After the end late segments are dropped; a SYN of another connection on the same ports opens a
-new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN was not captured.
+or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the same ports
+opens a new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN was not
+captured.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ class Reassembler:
             ]
             acked = [item.ack for item in kept if item.src != sender and item.flags & ACK]
             if half.other.isn is not None and acked:
-                # The other end's first acknowledgements tell where this direction begins, though its SYN was not seen.
+                # The other end's first acknowledgements show where this direction begins, though its SYN was not seen.
                 half.start_at(lowest(sent + acked))
             elif sent:
                 half.start_at(lowest(sent))
@@ -262,7 +263,7 @@ class Reassembler:
         flow.out_of_window = []
 
     def _open_with_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
-        """A SYN that comes late in the file says where its direction begins, so it goes first."""
+        """A SYN that comes late in the file shows where its direction begins, so it goes first."""
         connection = flow.connection
         a = connection.a
         if not connection.initiator_known:

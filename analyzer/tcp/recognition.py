@@ -92,7 +92,7 @@ class Recognition:
     """Decides for each connection what it carries."""
 
     def __init__(self) -> None:
-        # What each connection carries that has said something; None: nothing of ours.
+        # What each connection carries that has sent something; None: nothing of ours.
         self._states: dict[int, _Undecided | Protocol | None] = {}
 
     def feed(self, events: list[Event]) -> tuple[list[Event], list[Connection]]:
@@ -212,14 +212,14 @@ class _Undecided:
         self._fresh[way] = False
 
     def client_direction(self) -> Direction:
-        """The direction of requests, as far as the PDU that decided tells."""
+        """The direction of requests, as far as the PDU that decided shows."""
         if self._sender_ptype is None or self._sender_ptype[1] in _CLIENT_PTYPES:
             return self._sender_ptype[0] if self._sender_ptype else 0
         return 1 if self._sender_ptype[0] == 0 else 0
 
 
 class _New:
-    """A connection that has said nothing yet."""
+    """A connection that has sent nothing yet."""
 
 
 _NEW = _New()

@@ -118,7 +118,7 @@ def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: s
     stop = data.draw(st.integers(start, len(whole)))
     assert told(table(pieces)) == told(table(pieces, ordered=True)) == told(whole)
     assert told(table(pieces)[start:stop]) == told(whole[start:stop])
-    rope = TracedBytes.rope(frames(*pieces))
+    rope = TracedBytes.concatenated(frames(*pieces))
     assert rope.lead(start)[:start] == whole.data[:start]
     assert told(rope[start:stop]) == told(whole[start:stop])
     assert told(rope) == told(whole)
@@ -148,7 +148,7 @@ def test_neighbours_of_a_table_join_to_what_they_were(pieces: list[bytes], data:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
     parts = [whole[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
     assert told(TracedBytes.join(parts)) == told(whole)
-    assert told(TracedBytes.gather(parts)) == told(whole)
+    assert told(TracedBytes.rejoined(parts)) == told(whole)
 
 
 @given(st.lists(st.integers(1, 9), max_size=12), st.lists(st.integers(0, 12), max_size=12))

@@ -11,7 +11,7 @@ from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
 from analyzer.model.record import Endpoint
-from analyzer.packet.plain import PlainRoad
+from analyzer.packet.plain import FrameDissector
 from analyzer.packet.segment import ACK, PSH
 from tests.build.packet import (
     CLIENT,
@@ -262,8 +262,8 @@ FRAME_BY_FRAME = {"gre-mpls", "authentication", "pptp", "gtp-u-much-extended"}
 @pytest.mark.parametrize("name", TUNNELS)
 def test_usual_tunnels_are_removed_by_the_block(name, monkeypatch):
     dissected = []
-    whole = PlainRoad.dissect
-    monkeypatch.setattr(PlainRoad, "dissect", lambda road, frame: dissected.append(frame) or whole(road, frame))
+    whole = FrameDissector.dissect
+    monkeypatch.setattr(FrameDissector, "dissect", lambda road, frame: dissected.append(frame) or whole(road, frame))
     packet = TUNNELS[name]
     segments, _ = dissect(block([ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)] * 20))
     assert len(segments) == 20

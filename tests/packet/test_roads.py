@@ -213,6 +213,6 @@ def test_the_fast_road_is_taken_for_common_shapes(monkeypatch):
     seen = []
     made = block([ethernet(ipv4(tcp(smb2()))), ethernet(ipv6(tcp(smb2())), 0x86DD, tags=[0x8100])] * 20)
     dissector = Dissector()
-    monkeypatch.setattr(dissector._road, "dissect", lambda frame: seen.append(frame) or iter(()))
+    monkeypatch.setattr(dissector._frames, "dissect", lambda frame: seen.append(frame) or iter(()))
     assert len([*one_by_one([*dissector.feed(made), *dissector.finish()])]) == 40
     assert not seen
