@@ -18,7 +18,7 @@ from analyzer.buffers.columns import (
 )
 from analyzer.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
-from analyzer.buffers.guess import guess_kind
+from analyzer.buffers.guess import Guess, guess_kind
 from analyzer.buffers.ready import ReadyTrees
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
 from analyzer.buffers.vector import PerfColumns
@@ -33,6 +33,7 @@ __all__ = [
     "CounterDefinition",
     "Field",
     "FieldMap",
+    "Guess",
     "Interface",
     "JsonValue",
     "PerfColumns",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import unpack_from
+from typing import Literal, NamedTuple
 
 from analyzer.buffers._compiled import enum_names
 from analyzer.buffers.decode import decode_buffer
@@ -18,13 +20,25 @@ from analyzer.buffers.readings import NO_STRING, offsets_of_strings
 from analyzer.buffers.text import utf16_text
 from analyzer.model.buffer import BufferKind
 
+# `certain`: marks of its own, and everything decodes; `likely`: sizes and counts agree with the length, or marks of its own and
+# damage; `possible`: nothing but the length or readable text fits.
+Confidence = Literal["certain", "likely", "possible"]
 
-def guess_kind(data: bytes) -> list[tuple[BufferKind, str]]:
-    """The kinds this may be; empty where nothing fits.
+
+class Guess(NamedTuple):
+    """A kind that a buffer may be, why, and how sure that is."""
+
+    kind: BufferKind
+    why: str
+    confidence: Confidence
+
+
+def guess_kind(data: bytes) -> list[Guess]:
+    """The kinds this may be, the surest first; empty where nothing fits.
 
     A kind with unmistakable marks of its own is offered even where the buffer is damaged further on.
     """
-    found: list[tuple[int, BufferKind, str]] = []
+    found: list[tuple[int, Guess]] = []
     for rank, (kind, test) in enumerate(_TESTS):
         why = test(data)
         if why is None:
@@ -33,8 +47,15 @@ def guess_kind(data: bytes) -> list[tuple[BufferKind, str]]:
         damaged = problem is not None
         if damaged and kind not in _MARKED:
             continue
-        found.append((rank, kind, f"{why}, damaged further on: {problem}" if damaged else why))
-    return [(kind, why) for _, kind, why in sorted(found)]
+        words = f"{why}, damaged further on: {problem}" if damaged else why
+        found.append((rank, Guess(kind, words, _confidence(kind, damaged=damaged))))
+    return [guess for _, guess in sorted(found)]
+
+
+def _confidence(kind: BufferKind, *, damaged: bool) -> Confidence:
+    if kind in _MARKED:
+        return "likely" if damaged else "certain"
+    return "possible" if kind in _UNMARKED else "likely"
 
 
 def _winperf(data: bytes) -> str | None:
@@ -150,3 +171,5 @@ _TESTS: tuple[tuple[BufferKind, Callable[[bytes], str | None]], ...] = (
 )
 # Kinds with marks of their own, convincing even where the rest is damaged.
 _MARKED = ("winperf", "perf-data", "name-table")
+# Kinds that anything of the right length, or any text, may be.
+_UNMARKED = ("string", "guid", "guids")

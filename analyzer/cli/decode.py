@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_UNUSABLE
-from analyzer.cli.options import Format, Writing, command
+from analyzer.cli.options import Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
-from analyzer.output.gate import is_terminal, say
+from analyzer.output.gate import say
 
 # [MS-PCQ] section 3.1.4.1.6 lets a data answer be 1 GiB; as hex text that is three times as much.
 MAX_BUFFER_BYTES = 3 << 30
@@ -44,10 +44,7 @@ def decode(
         str, typer.Option("--at", metavar="OFFSET", help="Where it begins in the file (0x... allowed).")
     ] = "0",
     samples_only: Annotated[bool, typer.Option("--samples", help="Print the raw values, one a line.")] = False,
-    tree: Annotated[bool, typer.Option("--tree", help="Each field beside its bytes (what text shows anyway).")] = False,
-    output_format: Annotated[
-        Format | None, typer.Option("--format", help="How to print it (jsonl; text with --tree).")
-    ] = None,
+    output_format: OutputFormat = Format.text,
 ) -> None:
     """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
     from analyzer.report.decode import Decode, bytes_of
@@ -62,11 +59,11 @@ def decode(
     if not 0 <= offset < len(data):
         raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
     view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
-    form = output_format or (Format.text if tree or is_terminal() else Format.jsonl)
-    writing.write(view, form.value)
+    writing.write(view, output_format.value)
     problem = view.decoded().problem
-    if view.guess is not None and form is not Format.text:
-        say(f"taken for {view.kind}: {view.guess}")
+    if view.guess is not None and output_format is not Format.text:
+        also = f"; it may also be {', '.join(view.others)}" if view.others else ""
+        say(f"taken for {view.kind} ({view.guess.confidence}): {view.guess.why}{also}")
     if problem is not None:
         say(f"damaged: {problem}")
         raise typer.Exit(EXIT_UNUSABLE)

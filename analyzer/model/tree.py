@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -71,6 +71,10 @@ class BufferRecord(Record, frozen=True, kw_only=True, tag="buffer"):
 
     kind: Annotated[str, doc("how it is laid out")]
     guess: Annotated[str | None, doc("why that kind; null where it was named")]
+    confidence: Annotated[
+        Literal["certain", "likely", "possible"] | None, doc("how sure that is; null where the kind was named")
+    ]
+    others: Annotated[tuple[str, ...], doc("kinds that fit as well")]
     length: Annotated[int, doc("its length", unit="bytes")]
     consumed: Annotated[int, doc("how much of it the layout describes", unit="bytes")]
     buffer: Annotated[dict[str, Any], doc("its content, by the ids of `ksy/`")]

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from analyzer.buffers import BufferDecode, decode_buffer, guess_kind, map_fields, perf_data_rows, winperf_rows
+from analyzer.buffers import (
+    BufferDecode,
+    Guess,
+    decode_buffer,
+    guess_kind,
+    map_fields,
+    perf_data_rows,
+    winperf_rows,
+)
+from analyzer.capture.looks import capture_format
 from analyzer.contents.lines import Record
 from analyzer.contents.samples import perflib_json, winperf_json
 from analyzer.core.errors import InputError
@@ -47,13 +56,15 @@ def bytes_of(data: bytes) -> tuple[bytes, bool]:
 
 
 class Decode(Struct, frozen=True):
-    """A buffer of `kind`; `guess` says why the kind was chosen, None where the user named it."""
+    """A buffer of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named it. `others` are
+    the kinds that would fit as well."""
 
     data: bytes
     kind: BufferKind
-    guess: str | None
+    guess: Guess | None
     samples: bool = False
     source: str | None = None
+    others: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Decode:
@@ -62,18 +73,25 @@ class Decode(Struct, frozen=True):
         That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
         """
         guess = None
+        others: tuple[str, ...] = ()
         chosen = kind
         if kind == "auto":
+            if (capture := capture_format(data[:64])) is not None:
+                raise InputError(
+                    f"{source or 'this'} is {capture}, not a buffer",
+                    hint="timeline shows the calls in it; decode reads what one of them carried (or name the kind with --as)",
+                )
             guesses = guess_kind(data)
             if not guesses:
                 raise InputError(
                     f"these {len(data)} bytes look like no buffer of ours",
                     hint="name the kind with --as, or the place where it begins with --at",
                 )
-            chosen, guess = guesses[0]
+            guess, *more = guesses
+            chosen, others = guess.kind, tuple(other.kind for other in more)
         if samples and chosen not in ("perf-data", "winperf"):
             raise InputError(f"a buffer of kind {chosen} holds no samples", hint="perf-data and winperf do")
-        return cls(data, chosen, guess, samples, source)  # type: ignore[arg-type]  # the command allows only these names
+        return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
 
     def inputs(self) -> tuple[str, ...]:
         return () if self.source is None else (self.source,)
@@ -90,7 +108,9 @@ class Decode(Struct, frozen=True):
         yield {
             "record": "buffer",
             "kind": self.kind,
-            "guess": self.guess,
+            "guess": self.guess.why if self.guess is not None else None,
+            "confidence": self.guess.confidence if self.guess is not None else None,
+            "others": list(self.others),
             "length": len(self.data),
             "consumed": decoded.consumed,
             "buffer": decoded.tree,
@@ -115,7 +135,9 @@ class Decode(Struct, frozen=True):
                 yield safe(f"{counter_path(record)} = {value_words(record)}")
             return
         if self.guess is not None:
-            yield f"[bold]{self.kind}[/] {safe(f'({self.guess})')}"
+            yield f"[bold]{self.kind}[/] {safe(f'({self.guess.confidence}: {self.guess.why})')}"
+            if self.others:
+                yield f"  it may also be {safe(', '.join(self.others))}: name the kind with --as"
         else:
             yield f"[bold]{self.kind}[/]"
         mapped = map_fields(self.kind, self.data, status_name=status_name)

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from analyzer.cli.commands import command_line
 from analyzer.core.errors import InputError
 from tests import truth
-from tests.build.capture import pcap
+from tests.build.capture import frames_of, pcap, pcapng
 
 CAPTURES = truth.CAPTURES
 PCQ = CAPTURES / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -363,28 +363,33 @@ def test_every_attempt_on_request() -> None:
 # ------------------------------------------------------------------------------------------------ decode
 
 
+JSONL = ("--format", "jsonl")
+
+
 def test_decode_reads_files_dumps_and_standard_input(tmp_path: Path) -> None:
     path = VECTORS / "data_type6_counterset.bin"
     data = path.read_bytes()
-    (expected,) = records(run("decode", path).stdout)
+    (expected,) = records(run("decode", path, *JSONL).stdout)
     assert expected["kind"] == "perf-data"
     (tmp_path / "x.hex").write_text(data.hex(" "))
-    dumped = run("decode", tmp_path / "x.hex")
+    dumped = run("decode", tmp_path / "x.hex", *JSONL)
     assert records(dumped.stdout) == [expected]
     assert f"read as a hex dump of {len(data)} bytes" in dumped.stderr
-    assert "taken for perf-data: " in dumped.stderr
-    assert records(run("decode", "-", stdin=data).stdout) == [expected]
-    assert records(run("decode", path, "--as", "perf-data").stdout) == [expected | {"guess": None}]
+    assert "taken for perf-data (certain): " in dumped.stderr
+    assert records(run("decode", "-", *JSONL, stdin=data).stdout) == [expected]
+    assert records(run("decode", path, "--as", "perf-data", *JSONL).stdout) == [
+        expected | {"guess": None, "confidence": None, "others": []}
+    ]
     (tmp_path / "behind").write_bytes(b"\xff" * 20 + data)
     for at in ("20", "0x14"):
-        assert records(run("decode", tmp_path / "behind", "--at", at).stdout) == [expected]
+        assert records(run("decode", tmp_path / "behind", "--at", at, *JSONL).stdout) == [expected]
 
 
 def test_decode_prints_trees_samples_and_tables(tmp_path: Path) -> None:
     path = VECTORS / "data_type6_counterset.bin"
-    assert "dwTotalSize = " in run("decode", path, "--tree").stdout
+    assert "dwTotalSize = " in run("decode", path).stdout
     assert "dwTotalSize = " in run("decode", path, "--format", "text").stdout
-    samples = records(run("decode", path, "--samples").stdout)
+    samples = records(run("decode", path, "--samples", *JSONL).stdout)
     assert {record["record"] for record in samples} == {"sample"}
     for extra in ([], ["--samples"]):
         result = run("decode", path, "--format", "csv", *extra)
@@ -394,8 +399,27 @@ def test_decode_prints_trees_samples_and_tables(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "p").height > 0
 
 
+def test_decode_says_how_sure_it_is_and_what_else_it_may_be() -> None:
+    certain = run("decode", VECTORS / "v1_perf_data_block.bin").stdout.splitlines()[0]
+    assert certain == "winperf (certain: begins with the signature PERF)"
+    (record,) = records(run("decode", "-", *JSONL, stdin=bytes(16)).stdout)
+    assert (record["kind"], record["confidence"], record["others"]) == ("guid", "possible", ["guids"])
+    text = run("decode", "-", stdin=bytes(16)).stdout
+    assert "it may also be guids" in text
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_capture_is_no_buffer_and_decode_says_so(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"some.{kind}"
+    path.write_bytes(pcap(frames_of(3)) if kind == "pcap" else pcapng(frames_of(3)))
+    result = run("decode", path)
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == f"{path} is a {kind} capture, not a buffer"
+    assert "timeline" in str(result.exception.hint)
+
+
 def test_a_damaged_buffer_is_told_as_far_as_it_goes() -> None:
-    for form in ([], ["--tree"], ["--samples"]):
+    for form in ([], ["--samples"], ["--samples", *JSONL]):
         result = run("decode", VECTORS / "bad_data_count_mismatch.bin", *form)
         assert result.exit_code == 1
         assert "3735928559" in result.stdout

@@ -157,11 +157,23 @@ def test_the_kind_is_guessed_and_the_guess_explained(path: Path) -> None:
     view = Decode.of(path.read_bytes(), "auto")
     assert (view.kind, bool(view.guess)) == (kind_of(path.name), True)
     (record,) = view.records()
-    assert set(record) == {"record", "kind", "guess", "length", "consumed", "buffer", "notes", "problem"}
+    assert set(record) == {
+        "record",
+        "kind",
+        "guess",
+        "confidence",
+        "others",
+        "length",
+        "consumed",
+        "buffer",
+        "notes",
+        "problem",
+    }
     assert json.loads(dumps(record))["buffer"]
     assert record["problem"] is None
     text = [Text.from_markup(line).plain for line in view.lines(100)]
-    assert text[0] == f"{view.kind} ({view.guess})"
+    assert view.guess is not None
+    assert text[0] == f"{view.kind} ({view.guess.confidence}: {view.guess.why})"
 
 
 def test_a_named_kind_is_not_guessed() -> None:
