@@ -1,6 +1,6 @@
 meta:
   id: ms_rrp_stubs
-  title: "[MS-RRP] request and response stubs of the winreg calls that read performance data"
+  title: "[MS-RRP] request and response stubs of the winreg calls that open, read, enumerate and change keys and values"
   xref:
     msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-rrp/
   license: GPL-2.0-or-later
@@ -13,8 +13,9 @@ meta:
   imports:
     - ndr
 doc: |
-  The stubs of interface 338cd001-2244-31f1-aaaa-900038001003 version 1.0 that open HKEY_PERFORMANCE_DATA and its
-  siblings, read and enumerate their values, and close them; without authentication padding and verification trailer.
+  The stubs of interface 338cd001-2244-31f1-aaaa-900038001003 version 1.0 that open HKEY_PERFORMANCE_DATA, its siblings and
+  the other predefined keys, open and create keys below them, read, enumerate, set and delete their values, and close them;
+  without authentication padding and verification trailer.
 doc-ref: MS-RRP revision 39.0 sections 3.1.5 and 6
 params:
   - id: opnum
@@ -34,30 +35,64 @@ seq:
     type:
       switch-on: opnum
       cases:
+        0: open_classes_root_request
+        1: open_current_user_request
+        2: open_local_machine_request
         3: open_performance_data_request
+        4: open_users_request
         5: base_reg_close_key_request
+        6: base_reg_create_key_request
+        7: base_reg_delete_key_request
+        8: base_reg_delete_value_request
+        9: base_reg_enum_key_request
         10: base_reg_enum_value_request
+        11: base_reg_flush_key_request
+        13: base_reg_load_key_request
+        15: base_reg_open_key_request
         16: base_reg_query_info_key_request
         17: base_reg_query_value_request
+        20: base_reg_save_key_request
+        22: base_reg_set_value_request
+        26: base_reg_get_version_request
+        27: open_current_config_request
         29: base_reg_query_multiple_values_request
+        31: base_reg_save_key_ex_request
         32: open_performance_text_request
         33: open_performance_nls_text_request
         34: base_reg_query_multiple_values2_request
+        35: base_reg_delete_key_ex_request
   - id: response
     -orig-id: (response)
     if: is_response
     type:
       switch-on: opnum
       cases:
+        0: open_classes_root_response
+        1: open_current_user_response
+        2: open_local_machine_response
         3: open_performance_data_response
+        4: open_users_response
         5: base_reg_close_key_response
+        6: base_reg_create_key_response
+        7: base_reg_delete_key_response
+        8: base_reg_delete_value_response
+        9: base_reg_enum_key_response
         10: base_reg_enum_value_response
+        11: base_reg_flush_key_response
+        13: base_reg_load_key_response
+        15: base_reg_open_key_response
         16: base_reg_query_info_key_response
         17: base_reg_query_value_response
+        20: base_reg_save_key_response
+        22: base_reg_set_value_response
+        26: base_reg_get_version_response
+        27: open_current_config_response
         29: base_reg_query_multiple_values_response
+        31: base_reg_save_key_ex_response
         32: open_performance_text_response
         33: open_performance_nls_text_response
         34: base_reg_query_multiple_values2_response
+        35: base_reg_delete_key_ex_response
 types:
   server_name:
     -orig-id: PREGISTRY_SERVER_NAME
@@ -138,6 +173,69 @@ types:
       - id: high
         -orig-id: dwHighDateTime
         type: u4
+  optional_unicode_string:
+    -orig-id: PRPC_UNICODE_STRING
+    doc: A unique pointer to a counted string.
+    doc-ref: MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+    seq:
+      - id: pointer
+        -orig-id: (referent)
+        type: ndr::pointer(_root.ndr64, _root.big_endian)
+      - id: value
+        -orig-id: RPC_UNICODE_STRING
+        type: unicode_string
+        if: pointer.referent != 0
+  optional_filetime:
+    -orig-id: PFILETIME
+    doc: A unique pointer to a time.
+    doc-ref: MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+    seq:
+      - id: pointer
+        -orig-id: (referent)
+        type: ndr::pointer(_root.ndr64, _root.big_endian)
+      - id: value
+        -orig-id: FILETIME
+        type: filetime
+        if: pointer.referent != 0
+  security_attributes:
+    -orig-id: PRPC_SECURITY_ATTRIBUTES
+    doc: A unique pointer to the security of a new key.
+    doc-ref: MS-RRP revision 39.0 sections 2.2.8 and 2.2.9
+    seq:
+      - id: pointer
+        -orig-id: (referent)
+        type: ndr::pointer(_root.ndr64, _root.big_endian)
+      - id: value
+        -orig-id: RPC_SECURITY_ATTRIBUTES
+        type: security_attributes_referent
+        if: pointer.referent != 0
+  security_attributes_referent:
+    -orig-id: RPC_SECURITY_ATTRIBUTES
+    doc: The length of the structure, a security descriptor, and whether handles are inherited.
+    doc-ref: MS-RRP revision 39.0 sections 2.2.8 and 2.2.9
+    seq:
+      - id: align_length
+        -orig-id: (alignment)
+        size: '_root.ndr64 ? (8 - _io.pos % 8) % 8 : (4 - _io.pos % 4) % 4'
+      - id: length
+        -orig-id: nLength
+        type: u4
+      - id: descriptor_pointer
+        -orig-id: lpSecurityDescriptor
+        type: ndr::pointer(_root.ndr64, _root.big_endian)
+      - id: descriptor_room
+        -orig-id: cbInSecurityDescriptor
+        type: u4
+      - id: descriptor_len
+        -orig-id: cbOutSecurityDescriptor
+        type: u4
+      - id: inherit
+        -orig-id: bInheritHandle
+        type: u1
+      - id: descriptor
+        -orig-id: (security descriptor)
+        type: ndr::conformant_varying(1, _root.ndr64, _root.big_endian)
+        if: descriptor_pointer.referent != 0
   rvalent_array:
     -orig-id: PRVALENT
     doc: What to read of several values. What pointers of an element point to follows the whole array.
@@ -608,6 +706,544 @@ types:
         -orig-id: (return value)
         type: u4
         -meaning: win32
+  open_classes_root_request:
+    -orig-id: OpenClassesRoot
+    doc: OpenClassesRoot, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.1
+    seq:
+      - id: server_name
+        -orig-id: ServerName
+        type: server_name
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  open_classes_root_response:
+    -orig-id: OpenClassesRoot
+    doc: OpenClassesRoot, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.1
+    seq:
+      - id: key
+        -orig-id: phKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  open_current_user_request:
+    -orig-id: OpenCurrentUser
+    doc: OpenCurrentUser, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.2
+    seq:
+      - id: server_name
+        -orig-id: ServerName
+        type: server_name
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  open_current_user_response:
+    -orig-id: OpenCurrentUser
+    doc: OpenCurrentUser, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.2
+    seq:
+      - id: key
+        -orig-id: phKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  open_local_machine_request:
+    -orig-id: OpenLocalMachine
+    doc: OpenLocalMachine, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.3
+    seq:
+      - id: server_name
+        -orig-id: ServerName
+        type: server_name
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  open_local_machine_response:
+    -orig-id: OpenLocalMachine
+    doc: OpenLocalMachine, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.3
+    seq:
+      - id: key
+        -orig-id: phKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  open_users_request:
+    -orig-id: OpenUsers
+    doc: OpenUsers, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.5
+    seq:
+      - id: server_name
+        -orig-id: ServerName
+        type: server_name
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  open_users_response:
+    -orig-id: OpenUsers
+    doc: OpenUsers, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.5
+    seq:
+      - id: key
+        -orig-id: phKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_create_key_request:
+    -orig-id: BaseRegCreateKey
+    doc: BaseRegCreateKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.7
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: sub_key
+        -orig-id: lpSubKey
+        type: unicode_string
+      - id: class_name
+        -orig-id: lpClass
+        type: unicode_string
+      - id: align_options
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: options
+        -orig-id: dwOptions
+        type: u4
+        -flags: options
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+      - id: security
+        -orig-id: lpSecurityAttributes
+        type: security_attributes
+      - id: disposition
+        -orig-id: lpdwDisposition
+        type: optional_u4
+  base_reg_create_key_response:
+    -orig-id: BaseRegCreateKey
+    doc: BaseRegCreateKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.7
+    seq:
+      - id: key
+        -orig-id: phkResult
+        type: ndr::context_handle(_root.big_endian)
+      - id: disposition
+        -orig-id: lpdwDisposition
+        type: optional_u4
+        -enum: disposition
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_delete_key_request:
+    -orig-id: BaseRegDeleteKey
+    doc: BaseRegDeleteKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.8
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: sub_key
+        -orig-id: lpSubKey
+        type: unicode_string
+  base_reg_delete_key_response:
+    -orig-id: BaseRegDeleteKey
+    doc: BaseRegDeleteKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.8
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_delete_value_request:
+    -orig-id: BaseRegDeleteValue
+    doc: BaseRegDeleteValue, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.9
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: value_name
+        -orig-id: lpValueName
+        type: unicode_string
+  base_reg_delete_value_response:
+    -orig-id: BaseRegDeleteValue
+    doc: BaseRegDeleteValue, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.9
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_enum_key_request:
+    -orig-id: BaseRegEnumKey
+    doc: BaseRegEnumKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.10
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_index
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: index
+        -orig-id: dwIndex
+        type: u4
+      - id: name
+        -orig-id: lpNameIn
+        type: unicode_string
+      - id: class_name
+        -orig-id: lpClassIn
+        type: optional_unicode_string
+      - id: last_write_time
+        -orig-id: lpftLastWriteTime
+        type: optional_filetime
+  base_reg_enum_key_response:
+    -orig-id: BaseRegEnumKey
+    doc: BaseRegEnumKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.10
+    seq:
+      - id: name
+        -orig-id: lpNameOut
+        type: unicode_string
+      - id: class_name
+        -orig-id: lplpClassOut
+        type: optional_unicode_string
+      - id: last_write_time
+        -orig-id: lpftLastWriteTime
+        type: optional_filetime
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_flush_key_request:
+    -orig-id: BaseRegFlushKey
+    doc: BaseRegFlushKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.12
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+  base_reg_flush_key_response:
+    -orig-id: BaseRegFlushKey
+    doc: BaseRegFlushKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.12
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_load_key_request:
+    -orig-id: BaseRegLoadKey
+    doc: BaseRegLoadKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.14
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: sub_key
+        -orig-id: lpSubKey
+        type: unicode_string
+      - id: file
+        -orig-id: lpFile
+        type: unicode_string
+  base_reg_load_key_response:
+    -orig-id: BaseRegLoadKey
+    doc: BaseRegLoadKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.14
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_open_key_request:
+    -orig-id: BaseRegOpenKey
+    doc: BaseRegOpenKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.15
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: sub_key
+        -orig-id: lpSubKey
+        type: unicode_string
+      - id: align_options
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: options
+        -orig-id: dwOptions
+        type: u4
+        -flags: options
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  base_reg_open_key_response:
+    -orig-id: BaseRegOpenKey
+    doc: BaseRegOpenKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.15
+    seq:
+      - id: key
+        -orig-id: phkResult
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_save_key_request:
+    -orig-id: BaseRegSaveKey
+    doc: BaseRegSaveKey, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.20
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: file
+        -orig-id: lpFile
+        type: unicode_string
+      - id: security
+        -orig-id: pSecurityAttributes
+        type: security_attributes
+  base_reg_save_key_response:
+    -orig-id: BaseRegSaveKey
+    doc: BaseRegSaveKey, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.20
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_set_value_request:
+    -orig-id: BaseRegSetValue
+    doc: BaseRegSetValue, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.22
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: value_name
+        -orig-id: lpValueName
+        type: unicode_string
+      - id: align_value_type
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: value_type
+        -orig-id: dwType
+        type: u4
+        enum: value_type
+      - id: data
+        -orig-id: lpData
+        type: ndr::conformant(_root.ndr64, _root.big_endian)
+      - id: align_data_size
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: data_size
+        -orig-id: cbData
+        type: u4
+  base_reg_set_value_response:
+    -orig-id: BaseRegSetValue
+    doc: BaseRegSetValue, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.22
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_get_version_request:
+    -orig-id: BaseRegGetVersion
+    doc: BaseRegGetVersion, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.24
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+  base_reg_get_version_response:
+    -orig-id: BaseRegGetVersion
+    doc: BaseRegGetVersion, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.24
+    seq:
+      - id: align_version
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: version
+        -orig-id: lpdwVersion
+        type: u4
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  open_current_config_request:
+    -orig-id: OpenCurrentConfig
+    doc: OpenCurrentConfig, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.25
+    seq:
+      - id: server_name
+        -orig-id: ServerName
+        type: server_name
+      - id: align_sam_desired
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: sam_desired
+        -orig-id: samDesired
+        type: u4
+        -flags: access
+  open_current_config_response:
+    -orig-id: OpenCurrentConfig
+    doc: OpenCurrentConfig, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.25
+    seq:
+      - id: key
+        -orig-id: phKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_save_key_ex_request:
+    -orig-id: BaseRegSaveKeyEx
+    doc: BaseRegSaveKeyEx, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.27
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: file
+        -orig-id: lpFile
+        type: unicode_string
+      - id: security
+        -orig-id: pSecurityAttributes
+        type: security_attributes
+      - id: align_flags
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: flags
+        -orig-id: Flags
+        type: u4
+  base_reg_save_key_ex_response:
+    -orig-id: BaseRegSaveKeyEx
+    doc: BaseRegSaveKeyEx, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.27
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
+  base_reg_delete_key_ex_request:
+    -orig-id: BaseRegDeleteKeyEx
+    doc: BaseRegDeleteKeyEx, request.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.31
+    seq:
+      - id: key
+        -orig-id: hKey
+        type: ndr::context_handle(_root.big_endian)
+      - id: sub_key
+        -orig-id: lpSubKey
+        type: unicode_string
+      - id: align_access_mask
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: access_mask
+        -orig-id: AccessMask
+        type: u4
+        -flags: access
+      - id: align_reserved
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: reserved
+        -orig-id: Reserved
+        type: u4
+  base_reg_delete_key_ex_response:
+    -orig-id: BaseRegDeleteKeyEx
+    doc: BaseRegDeleteKeyEx, response.
+    doc-ref: MS-RRP revision 39.0 section 3.1.5.31
+    seq:
+      - id: align_status
+        -orig-id: (alignment)
+        size: (4 - _io.pos % 4) % 4
+      - id: status
+        -orig-id: (return value)
+        type: u4
+        -meaning: win32
 enums:
   value_type:
     # MS-RRP revision 39.0 section 3.1.1.5
@@ -631,3 +1267,13 @@ enums:
     0x00000100: {id: wow64_64key, -orig-id: KEY_WOW64_64KEY}
     0x00000200: {id: wow64_32key, -orig-id: KEY_WOW64_32KEY}
     0x02000000: {id: maximum_allowed, -orig-id: MAXIMUM_ALLOWED}
+  options:
+    # MS-RRP revision 39.0 section 3.1.5.7
+    0x00000001: {id: volatile, -orig-id: REG_OPTION_VOLATILE}
+    0x00000002: {id: create_link, -orig-id: REG_OPTION_CREATE_LINK}
+    0x00000004: {id: backup_restore, -orig-id: REG_OPTION_BACKUP_RESTORE}
+    0x00000008: {id: open_link, -orig-id: REG_OPTION_OPEN_LINK}
+  disposition:
+    # MS-RRP revision 39.0 section 3.1.5.7
+    1: {id: created_new_key, -orig-id: REG_CREATED_NEW_KEY}
+    2: {id: opened_existing_key, -orig-id: REG_OPENED_EXISTING_KEY}

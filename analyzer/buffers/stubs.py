@@ -242,6 +242,15 @@ class _Found:
                 return None if string is None else utf16_text(string.data, big_endian=self.reading.big_endian)
             case "MsRrpStubs.Filetime":
                 return int(value.high << 32 | value.low)
+            case "MsRrpStubs.SecurityAttributes":
+                inside = getattr(value, "value", None)
+                if inside is None:
+                    return None
+                return {
+                    "nLength": inside.length,
+                    "cbOutSecurityDescriptor": inside.descriptor_len,
+                    "bInheritHandle": inside.inherit,
+                }
             case "MsRrpStubs.RvalentArray":
                 return [
                     {
@@ -252,5 +261,5 @@ class _Found:
                     }
                     for entry, referents in zip(value.entries, value.referents, strict=True)
                 ]
-        # What is left are unique pointers to integers, and integers with alignment.
+        # What is left are unique pointers to what is above and to integers, and integers with alignment.
         return self._value(getattr(value, "value", None))

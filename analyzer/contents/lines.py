@@ -23,6 +23,7 @@ from analyzer.model.call import AuthFacts, Call, Side, SideName, SmbFacts
 from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import Endpoint
+from analyzer.model.registry import registry_value
 from analyzer.rpc.status import fault_name
 
 Record = dict[str, Any]
@@ -255,11 +256,26 @@ def call_head(number: int, call: Call, analysis: Analysis) -> Record:
         "counterset": counterset_json(call, analysis),
     }
     read = call.read if call.is_winreg else None
+    out["registry"] = registry_json(call)
     out["read"] = None
     if read is not None:
         words = value_in_words(read.value_name, analysis.name_tables.of(call.server), read.key)
         out["read"] = {"number": read.number, "attempt": read.attempt, "key": read.key, "value": words}
     return out
+
+
+def registry_json(call: Call) -> Record | None:
+    """The key and value that a winreg call is about; None for performance keys and other interfaces."""
+    value = registry_value(call)
+    if call.path is None and value is None:
+        return None
+    content = value.content() if value is not None else None
+    return {
+        "path": call.path,
+        "value": value.name if value is not None else None,
+        "type": value.type_name if value is not None else None,
+        "data": content.hex() if isinstance(content, bytes) else content,
+    }
 
 
 def counterset_json(call: Call, analysis: Analysis) -> Record | None:

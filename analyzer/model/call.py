@@ -95,6 +95,22 @@ class ReadFacts(Value, frozen=True):
     value: Annotated[str | None, doc("what is read, in words")]
 
 
+class RegistryFacts(Value, frozen=True):
+    """The key and value that a winreg call is about, other than performance data."""
+
+    path: Annotated[
+        str | None,
+        doc(
+            "the key, `HKLM\\\\SOFTWARE`; `?` stands for what was opened before the capture, null where nothing shows it"
+        ),
+    ]
+    value: Annotated[str | None, doc("name of the value")]
+    type: Annotated[str | None, doc("its type, `REG_SZ`", source="[MS-RRP] section 3.1.1.5")]
+    data: Annotated[
+        str | int | tuple[str, ...] | None, doc("its data by that type; hexadecimal where it is binary or does not fit")
+    ]
+
+
 class CallKeys(Record, frozen=True, kw_only=True):
     """What every form of a call has."""
 
@@ -182,6 +198,7 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     ]
     handle_uuid: Annotated[str | None, doc("UUID of that context handle")]
     counterset: Annotated[CountersetFacts | None, doc("the counterset that the call asks about")]
+    registry: Annotated[RegistryFacts | None, doc("of winreg: the key and value that the call is about")] = None
     request: Annotated[SideRecord | None, doc("what the client sent; null where it was not captured")]
     response: Annotated[SideRecord | None, doc("what the server answered; null where it was not captured")]
     read: Annotated[ReadFacts | None, doc("of a BaseRegQueryValue that reads performance data: which read it is")]
@@ -294,7 +311,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     `channel` counts the opens of pipes and the TCP connections that carried calls, `impersonation` is the level that the pipe was
     opened with ([MS-SMB2] section 2.2.13). `security` and `smb_identity` are what both authentications say. `query` is the query
     handle that a PerflibV2 call works on as it stood before the call. Of a call of the registry, `read` is set for reads of
-    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1.
+    performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1;
+    `path` is the other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), as far as the openings of handles were captured.
     """
 
     channel: int
@@ -307,6 +325,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     read: PerformanceRead | None = None
     key: str | None = None
     key_number: int | None = None
+    path: str | None = None
 
     @property
     def is_perflib(self) -> bool:

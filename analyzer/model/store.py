@@ -95,6 +95,7 @@ class _PackedCall(Struct, array_like=True, frozen=True, gc=False):
     read: PerformanceRead | None = None
     key: str | None = None
     key_number: int | None = None
+    path: str | None = None
 
 
 # The fields of a call that all calls of one presentation context have in common, as a rule.
@@ -224,6 +225,7 @@ class CallWriter:
                 call.read,
                 call.key,
                 call.key_number,
+                call.path,
             )
         )
         return self._log.append(packed), len(packed)
@@ -323,6 +325,7 @@ class CallWriter:
             read=row.read,
             key=row.key,
             key_number=row.key_number,
+            path=row.path,
             query=query,
         )
 

@@ -1,4 +1,4 @@
-"""The remote registry interface as far as performance data travels in it ([MS-RRP] section 3.1.5)."""
+"""The remote registry interface: the methods that are decoded, predefined keys, types of values ([MS-RRP] section 3.1.5)."""
 
 from enum import IntEnum
 
@@ -12,15 +12,58 @@ SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 
 
 class Opnum(IntEnum):
+    """The methods that are decoded."""
+
+    OPEN_CLASSES_ROOT = 0
+    OPEN_CURRENT_USER = 1
+    OPEN_LOCAL_MACHINE = 2
     OPEN_PERFORMANCE_DATA = 3
+    OPEN_USERS = 4
     BASE_REG_CLOSE_KEY = 5
+    BASE_REG_CREATE_KEY = 6
+    BASE_REG_DELETE_KEY = 7
+    BASE_REG_DELETE_VALUE = 8
+    BASE_REG_ENUM_KEY = 9
     BASE_REG_ENUM_VALUE = 10
+    BASE_REG_FLUSH_KEY = 11
+    BASE_REG_LOAD_KEY = 13
+    BASE_REG_OPEN_KEY = 15
     BASE_REG_QUERY_INFO_KEY = 16
     BASE_REG_QUERY_VALUE = 17
+    BASE_REG_SAVE_KEY = 20
+    BASE_REG_SET_VALUE = 22
+    BASE_REG_GET_VERSION = 26
+    OPEN_CURRENT_CONFIG = 27
     BASE_REG_QUERY_MULTIPLE_VALUES = 29
+    BASE_REG_SAVE_KEY_EX = 31
     OPEN_PERFORMANCE_TEXT = 32
     OPEN_PERFORMANCE_NLS_TEXT = 33
     BASE_REG_QUERY_MULTIPLE_VALUES2 = 34
+    BASE_REG_DELETE_KEY_EX = 35
+
+
+class ValueType(IntEnum):
+    """Types of values ([MS-RRP] section 3.1.1.5)."""
+
+    REG_NONE = 0
+    REG_SZ = 1
+    REG_EXPAND_SZ = 2
+    REG_BINARY = 3
+    REG_DWORD = 4
+    REG_DWORD_BIG_ENDIAN = 5
+    REG_LINK = 6
+    REG_MULTI_SZ = 7
+    REG_QWORD = 11
+
+
+# Methods that give out a handle of a predefined key, and that key's usual short name.
+PREDEFINED_KEYS = {
+    Opnum.OPEN_CLASSES_ROOT: "HKCR",
+    Opnum.OPEN_CURRENT_USER: "HKCU",
+    Opnum.OPEN_LOCAL_MACHINE: "HKLM",
+    Opnum.OPEN_USERS: "HKU",
+    Opnum.OPEN_CURRENT_CONFIG: "HKCC",
+}
 
 
 # Methods that give out a handle of a performance key, and that key's predefined name.

@@ -18,6 +18,7 @@ from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable, table_language, value_in_words
 from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
 from analyzer.model.query import QueryView
+from analyzer.model.registry import RegistryValue, registry_value
 from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.model.winreg import Opnum as WinregOpnum
 from analyzer.pcq.samples import counterset_of, perflib_samples
@@ -26,6 +27,7 @@ from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
 _SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200
+_SHOWN_BYTES = 16
 
 
 def status_words(call: Call) -> str:
@@ -231,18 +233,45 @@ def _number(number: int, noun: str) -> str:
 
 
 def _asked_of_winreg(call: Call, analysis: Analysis) -> str:
+    words = _asked_of_key(call, analysis)
+    path = shortened(call.path, _SHOWN_VALUE_NAME) if call.path is not None else ""
+    return f"{path}: {words}" if path and words else path or words
+
+
+def _asked_of_key(call: Call, analysis: Analysis) -> str:
     assert call.request is not None
-    params = call.request.params
+    params, opnum = call.request.params, call.opnum
     if call.read is not None:
         names = analysis.name_tables.of(call.server)
         words = shortened(value_in_words(call.read.value_name, names, call.read.key), _SHOWN_VALUE_NAME)
         room = params.get("lpcbData")
         return words + (f", room for {_number(room, 'byte')}" if isinstance(room, int) else "")
-    if call.opnum == WinregOpnum.BASE_REG_QUERY_VALUE:
+    if opnum in (WinregOpnum.BASE_REG_QUERY_VALUE, WinregOpnum.BASE_REG_DELETE_VALUE):
         return f'value "{shortened(str(params.get("lpValueName") or ""), _SHOWN_VALUE_NAME)}"'
-    if call.opnum == WinregOpnum.BASE_REG_ENUM_VALUE:
+    if opnum in (WinregOpnum.BASE_REG_ENUM_VALUE, WinregOpnum.BASE_REG_ENUM_KEY):
         return f"index {params.get('dwIndex')}"
+    if opnum == WinregOpnum.BASE_REG_SET_VALUE and (value := registry_value(call)) is not None:
+        return f'value "{shortened(value.name or "", _SHOWN_VALUE_NAME)}" = {_value_words(value)}'
+    if opnum in (WinregOpnum.BASE_REG_SAVE_KEY, WinregOpnum.BASE_REG_SAVE_KEY_EX, WinregOpnum.BASE_REG_LOAD_KEY):
+        return f"file {shortened(str(params.get('lpFile') or ''), _SHOWN_VALUE_NAME)}"
     return ""
+
+
+def _value_words(value: RegistryValue) -> str:
+    """`REG_SZ "text"`, `REG_DWORD 2`, `REG_BINARY 16 bytes 01 02 ...`."""
+    content = value.content()
+    if content is None:
+        return value.type_name or "no data"
+    if isinstance(content, str):
+        words = f'"{shortened(content)}"'
+    elif isinstance(content, list):
+        words = _listed([f'"{shortened(text)}"' for text in content], "texts")
+    elif isinstance(content, int):
+        words = f"{content} ({content:#x})" if content > 9 else str(content)
+    else:
+        shown = content[:_SHOWN_BYTES].hex(" ")
+        words = f"{_number(len(content), 'byte')} {shown}{' ...' if len(content) > _SHOWN_BYTES else ''}".rstrip()
+    return f"{value.type_name or 'value'} {words}"
 
 
 def _answer_of_winreg(call: Call, analysis: Analysis, damages: Damages) -> str:
@@ -251,6 +280,8 @@ def _answer_of_winreg(call: Call, analysis: Analysis, damages: Damages) -> str:
     if call.status == ERROR_MORE_DATA:
         needed = side.params.get("lpcbData")
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
+    if side.buffer_kind is None and call.key is None and call.status == 0:
+        return _answer_of_key(call, side)
     if side.buffer is None:
         return ""
     decoded = _decoded(call, side, damages)
@@ -283,6 +314,25 @@ def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
     titles = [(name.text if (name := names.name(index)) is not None else f"object {index}") for index in indices]
     counters = sum(len(body.get("counters", ())) for body in found)
     return f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
+
+
+def _answer_of_key(call: Call, side: Side) -> str:
+    """What a call about keys and values other than performance data gave."""
+    params, opnum, value = side.params, call.opnum, registry_value(call)
+    if opnum == WinregOpnum.BASE_REG_QUERY_VALUE and value is not None:
+        size = params.get("lpcbData")
+        if value.data is None and isinstance(size, int) and size:
+            return f"{value.type_name or 'value'}, {_number(size, 'byte')}"
+        return _value_words(value)
+    if opnum == WinregOpnum.BASE_REG_ENUM_VALUE and value is not None:
+        return f'"{shortened(value.name or "", _SHOWN_VALUE_NAME)}" = {_value_words(value)}'
+    if opnum == WinregOpnum.BASE_REG_ENUM_KEY:
+        return f'"{shortened(str(params.get("lpNameOut") or ""), _SHOWN_VALUE_NAME)}"'
+    if opnum == WinregOpnum.BASE_REG_QUERY_INFO_KEY:
+        return f"{_number(params['lpcSubKeys'], 'key')} and {_number(params['lpcValues'], 'value')} below"
+    if opnum == WinregOpnum.BASE_REG_CREATE_KEY:
+        return {1: "created", 2: "was there"}.get(params.get("lpdwDisposition") or 0, "")
+    return ""
 
 
 def shortened(text: str, most: int = _SHOWN_TEXT) -> str:

@@ -24,14 +24,19 @@ from analyzer.model.winreg import (
     ERROR_SUCCESS,
     INTERFACE,
     PERFORMANCE_KEYS,
+    PREDEFINED_KEYS,
     REG_MULTI_SZ,
     Opnum,
 )
 from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
 from analyzer.rpc.events import Exchange
+from analyzer.winperf.paths import Paths, below
 
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _OPNUMS = frozenset(Opnum)
+_OPENERS = (Opnum.BASE_REG_OPEN_KEY, Opnum.BASE_REG_CREATE_KEY)
+# Methods that name a key below the one whose handle they use.
+_BELOW = (*_OPENERS, Opnum.BASE_REG_DELETE_KEY, Opnum.BASE_REG_DELETE_KEY_EX, Opnum.BASE_REG_LOAD_KEY)
 
 
 class WinregLayer:
@@ -58,6 +63,7 @@ class KeyFollower:
         self._keys: dict[tuple[str, str], str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._count = 0
+        self._paths = Paths()
         self._open_reads: dict[tuple[str, str], PerformanceRead] = {}
         self._reads = 0
 
@@ -90,7 +96,30 @@ class KeyFollower:
                     self._learn(server, table_language(value, key), call.response)
         elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
             call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
-        return replace(call, read=read, key=key, key_number=number)
+        elif opnum in PREDEFINED_KEYS or opnum in _OPENERS:
+            given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
+            if given is not None and call.status == ERROR_SUCCESS:
+                self._numbers.pop((server.ip, given), None)
+                number = self._number((server.ip, given))
+        path = self._path(call, place) if key is None else None
+        if opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None and call.status == ERROR_SUCCESS:
+            self._paths.forget(place)
+        return replace(call, read=read, key=key, key_number=number, path=path)
+
+    def _path(self, call: Call, place: tuple[str, str] | None) -> str | None:
+        """The key that a call is about; a handle that it gives out is known by it from now on."""
+        server, opnum = call.server, call.opnum
+        params = call.request.params if call.request is not None else {}
+        if opnum in PREDEFINED_KEYS:
+            path: str | None = PREDEFINED_KEYS[Opnum(opnum)]
+        elif opnum in _BELOW:
+            path = below(self._paths.find(place), params.get("lpSubKey"))
+        else:
+            return self._paths.find(place)
+        given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
+        if path is not None and given is not None and call.status == ERROR_SUCCESS:
+            self._paths.learn((server.ip, given), path)
+        return path
 
     def _number(self, place: tuple[str, str]) -> int:
         """The number of a handle, a new one where it was not seen before."""
@@ -184,7 +213,7 @@ def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status
     span = None
-    if decoded.data and name == "response":
+    if decoded.data and (name == "response" or opnum == Opnum.BASE_REG_SET_VALUE):
         span = decoded.data_start, decoded.data_start + len(decoded.data)
     length = trimmed_length(side, len(stub), decoded.consumed)
     return replace(side, params=params, stub_length=length, buffer_span=span)

@@ -102,6 +102,63 @@ def test_opening_performance_data(ndr64: bool, order: Order) -> None:
         assert (made.params, made.status) == ({"phKey": HQUERY}, 0)
 
 
+@every_representation
+def test_predefined_keys_and_keys_below_them(ndr64: bool, order: Order) -> None:
+    def new() -> Ndr:
+        return Ndr(ndr64=ndr64, order=order)
+
+    for opnum in (0, 1, 2, 4, 27):
+        assert decoded("winreg", opnum, "request", new().null().uint(1)).params == {"ServerName": None, "samDesired": 1}
+        assert decoded("winreg", opnum, "response", new().handle(HANDLE).uint(0)).params == {"phKey": HQUERY}
+    made = decoded("winreg", 15, "request", new().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(0x20019))
+    assert made.params == {"hKey": HQUERY, "lpSubKey": "SOFTWARE", "dwOptions": 0, "samDesired": 0x20019}
+    made = decoded("winreg", 15, "response", new().handle(HANDLE).uint(2))
+    assert (made.params, made.status) == ({"phkResult": HQUERY}, 2)
+    stub = (
+        new().handle(HANDLE).unicode_string("New").unicode_string("Class", 2).uint(1).uint(2).null().pointer(3).uint(0)
+    )
+    made = decoded("winreg", 6, "request", stub)
+    assert (made.params["lpSubKey"], made.params["lpClass"]) == ("New", "Class")
+    assert (made.params["lpSecurityAttributes"], made.params["lpdwDisposition"]) == (None, 0)
+    made = decoded("winreg", 6, "response", new().handle(HANDLE).pointer(0).uint(1).uint(0))
+    assert (made.params["lpdwDisposition"], made.status) == (1, 0)
+    for opnum in (7, 8):
+        name = "lpSubKey" if opnum == 7 else "lpValueName"
+        assert decoded("winreg", opnum, "request", new().handle(HANDLE).unicode_string("Old")).params[name] == "Old"
+        assert decoded("winreg", opnum, "response", new().uint(5)).status == 5
+
+
+@every_representation
+def test_security_attributes_are_read_over(ndr64: bool, order: Order) -> None:
+    stub = Ndr(ndr64=ndr64, order=order).handle(HANDLE).unicode_string("C:\\sam.hiv").pointer(4)
+    stub.align(stub.width).uint(24).pointer(5).uint(8).uint(8).uint(1, 1).array(b"security", 8)
+    made = decoded("winreg", 20, "request", stub)
+    assert made.params["lpFile"] == "C:\\sam.hiv"
+    assert made.params["pSecurityAttributes"] == {
+        "nLength": 24,
+        "cbOutSecurityDescriptor": 8,
+        "bInheritHandle": 1,
+    }
+
+
+@every_representation
+def test_enumerating_keys_and_setting_values(ndr64: bool, order: Order) -> None:
+    def new() -> Ndr:
+        return Ndr(ndr64=ndr64, order=order)
+
+    stub = new().handle(HANDLE).uint(4).unicode_string("").pointer(1).unicode_string("", 2).pointer(3).uint(0).uint(0)
+    assert decoded("winreg", 9, "request", stub).params["dwIndex"] == 4
+    stub = new().unicode_string("Perflib").null().pointer(3).uint(0xD53E8000).uint(0x019DB1DE).uint(0)
+    made = decoded("winreg", 9, "response", stub)
+    assert (made.params["lpNameOut"], made.params["lplpClassOut"], made.status) == ("Perflib", None, 0)
+    assert made.params["lpftLastWriteTime"] == 0x019DB1DE_D53E8000
+    stub = new().handle(HANDLE).unicode_string("Start").uint(4).conformant(b"\2\0\0\0").uint(4)
+    made = decoded("winreg", 22, "request", stub)
+    assert made.params == {"hKey": HQUERY, "lpValueName": "Start", "dwType": 4, "cbData": 4}
+    assert made.data == b"\2\0\0\0"
+    assert decoded("winreg", 26, "response", new().uint(6).uint(0)).params == {"lpdwVersion": 6}
+
+
 def query(stub: Ndr, kind: int | None, data: bytes | None, room: int, size: int | None, length: int | None) -> Ndr:
     """lpType, lpData, lpcbData, lpcbLen; each a null pointer where it is None."""
     for number, value in enumerate((kind, data, size, length)):

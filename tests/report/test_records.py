@@ -84,6 +84,7 @@ CALL = {
     "latency_ns": NUMBER,
     "handle": (dict, type(None)),
     "counterset": (dict, type(None)),
+    "registry": (dict, type(None)),
     "request": (dict, type(None)),
     "response": (dict, type(None)),
     "read": (dict, type(None)),

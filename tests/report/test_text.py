@@ -40,7 +40,7 @@ from tests.build.buffers import (
     wide,
     winperf,
 )
-from tests.build.calls import COUNTERSET, NO_SECURITY, Calls, analysis_of, sealed, winreg
+from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
 from tests.pcq.test_layer import counterset_info
 
 EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
@@ -353,3 +353,28 @@ def test_frames_are_named_with_their_file_where_there_are_several() -> None:
     facts = analysis_of(files=("a.pcap", "b.pcap")).capture
     assert frames_words((3, 4, frame_id(1, 3)), facts) == "frames a.pcap: 3, 4; b.pcap: 3"
     assert frames_words((), facts) == ""
+
+
+def test_the_registry_in_words() -> None:
+    make = winreg()
+    key = "00000000-0000-0000-0000-000000000005"
+    asked = make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1)
+    put = make.stub().handle(key).unicode_string("Run").uint(1).conformant("evil.exe\0".encode("utf-16-le")).uint(18)
+    listed = make.stub().unicode_string("Perflib").null().null().uint(0)
+    named = make.stub().handle(key).uint(3).unicode_string("").null().null()
+    text = "\n".join(
+        timeline(
+            analysis_of(
+                make.open_key(2),
+                make.exchange(15, asked, make.stub().handle(key).uint(0)),
+                make.query_value("Start", b"\2\0\0\0", key, kind=4),
+                make.exchange(22, put, make.stub().uint(0)),
+                make.exchange(9, named, listed),
+            )
+        )
+    )
+    assert "winreg.OpenLocalMachine HKLM ⇒ ERROR_SUCCESS" in text
+    assert "k2 winreg.BaseRegOpenKey HKLM\\SOFTWARE ⇒ ERROR_SUCCESS" in text
+    assert 'k2 winreg.BaseRegQueryValue HKLM\\SOFTWARE: value "Start" ⇒ ERROR_SUCCESS, REG_DWORD 2' in text
+    assert 'k2 winreg.BaseRegSetValue HKLM\\SOFTWARE: value "Run" = REG_SZ "evil.exe" ⇒ ERROR_SUCCESS' in text
+    assert 'k2 winreg.BaseRegEnumKey HKLM\\SOFTWARE: index 3 ⇒ ERROR_SUCCESS, "Perflib"' in text

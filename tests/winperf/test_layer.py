@@ -6,6 +6,7 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.model.call import Call
+from analyzer.model.registry import registry_value
 from analyzer.rpc.events import Exchange
 from analyzer.winperf.layer import WinregLayer
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
@@ -270,3 +271,96 @@ def test_an_endless_index_as_value_name_is_no_index() -> None:
 def test_a_stub_can_be_empty() -> None:
     (call,) = read_all(winreg().exchange(17, Ndr(), Ndr()))
     assert call.state == "malformed"
+
+
+def test_handles_are_followed_to_the_paths_of_their_keys() -> None:
+    make = winreg()
+
+    def opened(name: str, parent: str, handle: str, status: int = 0) -> Exchange:
+        asked = make.stub().handle(parent).unicode_string(name).uint(0).uint(0x20019)
+        return make.exchange(15, asked, make.stub().handle(handle).uint(status))
+
+    third = "00000000-0000-0000-0000-000000000003"
+    calls = read_all(
+        make.open_key(2),
+        opened("SYSTEM\\CurrentControlSet\\Services", HANDLE, OTHER_HANDLE),
+        opened("winreg\\", OTHER_HANDLE, third),
+        opened("missing", OTHER_HANDLE, "00000000-0000-0000-0000-000000000000", 2),
+        make.query_value("Start", b"\2\0\0\0", third, kind=4),
+        make.close_key(OTHER_HANDLE),
+        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
+        opened("SOFTWARE", "00000000-0000-0000-0000-00000000000f", third),
+    )
+    services = "HKLM\\SYSTEM\\CurrentControlSet\\Services"
+    assert [call.path for call in calls] == [
+        "HKLM",
+        services,
+        f"{services}\\winreg",
+        f"{services}\\missing",
+        f"{services}\\winreg",
+        services,
+        None,
+        "?\\SOFTWARE",
+    ]
+    value = registry_value(calls[4])
+    assert value is not None
+    assert (value.name, value.type_name, value.content()) == ("Start", "REG_DWORD", 2)
+    assert {call.key for call in calls} == {None}
+    assert [call.key_number for call in calls] == [1, 2, 3, 2, 3, 2, 2, 5]
+
+
+def test_performance_keys_have_no_path() -> None:
+    make = winreg()
+    assert {call.path for call in read_all(make.open_key(), make.query_value("Global", BLOCK))} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kind_of_value", "data", "content"),
+    [
+        (1, wide("text"), "text"),
+        (2, wide("%SystemRoot%"), "%SystemRoot%"),
+        (7, wide("one") + wide("two") + b"\0\0", ["one", "two"]),
+        (7, b"\0\0", []),
+        (4, b"\2\1\0\0", 0x102),
+        (5, b"\0\0\1\2", 0x102),
+        (11, b"\1" + bytes(7), 1),
+        (3, b"\1\2", b"\1\2"),
+        (4, b"\1\2\3", b"\1\2\3"),
+        (1, b"odd", b"odd"),
+        (99, b"x", b"x"),
+    ],
+)
+def test_the_data_of_values_by_their_types(kind_of_value: int, data: bytes, content: object) -> None:
+    make = winreg()
+    (call,) = read_all(make.query_value("Value", data, kind=kind_of_value))
+    value = registry_value(call)
+    assert value is not None
+    assert value.content() == content
+
+
+def test_values_that_are_set_and_enumerated() -> None:
+    make = winreg()
+    asked = make.stub().handle(HANDLE).unicode_string("ImagePath").uint(1).conformant(wide("evil.exe")).uint(18)
+    calls = read_all(
+        make.exchange(22, asked, make.stub().uint(0)),
+        make.enumerate_value(0, "Name", b"\1\2\3"),
+        make.query_value("Secret", None, status=5),
+    )
+    values = [value for call in calls if (value := registry_value(call)) is not None]
+    assert [(value.name, value.type_name, value.content()) for value in values] == [
+        ("ImagePath", "REG_SZ", "evil.exe"),
+        ("Name", "REG_BINARY", b"\1\2\3"),
+        ("Secret", None, None),
+    ]
+
+
+def test_the_paths_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.winperf.paths.MAX_PATHS", 1)
+    make = winreg()
+    calls = read_all(
+        make.open_key(2),
+        make.open_key(4, OTHER_HANDLE),
+        make.query_value("x", b"", HANDLE),
+        make.query_value("x", b"", OTHER_HANDLE),
+    )
+    assert [call.path for call in calls] == ["HKLM", "HKU", None, "HKU"]

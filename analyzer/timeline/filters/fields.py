@@ -122,6 +122,11 @@ _CALL = (
     _field(
         "counterset", Kind.NAME, "counterset the call asks about, by name or GUID", "counterset.name", "counterset.guid"
     ),
+    _field("registry", Kind.GROUP, "a winreg call about a key or value other than performance data"),
+    _field("registry.path", Kind.TEXT, r"the key (HKLM\SOFTWARE)"),
+    _field("registry.value", Kind.TEXT, "name of the value"),
+    _field("registry.type", Kind.TEXT, "type of the value (REG_SZ)"),
+    _field("registry.data", Kind.ANY, "data of the value: a text, a number; hexadecimal where it is binary"),
     _field("request", Kind.GROUP, "the request was captured"),
     _field("response", Kind.GROUP, "the response was captured"),
     _field("read", Kind.GROUP, "a read of registry performance data"),
@@ -189,6 +194,23 @@ _PARAMS: Mapping[str, tuple[Kind, str]] = {
     "num_vals": (Kind.NUMBER, "number of values asked for"),
     "ldwTotsize": (Kind.NUMBER, "room for all values"),
     "ldwRequiredSize": (Kind.NUMBER, "room all values need"),
+    "phkResult": (Kind.HANDLE, "registry key opened or created"),
+    "lpSubKey": (Kind.TEXT, "key below the one of the handle"),
+    "lpClass": (Kind.TEXT, "class of a new key"),
+    "dwOptions": (Kind.NUMBER, "options of opening or creating a key"),
+    "lpSecurityAttributes": (Kind.GROUP, "security of a new key"),
+    "lpdwDisposition": (Kind.NUMBER, "1 for a key that was created, 2 for one that was there"),
+    "lpNameIn": (Kind.TEXT, "room for the name of a key"),
+    "lpNameOut": (Kind.TEXT, "name of the key found"),
+    "lplpClassOut": (Kind.TEXT, "class of the key found"),
+    "lpFile": (Kind.TEXT, "file that keys are saved to or loaded from"),
+    "pSecurityAttributes": (Kind.GROUP, "security of that file"),
+    "dwType": (Kind.NUMBER, "type of the value that is set"),
+    "cbData": (Kind.NUMBER, "size of the data that is set"),
+    "lpdwVersion": (Kind.NUMBER, "version of the remote registry"),
+    "Flags": (Kind.NUMBER, "format of the file that keys are saved to"),
+    "AccessMask": (Kind.NUMBER, "which view of the registry the key is deleted from"),
+    "Reserved": (Kind.NUMBER, "reserved"),
 }
 _OF_HANDLES = {"uuid": (Kind.GUID, "its UUID"), "attributes": (Kind.NUMBER, "its attributes")}
 _OF_VALUES = {
@@ -197,9 +219,15 @@ _OF_VALUES = {
     "ve_valueptr": (Kind.NUMBER, "place of a value"),
     "ve_type": (Kind.NUMBER, "type of a value"),
 }
+_OF_SECURITY = {
+    "nLength": (Kind.NUMBER, "its length"),
+    "cbOutSecurityDescriptor": (Kind.NUMBER, "size of its security descriptor"),
+    "bInheritHandle": (Kind.NUMBER, "whether handles are inherited"),
+}
 _PARTS: Mapping[str, Mapping[str, tuple[Kind, str]]] = {
-    **dict.fromkeys(("hQuery", "phQuery", "hKey", "phKey"), _OF_HANDLES),
+    **dict.fromkeys(("hQuery", "phQuery", "hKey", "phKey", "phkResult"), _OF_HANDLES),
     **dict.fromkeys(("val_listIn", "val_listOut"), _OF_VALUES),
+    **dict.fromkeys(("lpSecurityAttributes", "pSecurityAttributes"), _OF_SECURITY),
 }
 
 _SAMPLE = (

@@ -11,8 +11,9 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class MsRrpStubs(KaitaiStruct):
-    """The stubs of interface 338cd001-2244-31f1-aaaa-900038001003 version 1.0 that open HKEY_PERFORMANCE_DATA and its
-    siblings, read and enumerate their values, and close them; without authentication padding and verification trailer.
+    """The stubs of interface 338cd001-2244-31f1-aaaa-900038001003 version 1.0 that open HKEY_PERFORMANCE_DATA, its siblings and
+    the other predefined keys, open and create keys below them, read, enumerate, set and delete their values, and close them;
+    without authentication padding and verification trailer.
     
     .. seealso::
        MS-RRP revision 39.0 sections 3.1.5 and 6
@@ -28,6 +29,16 @@ class MsRrpStubs(KaitaiStruct):
         wow64_64key = 256
         wow64_32key = 512
         maximum_allowed = 33554432
+
+    class Disposition(IntEnum):
+        created_new_key = 1
+        opened_existing_key = 2
+
+    class Options(IntEnum):
+        volatile = 1
+        create_link = 2
+        backup_restore = 4
+        open_link = 8
 
     class ValueType(IntEnum):
         none = 0
@@ -68,21 +79,54 @@ class MsRrpStubs(KaitaiStruct):
         if (not (self.is_response)):
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.request = MsRrpStubs.OpenClassesRootRequest(self._io, self, self._root, self._is_le)
+            elif _on == 1:
+                pass
+                self.request = MsRrpStubs.OpenCurrentUserRequest(self._io, self, self._root, self._is_le)
+            elif _on == 10:
                 pass
                 self.request = MsRrpStubs.BaseRegEnumValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 11:
+                pass
+                self.request = MsRrpStubs.BaseRegFlushKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 13:
+                pass
+                self.request = MsRrpStubs.BaseRegLoadKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 15:
+                pass
+                self.request = MsRrpStubs.BaseRegOpenKeyRequest(self._io, self, self._root, self._is_le)
             elif _on == 16:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryInfoKeyRequest(self._io, self, self._root, self._is_le)
             elif _on == 17:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 2:
+                pass
+                self.request = MsRrpStubs.OpenLocalMachineRequest(self._io, self, self._root, self._is_le)
+            elif _on == 20:
+                pass
+                self.request = MsRrpStubs.BaseRegSaveKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 22:
+                pass
+                self.request = MsRrpStubs.BaseRegSetValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 26:
+                pass
+                self.request = MsRrpStubs.BaseRegGetVersionRequest(self._io, self, self._root, self._is_le)
+            elif _on == 27:
+                pass
+                self.request = MsRrpStubs.OpenCurrentConfigRequest(self._io, self, self._root, self._is_le)
             elif _on == 29:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryMultipleValuesRequest(self._io, self, self._root, self._is_le)
             elif _on == 3:
                 pass
                 self.request = MsRrpStubs.OpenPerformanceDataRequest(self._io, self, self._root, self._is_le)
+            elif _on == 31:
+                pass
+                self.request = MsRrpStubs.BaseRegSaveKeyExRequest(self._io, self, self._root, self._is_le)
             elif _on == 32:
                 pass
                 self.request = MsRrpStubs.OpenPerformanceTextRequest(self._io, self, self._root, self._is_le)
@@ -92,28 +136,79 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryMultipleValues2Request(self._io, self, self._root, self._is_le)
+            elif _on == 35:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteKeyExRequest(self._io, self, self._root, self._is_le)
+            elif _on == 4:
+                pass
+                self.request = MsRrpStubs.OpenUsersRequest(self._io, self, self._root, self._is_le)
             elif _on == 5:
                 pass
                 self.request = MsRrpStubs.BaseRegCloseKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 6:
+                pass
+                self.request = MsRrpStubs.BaseRegCreateKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 7:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 8:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 9:
+                pass
+                self.request = MsRrpStubs.BaseRegEnumKeyRequest(self._io, self, self._root, self._is_le)
 
         if self.is_response:
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.response = MsRrpStubs.OpenClassesRootResponse(self._io, self, self._root, self._is_le)
+            elif _on == 1:
+                pass
+                self.response = MsRrpStubs.OpenCurrentUserResponse(self._io, self, self._root, self._is_le)
+            elif _on == 10:
                 pass
                 self.response = MsRrpStubs.BaseRegEnumValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 11:
+                pass
+                self.response = MsRrpStubs.BaseRegFlushKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 13:
+                pass
+                self.response = MsRrpStubs.BaseRegLoadKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 15:
+                pass
+                self.response = MsRrpStubs.BaseRegOpenKeyResponse(self._io, self, self._root, self._is_le)
             elif _on == 16:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryInfoKeyResponse(self._io, self, self._root, self._is_le)
             elif _on == 17:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 2:
+                pass
+                self.response = MsRrpStubs.OpenLocalMachineResponse(self._io, self, self._root, self._is_le)
+            elif _on == 20:
+                pass
+                self.response = MsRrpStubs.BaseRegSaveKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 22:
+                pass
+                self.response = MsRrpStubs.BaseRegSetValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 26:
+                pass
+                self.response = MsRrpStubs.BaseRegGetVersionResponse(self._io, self, self._root, self._is_le)
+            elif _on == 27:
+                pass
+                self.response = MsRrpStubs.OpenCurrentConfigResponse(self._io, self, self._root, self._is_le)
             elif _on == 29:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryMultipleValuesResponse(self._io, self, self._root, self._is_le)
             elif _on == 3:
                 pass
                 self.response = MsRrpStubs.OpenPerformanceDataResponse(self._io, self, self._root, self._is_le)
+            elif _on == 31:
+                pass
+                self.response = MsRrpStubs.BaseRegSaveKeyExResponse(self._io, self, self._root, self._is_le)
             elif _on == 32:
                 pass
                 self.response = MsRrpStubs.OpenPerformanceTextResponse(self._io, self, self._root, self._is_le)
@@ -123,30 +218,81 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryMultipleValues2Response(self._io, self, self._root, self._is_le)
+            elif _on == 35:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteKeyExResponse(self._io, self, self._root, self._is_le)
+            elif _on == 4:
+                pass
+                self.response = MsRrpStubs.OpenUsersResponse(self._io, self, self._root, self._is_le)
             elif _on == 5:
                 pass
                 self.response = MsRrpStubs.BaseRegCloseKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 6:
+                pass
+                self.response = MsRrpStubs.BaseRegCreateKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 7:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 8:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 9:
+                pass
+                self.response = MsRrpStubs.BaseRegEnumKeyResponse(self._io, self, self._root, self._is_le)
 
 
     def _read_be(self):
         if (not (self.is_response)):
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.request = MsRrpStubs.OpenClassesRootRequest(self._io, self, self._root, self._is_le)
+            elif _on == 1:
+                pass
+                self.request = MsRrpStubs.OpenCurrentUserRequest(self._io, self, self._root, self._is_le)
+            elif _on == 10:
                 pass
                 self.request = MsRrpStubs.BaseRegEnumValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 11:
+                pass
+                self.request = MsRrpStubs.BaseRegFlushKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 13:
+                pass
+                self.request = MsRrpStubs.BaseRegLoadKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 15:
+                pass
+                self.request = MsRrpStubs.BaseRegOpenKeyRequest(self._io, self, self._root, self._is_le)
             elif _on == 16:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryInfoKeyRequest(self._io, self, self._root, self._is_le)
             elif _on == 17:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 2:
+                pass
+                self.request = MsRrpStubs.OpenLocalMachineRequest(self._io, self, self._root, self._is_le)
+            elif _on == 20:
+                pass
+                self.request = MsRrpStubs.BaseRegSaveKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 22:
+                pass
+                self.request = MsRrpStubs.BaseRegSetValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 26:
+                pass
+                self.request = MsRrpStubs.BaseRegGetVersionRequest(self._io, self, self._root, self._is_le)
+            elif _on == 27:
+                pass
+                self.request = MsRrpStubs.OpenCurrentConfigRequest(self._io, self, self._root, self._is_le)
             elif _on == 29:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryMultipleValuesRequest(self._io, self, self._root, self._is_le)
             elif _on == 3:
                 pass
                 self.request = MsRrpStubs.OpenPerformanceDataRequest(self._io, self, self._root, self._is_le)
+            elif _on == 31:
+                pass
+                self.request = MsRrpStubs.BaseRegSaveKeyExRequest(self._io, self, self._root, self._is_le)
             elif _on == 32:
                 pass
                 self.request = MsRrpStubs.OpenPerformanceTextRequest(self._io, self, self._root, self._is_le)
@@ -156,28 +302,79 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.request = MsRrpStubs.BaseRegQueryMultipleValues2Request(self._io, self, self._root, self._is_le)
+            elif _on == 35:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteKeyExRequest(self._io, self, self._root, self._is_le)
+            elif _on == 4:
+                pass
+                self.request = MsRrpStubs.OpenUsersRequest(self._io, self, self._root, self._is_le)
             elif _on == 5:
                 pass
                 self.request = MsRrpStubs.BaseRegCloseKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 6:
+                pass
+                self.request = MsRrpStubs.BaseRegCreateKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 7:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteKeyRequest(self._io, self, self._root, self._is_le)
+            elif _on == 8:
+                pass
+                self.request = MsRrpStubs.BaseRegDeleteValueRequest(self._io, self, self._root, self._is_le)
+            elif _on == 9:
+                pass
+                self.request = MsRrpStubs.BaseRegEnumKeyRequest(self._io, self, self._root, self._is_le)
 
         if self.is_response:
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.response = MsRrpStubs.OpenClassesRootResponse(self._io, self, self._root, self._is_le)
+            elif _on == 1:
+                pass
+                self.response = MsRrpStubs.OpenCurrentUserResponse(self._io, self, self._root, self._is_le)
+            elif _on == 10:
                 pass
                 self.response = MsRrpStubs.BaseRegEnumValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 11:
+                pass
+                self.response = MsRrpStubs.BaseRegFlushKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 13:
+                pass
+                self.response = MsRrpStubs.BaseRegLoadKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 15:
+                pass
+                self.response = MsRrpStubs.BaseRegOpenKeyResponse(self._io, self, self._root, self._is_le)
             elif _on == 16:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryInfoKeyResponse(self._io, self, self._root, self._is_le)
             elif _on == 17:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 2:
+                pass
+                self.response = MsRrpStubs.OpenLocalMachineResponse(self._io, self, self._root, self._is_le)
+            elif _on == 20:
+                pass
+                self.response = MsRrpStubs.BaseRegSaveKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 22:
+                pass
+                self.response = MsRrpStubs.BaseRegSetValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 26:
+                pass
+                self.response = MsRrpStubs.BaseRegGetVersionResponse(self._io, self, self._root, self._is_le)
+            elif _on == 27:
+                pass
+                self.response = MsRrpStubs.OpenCurrentConfigResponse(self._io, self, self._root, self._is_le)
             elif _on == 29:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryMultipleValuesResponse(self._io, self, self._root, self._is_le)
             elif _on == 3:
                 pass
                 self.response = MsRrpStubs.OpenPerformanceDataResponse(self._io, self, self._root, self._is_le)
+            elif _on == 31:
+                pass
+                self.response = MsRrpStubs.BaseRegSaveKeyExResponse(self._io, self, self._root, self._is_le)
             elif _on == 32:
                 pass
                 self.response = MsRrpStubs.OpenPerformanceTextResponse(self._io, self, self._root, self._is_le)
@@ -187,9 +384,27 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.response = MsRrpStubs.BaseRegQueryMultipleValues2Response(self._io, self, self._root, self._is_le)
+            elif _on == 35:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteKeyExResponse(self._io, self, self._root, self._is_le)
+            elif _on == 4:
+                pass
+                self.response = MsRrpStubs.OpenUsersResponse(self._io, self, self._root, self._is_le)
             elif _on == 5:
                 pass
                 self.response = MsRrpStubs.BaseRegCloseKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 6:
+                pass
+                self.response = MsRrpStubs.BaseRegCreateKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 7:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteKeyResponse(self._io, self, self._root, self._is_le)
+            elif _on == 8:
+                pass
+                self.response = MsRrpStubs.BaseRegDeleteValueResponse(self._io, self, self._root, self._is_le)
+            elif _on == 9:
+                pass
+                self.response = MsRrpStubs.BaseRegEnumKeyResponse(self._io, self, self._root, self._is_le)
 
 
 
@@ -198,7 +413,22 @@ class MsRrpStubs(KaitaiStruct):
         if (not (self.is_response)):
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.request._fetch_instances()
+            elif _on == 1:
+                pass
+                self.request._fetch_instances()
+            elif _on == 10:
+                pass
+                self.request._fetch_instances()
+            elif _on == 11:
+                pass
+                self.request._fetch_instances()
+            elif _on == 13:
+                pass
+                self.request._fetch_instances()
+            elif _on == 15:
                 pass
                 self.request._fetch_instances()
             elif _on == 16:
@@ -207,10 +437,28 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 17:
                 pass
                 self.request._fetch_instances()
+            elif _on == 2:
+                pass
+                self.request._fetch_instances()
+            elif _on == 20:
+                pass
+                self.request._fetch_instances()
+            elif _on == 22:
+                pass
+                self.request._fetch_instances()
+            elif _on == 26:
+                pass
+                self.request._fetch_instances()
+            elif _on == 27:
+                pass
+                self.request._fetch_instances()
             elif _on == 29:
                 pass
                 self.request._fetch_instances()
             elif _on == 3:
+                pass
+                self.request._fetch_instances()
+            elif _on == 31:
                 pass
                 self.request._fetch_instances()
             elif _on == 32:
@@ -222,14 +470,47 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.request._fetch_instances()
+            elif _on == 35:
+                pass
+                self.request._fetch_instances()
+            elif _on == 4:
+                pass
+                self.request._fetch_instances()
             elif _on == 5:
+                pass
+                self.request._fetch_instances()
+            elif _on == 6:
+                pass
+                self.request._fetch_instances()
+            elif _on == 7:
+                pass
+                self.request._fetch_instances()
+            elif _on == 8:
+                pass
+                self.request._fetch_instances()
+            elif _on == 9:
                 pass
                 self.request._fetch_instances()
 
         if self.is_response:
             pass
             _on = self.opnum
-            if _on == 10:
+            if _on == 0:
+                pass
+                self.response._fetch_instances()
+            elif _on == 1:
+                pass
+                self.response._fetch_instances()
+            elif _on == 10:
+                pass
+                self.response._fetch_instances()
+            elif _on == 11:
+                pass
+                self.response._fetch_instances()
+            elif _on == 13:
+                pass
+                self.response._fetch_instances()
+            elif _on == 15:
                 pass
                 self.response._fetch_instances()
             elif _on == 16:
@@ -238,10 +519,28 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 17:
                 pass
                 self.response._fetch_instances()
+            elif _on == 2:
+                pass
+                self.response._fetch_instances()
+            elif _on == 20:
+                pass
+                self.response._fetch_instances()
+            elif _on == 22:
+                pass
+                self.response._fetch_instances()
+            elif _on == 26:
+                pass
+                self.response._fetch_instances()
+            elif _on == 27:
+                pass
+                self.response._fetch_instances()
             elif _on == 29:
                 pass
                 self.response._fetch_instances()
             elif _on == 3:
+                pass
+                self.response._fetch_instances()
+            elif _on == 31:
                 pass
                 self.response._fetch_instances()
             elif _on == 32:
@@ -253,7 +552,25 @@ class MsRrpStubs(KaitaiStruct):
             elif _on == 34:
                 pass
                 self.response._fetch_instances()
+            elif _on == 35:
+                pass
+                self.response._fetch_instances()
+            elif _on == 4:
+                pass
+                self.response._fetch_instances()
             elif _on == 5:
+                pass
+                self.response._fetch_instances()
+            elif _on == 6:
+                pass
+                self.response._fetch_instances()
+            elif _on == 7:
+                pass
+                self.response._fetch_instances()
+            elif _on == 8:
+                pass
+                self.response._fetch_instances()
+            elif _on == 9:
                 pass
                 self.response._fetch_instances()
 
@@ -326,6 +643,406 @@ class MsRrpStubs(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.key._fetch_instances()
+
+
+    class BaseRegCreateKeyRequest(KaitaiStruct):
+        """BaseRegCreateKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.7
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegCreateKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_create_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_options = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.options = self._io.read_u4le()
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+            self.disposition = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_options = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.options = self._io.read_u4be()
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+            self.disposition = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.sub_key._fetch_instances()
+            self.class_name._fetch_instances()
+            self.security._fetch_instances()
+            self.disposition._fetch_instances()
+
+
+    class BaseRegCreateKeyResponse(KaitaiStruct):
+        """BaseRegCreateKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.7
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegCreateKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_create_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.disposition = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.disposition = MsRrpStubs.OptionalU4(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.disposition._fetch_instances()
+
+
+    class BaseRegDeleteKeyExRequest(KaitaiStruct):
+        """BaseRegDeleteKeyEx, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.31
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteKeyExRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_key_ex_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_access_mask = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.access_mask = self._io.read_u4le()
+            self.align_reserved = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.reserved = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_access_mask = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.access_mask = self._io.read_u4be()
+            self.align_reserved = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.reserved = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.sub_key._fetch_instances()
+
+
+    class BaseRegDeleteKeyExResponse(KaitaiStruct):
+        """BaseRegDeleteKeyEx, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.31
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteKeyExResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_key_ex_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegDeleteKeyRequest(KaitaiStruct):
+        """BaseRegDeleteKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.8
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.sub_key._fetch_instances()
+
+
+    class BaseRegDeleteKeyResponse(KaitaiStruct):
+        """BaseRegDeleteKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.8
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegDeleteValueRequest(KaitaiStruct):
+        """BaseRegDeleteValue, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.9
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteValueRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_value_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.value_name._fetch_instances()
+
+
+    class BaseRegDeleteValueResponse(KaitaiStruct):
+        """BaseRegDeleteValue, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.9
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegDeleteValueResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_delete_value_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegEnumKeyRequest(KaitaiStruct):
+        """BaseRegEnumKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegEnumKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_enum_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_index = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.index = self._io.read_u4le()
+            self.name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.OptionalUnicodeString(self._io, self, self._root, self._is_le)
+            self.last_write_time = MsRrpStubs.OptionalFiletime(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_index = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.index = self._io.read_u4be()
+            self.name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.OptionalUnicodeString(self._io, self, self._root, self._is_le)
+            self.last_write_time = MsRrpStubs.OptionalFiletime(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.name._fetch_instances()
+            self.class_name._fetch_instances()
+            self.last_write_time._fetch_instances()
+
+
+    class BaseRegEnumKeyResponse(KaitaiStruct):
+        """BaseRegEnumKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegEnumKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_enum_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.OptionalUnicodeString(self._io, self, self._root, self._is_le)
+            self.last_write_time = MsRrpStubs.OptionalFiletime(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.class_name = MsRrpStubs.OptionalUnicodeString(self._io, self, self._root, self._is_le)
+            self.last_write_time = MsRrpStubs.OptionalFiletime(self._io, self, self._root, self._is_le)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.name._fetch_instances()
+            self.class_name._fetch_instances()
+            self.last_write_time._fetch_instances()
 
 
     class BaseRegEnumValueRequest(KaitaiStruct):
@@ -427,6 +1144,298 @@ class MsRrpStubs(KaitaiStruct):
             self.data._fetch_instances()
             self.data_size._fetch_instances()
             self.data_len._fetch_instances()
+
+
+    class BaseRegFlushKeyRequest(KaitaiStruct):
+        """BaseRegFlushKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.12
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegFlushKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_flush_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class BaseRegFlushKeyResponse(KaitaiStruct):
+        """BaseRegFlushKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.12
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegFlushKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_flush_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegGetVersionRequest(KaitaiStruct):
+        """BaseRegGetVersion, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.24
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegGetVersionRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_get_version_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class BaseRegGetVersionResponse(KaitaiStruct):
+        """BaseRegGetVersion, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.24
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegGetVersionResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_get_version_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_version = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.version = self._io.read_u4le()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_version = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.version = self._io.read_u4be()
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegLoadKeyRequest(KaitaiStruct):
+        """BaseRegLoadKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.14
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegLoadKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_load_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.sub_key._fetch_instances()
+            self.file._fetch_instances()
+
+
+    class BaseRegLoadKeyResponse(KaitaiStruct):
+        """BaseRegLoadKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.14
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegLoadKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_load_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegOpenKeyRequest(KaitaiStruct):
+        """BaseRegOpenKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.15
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegOpenKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_open_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_options = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.options = self._io.read_u4le()
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.sub_key = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_options = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.options = self._io.read_u4be()
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.sub_key._fetch_instances()
+
+
+    class BaseRegOpenKeyResponse(KaitaiStruct):
+        """BaseRegOpenKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.15
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegOpenKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_open_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
 
 
     class BaseRegQueryInfoKeyRequest(KaitaiStruct):
@@ -809,6 +1818,237 @@ class MsRrpStubs(KaitaiStruct):
             self.data_len._fetch_instances()
 
 
+    class BaseRegSaveKeyExRequest(KaitaiStruct):
+        """BaseRegSaveKeyEx, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.27
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSaveKeyExRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_save_key_ex_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+            self.align_flags = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.flags = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+            self.align_flags = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.flags = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.file._fetch_instances()
+            self.security._fetch_instances()
+
+
+    class BaseRegSaveKeyExResponse(KaitaiStruct):
+        """BaseRegSaveKeyEx, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.27
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSaveKeyExResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_save_key_ex_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegSaveKeyRequest(KaitaiStruct):
+        """BaseRegSaveKey, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.20
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSaveKeyRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_save_key_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.file = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.security = MsRrpStubs.SecurityAttributes(self._io, self, self._root, self._is_le)
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.file._fetch_instances()
+            self.security._fetch_instances()
+
+
+    class BaseRegSaveKeyResponse(KaitaiStruct):
+        """BaseRegSaveKey, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.20
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSaveKeyResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_save_key_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class BaseRegSetValueRequest(KaitaiStruct):
+        """BaseRegSetValue, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.22
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSetValueRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_set_value_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_value_type = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.value_type = KaitaiStream.resolve_enum(MsRrpStubs.ValueType, self._io.read_u4le())
+            self.data = ndr.Ndr.Conformant(self._root.ndr64, self._root.big_endian, self._io)
+            self.align_data_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.data_size = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.value_name = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+            self.align_value_type = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.value_type = KaitaiStream.resolve_enum(MsRrpStubs.ValueType, self._io.read_u4be())
+            self.data = ndr.Ndr.Conformant(self._root.ndr64, self._root.big_endian, self._io)
+            self.align_data_size = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.data_size = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+            self.value_name._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class BaseRegSetValueResponse(KaitaiStruct):
+        """BaseRegSetValue, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.22
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.BaseRegSetValueResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/base_reg_set_value_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class Filetime(KaitaiStruct):
         """100 ns since 1601, UTC.
         
@@ -843,6 +2083,302 @@ class MsRrpStubs(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
+
+
+    class OpenClassesRootRequest(KaitaiStruct):
+        """OpenClassesRoot, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.1
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenClassesRootRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_classes_root_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenClassesRootResponse(KaitaiStruct):
+        """OpenClassesRoot, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.1
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenClassesRootResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_classes_root_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OpenCurrentConfigRequest(KaitaiStruct):
+        """OpenCurrentConfig, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.25
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenCurrentConfigRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_current_config_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenCurrentConfigResponse(KaitaiStruct):
+        """OpenCurrentConfig, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.25
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenCurrentConfigResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_current_config_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OpenCurrentUserRequest(KaitaiStruct):
+        """OpenCurrentUser, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.2
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenCurrentUserRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_current_user_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenCurrentUserResponse(KaitaiStruct):
+        """OpenCurrentUser, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.2
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenCurrentUserResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_current_user_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
+    class OpenLocalMachineRequest(KaitaiStruct):
+        """OpenLocalMachine, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.3
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenLocalMachineRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_local_machine_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenLocalMachineResponse(KaitaiStruct):
+        """OpenLocalMachine, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.3
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenLocalMachineResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_local_machine_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
 
 
     class OpenPerformanceDataRequest(KaitaiStruct):
@@ -1067,6 +2603,80 @@ class MsRrpStubs(KaitaiStruct):
             self.key._fetch_instances()
 
 
+    class OpenUsersRequest(KaitaiStruct):
+        """OpenUsers, request.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.5
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenUsersRequest, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_users_request")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4le()
+
+        def _read_be(self):
+            self.server_name = MsRrpStubs.ServerName(self._io, self, self._root, self._is_le)
+            self.align_sam_desired = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.sam_desired = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.server_name._fetch_instances()
+
+
+    class OpenUsersResponse(KaitaiStruct):
+        """OpenUsers, response.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 3.1.5.5
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OpenUsersResponse, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/open_users_response")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4le()
+
+        def _read_be(self):
+            self.key = ndr.Ndr.ContextHandle(self._root.big_endian, self._io)
+            self.align_status = self._io.read_bytes((4 - self._io.pos() % 4) % 4)
+            self.status = self._io.read_u4be()
+
+
+        def _fetch_instances(self):
+            pass
+            self.key._fetch_instances()
+
+
     class OptionalData(KaitaiStruct):
         """A unique pointer to bytes.
         
@@ -1112,6 +2722,51 @@ class MsRrpStubs(KaitaiStruct):
 
 
 
+    class OptionalFiletime(KaitaiStruct):
+        """A unique pointer to a time.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OptionalFiletime, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/optional_filetime")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.Filetime(self._io, self, self._root, self._is_le)
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.Filetime(self._io, self, self._root, self._is_le)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+                self.value._fetch_instances()
+
+
+
     class OptionalU4(KaitaiStruct):
         """A unique pointer to a 32-bit integer.
         
@@ -1153,6 +2808,51 @@ class MsRrpStubs(KaitaiStruct):
             self.pointer._fetch_instances()
             if self.pointer.referent != 0:
                 pass
+
+
+
+    class OptionalUnicodeString(KaitaiStruct):
+        """A unique pointer to a counted string.
+        
+        .. seealso::
+           MS-RRP revision 39.0 section 6; DCE 1.1 RPC (C706) section 14.3.10
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.OptionalUnicodeString, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/optional_unicode_string")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.UnicodeString(self._io, self, self._root, self._is_le)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+                self.value._fetch_instances()
 
 
 
@@ -1371,6 +3071,106 @@ class MsRrpStubs(KaitaiStruct):
             if self.entry.value_ptr.referent != 0:
                 pass
                 self.value_ptr._fetch_instances()
+
+
+
+    class SecurityAttributes(KaitaiStruct):
+        """A unique pointer to the security of a new key.
+        
+        .. seealso::
+           MS-RRP revision 39.0 sections 2.2.8 and 2.2.9
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.SecurityAttributes, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/security_attributes")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.SecurityAttributesReferent(self._io, self, self._root, self._is_le)
+
+
+        def _read_be(self):
+            self.pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            if self.pointer.referent != 0:
+                pass
+                self.value = MsRrpStubs.SecurityAttributesReferent(self._io, self, self._root, self._is_le)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.pointer._fetch_instances()
+            if self.pointer.referent != 0:
+                pass
+                self.value._fetch_instances()
+
+
+
+    class SecurityAttributesReferent(KaitaiStruct):
+        """The length of the structure, a security descriptor, and whether handles are inherited.
+        
+        .. seealso::
+           MS-RRP revision 39.0 sections 2.2.8 and 2.2.9
+        """
+        def __init__(self, _io, _parent=None, _root=None, _is_le=None):
+            super(MsRrpStubs.SecurityAttributesReferent, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._is_le = _is_le
+            self._read()
+
+        def _read(self):
+            if not hasattr(self, '_is_le'):
+                raise kaitaistruct.UndecidedEndiannessError("/types/security_attributes_referent")
+            elif self._is_le == True:
+                self._read_le()
+            elif self._is_le == False:
+                self._read_be()
+
+        def _read_le(self):
+            self.align_length = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            self.length = self._io.read_u4le()
+            self.descriptor_pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.descriptor_room = self._io.read_u4le()
+            self.descriptor_len = self._io.read_u4le()
+            self.inherit = self._io.read_u1()
+            if self.descriptor_pointer.referent != 0:
+                pass
+                self.descriptor = ndr.Ndr.ConformantVarying(1, self._root.ndr64, self._root.big_endian, self._io)
+
+
+        def _read_be(self):
+            self.align_length = self._io.read_bytes(((8 - self._io.pos() % 8) % 8 if self._root.ndr64 else (4 - self._io.pos() % 4) % 4))
+            self.length = self._io.read_u4be()
+            self.descriptor_pointer = ndr.Ndr.Pointer(self._root.ndr64, self._root.big_endian, self._io)
+            self.descriptor_room = self._io.read_u4be()
+            self.descriptor_len = self._io.read_u4be()
+            self.inherit = self._io.read_u1()
+            if self.descriptor_pointer.referent != 0:
+                pass
+                self.descriptor = ndr.Ndr.ConformantVarying(1, self._root.ndr64, self._root.big_endian, self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.descriptor_pointer._fetch_instances()
+            if self.descriptor_pointer.referent != 0:
+                pass
+                self.descriptor._fetch_instances()
 
 
 

@@ -1,0 +1,17 @@
+# Written by ksy/compile.py.
+meta:
+  id: winreg_base_reg_save_key_response
+  title: "[MS-RRP] BaseRegSaveKey, response: a stub in little-endian NDR 2.0, without parameters"
+  xref:
+    msopenspecs: https://learn.microsoft.com/openspecs/windows_protocols/ms-rrp/
+  license: GPL-2.0-or-later
+  ks-version: "0.11"
+  endian: le
+  imports:
+    - ../ms_rrp_stubs
+doc: The stub of opnum 20, without authentication padding and verification trailer.
+doc-ref: MS-RRP revision 39.0 section 3.1.5.20
+seq:
+  - id: stub
+    -orig-id: BaseRegSaveKey
+    type: ms_rrp_stubs(20, true, false, false)
