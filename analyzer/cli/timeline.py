@@ -26,6 +26,9 @@ def timeline(
     all_attempts: Annotated[
         bool, typer.Option("--all-attempts", help="Show every try of a registry read, not only the last (text).")
     ] = False,
+    unfold: Annotated[
+        bool, typer.Option("--unfold", help="A line for every call, also where polls of a handle repeat (text).")
+    ] = False,
     output_format: OutputFormat = Format.text,
     strict: Strict = False,
 ) -> None:
@@ -35,5 +38,5 @@ def timeline(
 
     selection = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
-    writing.write(Timeline(analysis, selection, all_attempts, time.value), output_format.value)
+    writing.write(Timeline(analysis, selection, all_attempts, time.value, unfold), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

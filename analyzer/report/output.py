@@ -78,6 +78,7 @@ class Timeline(Struct, OfCapture, frozen=True):
     selection: Selection = EVERYTHING
     all_attempts: bool = False
     clock: Clock = "relative"
+    unfold: bool = False
 
     def records(self) -> Iterator[Record]:
         return self._records(None)
@@ -90,7 +91,12 @@ class Timeline(Struct, OfCapture, frozen=True):
         from analyzer.report.text import timeline_lines
 
         return timeline_lines(
-            self.analysis, width, selection=self.selection, all_attempts=self.all_attempts, clock=self.clock
+            self.analysis,
+            width,
+            selection=self.selection,
+            all_attempts=self.all_attempts,
+            clock=self.clock,
+            unfold=self.unfold,
         )
 
     def table(self) -> pl.DataFrame:

@@ -6,10 +6,11 @@ fold with the details indented below their column.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from rich.markup import escape as escape_markup
@@ -24,7 +25,10 @@ from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import AuthLevel, Door, Identity
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.report.legend import Legend
 from analyzer.report.output import Clock
+from analyzer.report.runs import Run, find_runs
 from analyzer.report.words import answered, asked, status_words
 from analyzer.timeline.hosts import host_records
 from analyzer.timeline.openings import openings
@@ -35,6 +39,12 @@ if TYPE_CHECKING:
 
 _STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
 _FRAMES_SHOWN = 8
+# So many sessions, ways of calling and kinds of problems are listed, the others counted.
+_HEADER_LINES = 12
+_SHOWN_PROBLEMS = 24
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+# ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry.
+_TOO_SMALL = (8, ERROR_MORE_DATA)
 _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
@@ -81,18 +91,34 @@ def timeline_lines(
     selection: Selection = EVERYTHING,
     all_attempts: bool = False,
     clock: Clock = "relative",
+    unfold: bool = False,
 ) -> Iterator[str]:
+    """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
     yield from header_lines(analysis, width)
     selected = selection.calls(analysis)
     lines = selection.last(selected if all_attempts else _without_early_tries(selected))
+    legend = Legend(analysis, lines)
+    for line in legend.lines():
+        yield from (safe(text) for text in folded(line, 4, width))
     if lines:
         yield ""
     before: int | None = None
     damages = Damages()
+    runs = {} if unfold or all_attempts else find_runs(lines)
+    # Of calls in a run, only the first has a line.
+    hidden = {number for run in runs.values() for number in run.numbers[1:]}
     for number, call in lines:
+        if number in hidden:
+            continue
         time = _time_words(call.time_ns, analysis.capture, clock, before)
         before = call.time_ns
-        yield from call_lines(number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages)
+        ends = legend.label(call)
+        if (run := runs.get(number)) is not None:
+            yield from _run_lines(run, call, analysis, width, time=time, ends=ends, damages=damages)
+        else:
+            yield from call_lines(
+                number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages, ends=ends
+            )
     if selection.words is not None and not selected:
         yield ""
         yield safe(f"no call passes: {selection.words}; without that all calls are shown")
@@ -127,14 +153,23 @@ def _time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int 
 
 def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     facts = analysis.capture
-    for name in facts.files:
+    for name in facts.files[:_HEADER_LINES]:
         yield styled("bold", name)
+    yield from _more(len(facts.files) - _HEADER_LINES, "files")
     yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
-    for session in analysis.sessions:
+    for session in analysis.sessions[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(_session_words(session), 4, width))
-    for line in sorted(_rpc_words(analysis).items()):
-        yield from (safe(text) for text in folded(f"{line[0]}: {line[1]} call{'s' if line[1] != 1 else ''}", 4, width))
+    yield from _more(len(analysis.sessions) - _HEADER_LINES, "sessions: pcq-analyzer sessions")
+    words = sorted(_rpc_words(analysis).items())
+    for name, count in words[:_HEADER_LINES]:
+        yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
+    yield from _more(len(words) - _HEADER_LINES, "ways of calling: pcq-analyzer stats")
     yield from _opening_lines(analysis, width)
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"and {count:,} more {what}"
 
 
 def _opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
@@ -201,36 +236,76 @@ def call_lines(
     all_attempts: bool = False,
     time: str | None = None,
     damages: Damages | None = None,
+    ends: str | None = None,
 ) -> Iterator[str]:
     """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
 
-    What is wrong with the buffer of the answer is noted in `damages`.
+    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses.
     """
     if time is None:
         time = _time_words(call.time_ns, analysis.capture, "relative", None)
-    prefix = f"{time}  #{number:<5} {call.client} → {call.server}  "
+    prefix = f"{time}  #{number:<5} {ends or f'{call.client} → {call.server}'}  "
     words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
     if call.is_winreg and call.read is not None and call.read.attempt > 1:
         before = call.read.attempt - 1
         tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
         words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
-    outcome = f" ⇒ {status_words(call)}"
     told = answered(call, analysis, damages)
+    outcome = _outcome(call, told)
     if damages is not None:
         damages.note_absent(call.number, "request", call.request)
         damages.note_absent(call.number, "response", call.response)
-    if told:
-        outcome += f", {told}"
     if call.state not in ("complete", "sealed"):
         outcome += f" [{call.state}: {call.reason}]"
     latency = call.latency_ns
     if latency is not None:
         outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"
-    style = _STATE_STYLE.get(call.state, "red")
+    yield from _coloured(folded(prefix + words + outcome, len(time) + 10, width), _style(call))
+
+
+def _outcome(call: Call, told: str) -> str:
+    """What came of a call: that it succeeded goes without saying where there is more to say."""
+    if call.status == 0 and call.fault is None:
+        return f" ⇒ {told or 'ok'}"
+    return f" ⇒ {status_words(call)}" + (f", {told}" if told else "")
+
+
+def _style(call: Call) -> str:
     if call.state == "complete" and (call.fault is not None or call.status):
-        style = "yellow"
+        # That a buffer is too small is how sizes are asked for.
+        return "yellow" if call.fault is None and call.status in _TOO_SMALL else "red"
+    return _STATE_STYLE.get(call.state, "red")
+
+
+def _run_lines(
+    run: Run, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
+) -> Iterator[str]:
+    """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""
+    gaps = sorted(later - earlier for earlier, later in pairwise(run.times))
+    spread = f"every {_seconds(gaps[len(gaps) // 2])}"
+    if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
+        spread += f" ({_seconds(gaps[0])} to {_seconds(gaps[-1])})"
+    count = f"{len(run.numbers):,} {'polls' if run.is_polls else 'times'}"
+    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
+    first = answered(call, analysis, damages)
+    outcome = _outcome(call, first)
+    last_call = analysis.calls[run.numbers[-1] - 1]
+    last = answered(last_call, analysis, damages)
+    if run.is_polls and last != first:
+        outcome += f"; last: {last}"
+    prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}  "
+    line = f"{prefix}{words}, {count} {spread} over {_seconds(run.times[-1] - run.times[0])}{outcome}"
+    yield from _coloured(folded(line, len(time) + 10, width), _style(call))
+
+
+def _seconds(time_ns: int) -> str:
+    return f"{time_ns / NS_PER_S:,.3f} s"
+
+
+def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
+    """Lines of a call, from its outcome on in a style."""
     is_outcome = False
-    for line in folded(prefix + words + outcome, len(time) + 10, width):
+    for line in lines:
         if line.endswith(f"{_UNBROKEN}ms"):
             line = line.removesuffix(f"{_UNBROKEN}ms") + " ms"
         if is_outcome:
@@ -289,8 +364,17 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         yield from (styled("yellow", text) for text in folded(line, 4, width))
     if hint := _key_hint(analysis):
         yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
+    # The same sentence with other numbers is said once.
+    grouped: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
-        yield from (styled("yellow", text) for text in folded(_problem_words(problem, facts), 4, width))
+        grouped.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
+    for alike in list(grouped.values())[:_SHOWN_PROBLEMS]:
+        words = _problem_words(alike[0], facts)
+        if len(alike) > 1:
+            words += f" (and {len(alike) - 1:,} more like it)"
+        yield from (styled("yellow", text) for text in folded(words, 4, width))
+    for text in _more(len(grouped) - _SHOWN_PROBLEMS, "kinds of problems: pcq-analyzer timeline --format jsonl"):
+        yield styled("yellow", f"  {text}")
 
 
 def _key_hint(analysis: Analysis) -> str | None:
