@@ -880,8 +880,8 @@ types["ms_rrp_stubs"] = {
   endian = function(o) return o.big_endian end,
   params = { "opnum", "is_response", "ndr64", "big_endian" },
   seq = {
-    { id = "request", name = "(request)", switch = function(o) return o.opnum end, cases = { [3] = { kind = "ms_rrp_stubs.open_performance_data_request" }, [5] = { kind = "ms_rrp_stubs.base_reg_close_key_request" }, [10] = { kind = "ms_rrp_stubs.base_reg_enum_value_request" }, [16] = { kind = "ms_rrp_stubs.base_reg_query_info_key_request" }, [17] = { kind = "ms_rrp_stubs.base_reg_query_value_request" }, [29] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values_request" }, [32] = { kind = "ms_rrp_stubs.open_performance_text_request" }, [33] = { kind = "ms_rrp_stubs.open_performance_nls_text_request" }, [34] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values2_request" } }, condition = function(o) return not o.is_response end },
-    { id = "response", name = "(response)", switch = function(o) return o.opnum end, cases = { [3] = { kind = "ms_rrp_stubs.open_performance_data_response" }, [5] = { kind = "ms_rrp_stubs.base_reg_close_key_response" }, [10] = { kind = "ms_rrp_stubs.base_reg_enum_value_response" }, [16] = { kind = "ms_rrp_stubs.base_reg_query_info_key_response" }, [17] = { kind = "ms_rrp_stubs.base_reg_query_value_response" }, [29] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values_response" }, [32] = { kind = "ms_rrp_stubs.open_performance_text_response" }, [33] = { kind = "ms_rrp_stubs.open_performance_nls_text_response" }, [34] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values2_response" } }, condition = function(o) return o.is_response end },
+    { id = "request", name = "(request)", switch = function(o) return o.opnum end, cases = { [0] = { kind = "ms_rrp_stubs.open_classes_root_request" }, [1] = { kind = "ms_rrp_stubs.open_current_user_request" }, [2] = { kind = "ms_rrp_stubs.open_local_machine_request" }, [3] = { kind = "ms_rrp_stubs.open_performance_data_request" }, [4] = { kind = "ms_rrp_stubs.open_users_request" }, [5] = { kind = "ms_rrp_stubs.base_reg_close_key_request" }, [6] = { kind = "ms_rrp_stubs.base_reg_create_key_request" }, [7] = { kind = "ms_rrp_stubs.base_reg_delete_key_request" }, [8] = { kind = "ms_rrp_stubs.base_reg_delete_value_request" }, [9] = { kind = "ms_rrp_stubs.base_reg_enum_key_request" }, [10] = { kind = "ms_rrp_stubs.base_reg_enum_value_request" }, [11] = { kind = "ms_rrp_stubs.base_reg_flush_key_request" }, [13] = { kind = "ms_rrp_stubs.base_reg_load_key_request" }, [15] = { kind = "ms_rrp_stubs.base_reg_open_key_request" }, [16] = { kind = "ms_rrp_stubs.base_reg_query_info_key_request" }, [17] = { kind = "ms_rrp_stubs.base_reg_query_value_request" }, [20] = { kind = "ms_rrp_stubs.base_reg_save_key_request" }, [22] = { kind = "ms_rrp_stubs.base_reg_set_value_request" }, [26] = { kind = "ms_rrp_stubs.base_reg_get_version_request" }, [27] = { kind = "ms_rrp_stubs.open_current_config_request" }, [29] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values_request" }, [31] = { kind = "ms_rrp_stubs.base_reg_save_key_ex_request" }, [32] = { kind = "ms_rrp_stubs.open_performance_text_request" }, [33] = { kind = "ms_rrp_stubs.open_performance_nls_text_request" }, [34] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values2_request" }, [35] = { kind = "ms_rrp_stubs.base_reg_delete_key_ex_request" } }, condition = function(o) return not o.is_response end },
+    { id = "response", name = "(response)", switch = function(o) return o.opnum end, cases = { [0] = { kind = "ms_rrp_stubs.open_classes_root_response" }, [1] = { kind = "ms_rrp_stubs.open_current_user_response" }, [2] = { kind = "ms_rrp_stubs.open_local_machine_response" }, [3] = { kind = "ms_rrp_stubs.open_performance_data_response" }, [4] = { kind = "ms_rrp_stubs.open_users_response" }, [5] = { kind = "ms_rrp_stubs.base_reg_close_key_response" }, [6] = { kind = "ms_rrp_stubs.base_reg_create_key_response" }, [7] = { kind = "ms_rrp_stubs.base_reg_delete_key_response" }, [8] = { kind = "ms_rrp_stubs.base_reg_delete_value_response" }, [9] = { kind = "ms_rrp_stubs.base_reg_enum_key_response" }, [10] = { kind = "ms_rrp_stubs.base_reg_enum_value_response" }, [11] = { kind = "ms_rrp_stubs.base_reg_flush_key_response" }, [13] = { kind = "ms_rrp_stubs.base_reg_load_key_response" }, [15] = { kind = "ms_rrp_stubs.base_reg_open_key_response" }, [16] = { kind = "ms_rrp_stubs.base_reg_query_info_key_response" }, [17] = { kind = "ms_rrp_stubs.base_reg_query_value_response" }, [20] = { kind = "ms_rrp_stubs.base_reg_save_key_response" }, [22] = { kind = "ms_rrp_stubs.base_reg_set_value_response" }, [26] = { kind = "ms_rrp_stubs.base_reg_get_version_response" }, [27] = { kind = "ms_rrp_stubs.open_current_config_response" }, [29] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values_response" }, [31] = { kind = "ms_rrp_stubs.base_reg_save_key_ex_response" }, [32] = { kind = "ms_rrp_stubs.open_performance_text_response" }, [33] = { kind = "ms_rrp_stubs.open_performance_nls_text_response" }, [34] = { kind = "ms_rrp_stubs.base_reg_query_multiple_values2_response" }, [35] = { kind = "ms_rrp_stubs.base_reg_delete_key_ex_response" } }, condition = function(o) return o.is_response end },
   },
   later = {
   },
@@ -946,6 +946,59 @@ types["ms_rrp_stubs.filetime"] = {
     { id = "align_low", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
     { id = "low", name = "dwLowDateTime", kind = "u4" },
     { id = "high", name = "dwHighDateTime", kind = "u4" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.optional_unicode_string"] = {
+  spelling = "PRPC_UNICODE_STRING",
+  params = {  },
+  seq = {
+    { id = "pointer", name = "(referent)", kind = "ndr.pointer", args = function(o) return { o._root.ndr64, o._root.big_endian } end },
+    { id = "value", name = "RPC_UNICODE_STRING", kind = "ms_rrp_stubs.unicode_string", condition = function(o) return (o.pointer.referent ~= 0) end },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.optional_filetime"] = {
+  spelling = "PFILETIME",
+  params = {  },
+  seq = {
+    { id = "pointer", name = "(referent)", kind = "ndr.pointer", args = function(o) return { o._root.ndr64, o._root.big_endian } end },
+    { id = "value", name = "FILETIME", kind = "ms_rrp_stubs.filetime", condition = function(o) return (o.pointer.referent ~= 0) end },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.security_attributes"] = {
+  spelling = "PRPC_SECURITY_ATTRIBUTES",
+  params = {  },
+  seq = {
+    { id = "pointer", name = "(referent)", kind = "ndr.pointer", args = function(o) return { o._root.ndr64, o._root.big_endian } end },
+    { id = "value", name = "RPC_SECURITY_ATTRIBUTES", kind = "ms_rrp_stubs.security_attributes_referent", condition = function(o) return (o.pointer.referent ~= 0) end },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.security_attributes_referent"] = {
+  spelling = "RPC_SECURITY_ATTRIBUTES",
+  params = {  },
+  seq = {
+    { id = "align_length", name = "(alignment)", size = function(o) return choose(o._root.ndr64, function() return (((8 - (o._io:pos() % 8))) % 8) end, function() return (((4 - (o._io:pos() % 4))) % 4) end) end, filler = true },
+    { id = "length", name = "nLength", kind = "u4" },
+    { id = "descriptor_pointer", name = "lpSecurityDescriptor", kind = "ndr.pointer", args = function(o) return { o._root.ndr64, o._root.big_endian } end },
+    { id = "descriptor_room", name = "cbInSecurityDescriptor", kind = "u4" },
+    { id = "descriptor_len", name = "cbOutSecurityDescriptor", kind = "u4" },
+    { id = "inherit", name = "bInheritHandle", kind = "u1" },
+    { id = "descriptor", name = "(security descriptor)", kind = "ndr.conformant_varying", args = function(o) return { 1, o._root.ndr64, o._root.big_endian } end, condition = function(o) return (o.descriptor_pointer.referent ~= 0) end },
   },
   later = {
   },
@@ -1270,6 +1323,459 @@ types["ms_rrp_stubs.base_reg_query_multiple_values2_response"] = {
   values = {
   },
 }
+types["ms_rrp_stubs.open_classes_root_request"] = {
+  spelling = "OpenClassesRoot",
+  params = {  },
+  seq = {
+    { id = "server_name", name = "ServerName", kind = "ms_rrp_stubs.server_name" },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_classes_root_response"] = {
+  spelling = "OpenClassesRoot",
+  params = {  },
+  seq = {
+    { id = "key", name = "phKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_current_user_request"] = {
+  spelling = "OpenCurrentUser",
+  params = {  },
+  seq = {
+    { id = "server_name", name = "ServerName", kind = "ms_rrp_stubs.server_name" },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_current_user_response"] = {
+  spelling = "OpenCurrentUser",
+  params = {  },
+  seq = {
+    { id = "key", name = "phKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_local_machine_request"] = {
+  spelling = "OpenLocalMachine",
+  params = {  },
+  seq = {
+    { id = "server_name", name = "ServerName", kind = "ms_rrp_stubs.server_name" },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_local_machine_response"] = {
+  spelling = "OpenLocalMachine",
+  params = {  },
+  seq = {
+    { id = "key", name = "phKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_users_request"] = {
+  spelling = "OpenUsers",
+  params = {  },
+  seq = {
+    { id = "server_name", name = "ServerName", kind = "ms_rrp_stubs.server_name" },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_users_response"] = {
+  spelling = "OpenUsers",
+  params = {  },
+  seq = {
+    { id = "key", name = "phKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_create_key_request"] = {
+  spelling = "BaseRegCreateKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "sub_key", name = "lpSubKey", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "class_name", name = "lpClass", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "align_options", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "options", name = "dwOptions", kind = "u4", flags = { { 1, "REG_OPTION_VOLATILE" }, { 2, "REG_OPTION_CREATE_LINK" }, { 4, "REG_OPTION_BACKUP_RESTORE" }, { 8, "REG_OPTION_OPEN_LINK" } } },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+    { id = "security", name = "lpSecurityAttributes", kind = "ms_rrp_stubs.security_attributes" },
+    { id = "disposition", name = "lpdwDisposition", kind = "ms_rrp_stubs.optional_u4" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_create_key_response"] = {
+  spelling = "BaseRegCreateKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "phkResult", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "disposition", name = "lpdwDisposition", kind = "ms_rrp_stubs.optional_u4" },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_key_request"] = {
+  spelling = "BaseRegDeleteKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "sub_key", name = "lpSubKey", kind = "ms_rrp_stubs.unicode_string" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_key_response"] = {
+  spelling = "BaseRegDeleteKey",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_value_request"] = {
+  spelling = "BaseRegDeleteValue",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "value_name", name = "lpValueName", kind = "ms_rrp_stubs.unicode_string" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_value_response"] = {
+  spelling = "BaseRegDeleteValue",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_enum_key_request"] = {
+  spelling = "BaseRegEnumKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_index", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "index", name = "dwIndex", kind = "u4" },
+    { id = "name", name = "lpNameIn", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "class_name", name = "lpClassIn", kind = "ms_rrp_stubs.optional_unicode_string" },
+    { id = "last_write_time", name = "lpftLastWriteTime", kind = "ms_rrp_stubs.optional_filetime" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_enum_key_response"] = {
+  spelling = "BaseRegEnumKey",
+  params = {  },
+  seq = {
+    { id = "name", name = "lpNameOut", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "class_name", name = "lplpClassOut", kind = "ms_rrp_stubs.optional_unicode_string" },
+    { id = "last_write_time", name = "lpftLastWriteTime", kind = "ms_rrp_stubs.optional_filetime" },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_flush_key_request"] = {
+  spelling = "BaseRegFlushKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_flush_key_response"] = {
+  spelling = "BaseRegFlushKey",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_load_key_request"] = {
+  spelling = "BaseRegLoadKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "sub_key", name = "lpSubKey", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "file", name = "lpFile", kind = "ms_rrp_stubs.unicode_string" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_load_key_response"] = {
+  spelling = "BaseRegLoadKey",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_open_key_request"] = {
+  spelling = "BaseRegOpenKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "sub_key", name = "lpSubKey", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "align_options", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "options", name = "dwOptions", kind = "u4", flags = { { 1, "REG_OPTION_VOLATILE" }, { 2, "REG_OPTION_CREATE_LINK" }, { 4, "REG_OPTION_BACKUP_RESTORE" }, { 8, "REG_OPTION_OPEN_LINK" } } },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_open_key_response"] = {
+  spelling = "BaseRegOpenKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "phkResult", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_save_key_request"] = {
+  spelling = "BaseRegSaveKey",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "file", name = "lpFile", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "security", name = "pSecurityAttributes", kind = "ms_rrp_stubs.security_attributes" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_save_key_response"] = {
+  spelling = "BaseRegSaveKey",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_set_value_request"] = {
+  spelling = "BaseRegSetValue",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "value_name", name = "lpValueName", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "align_value_type", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "value_type", name = "dwType", kind = "u4" },
+    { id = "data", name = "lpData", kind = "ndr.conformant", args = function(o) return { o._root.ndr64, o._root.big_endian } end, payload = true },
+    { id = "align_data_size", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "data_size", name = "cbData", kind = "u4" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_set_value_response"] = {
+  spelling = "BaseRegSetValue",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_get_version_request"] = {
+  spelling = "BaseRegGetVersion",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_get_version_response"] = {
+  spelling = "BaseRegGetVersion",
+  params = {  },
+  seq = {
+    { id = "align_version", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "version", name = "lpdwVersion", kind = "u4" },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_current_config_request"] = {
+  spelling = "OpenCurrentConfig",
+  params = {  },
+  seq = {
+    { id = "server_name", name = "ServerName", kind = "ms_rrp_stubs.server_name" },
+    { id = "align_sam_desired", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "sam_desired", name = "samDesired", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.open_current_config_response"] = {
+  spelling = "OpenCurrentConfig",
+  params = {  },
+  seq = {
+    { id = "key", name = "phKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_save_key_ex_request"] = {
+  spelling = "BaseRegSaveKeyEx",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "file", name = "lpFile", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "security", name = "pSecurityAttributes", kind = "ms_rrp_stubs.security_attributes" },
+    { id = "align_flags", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "flags", name = "Flags", kind = "u4" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_save_key_ex_response"] = {
+  spelling = "BaseRegSaveKeyEx",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_key_ex_request"] = {
+  spelling = "BaseRegDeleteKeyEx",
+  params = {  },
+  seq = {
+    { id = "key", name = "hKey", kind = "ndr.context_handle", args = function(o) return { o._root.big_endian } end },
+    { id = "sub_key", name = "lpSubKey", kind = "ms_rrp_stubs.unicode_string" },
+    { id = "align_access_mask", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "access_mask", name = "AccessMask", kind = "u4", flags = { { 1, "KEY_QUERY_VALUE" }, { 2, "KEY_SET_VALUE" }, { 4, "KEY_CREATE_SUB_KEY" }, { 8, "KEY_ENUMERATE_SUB_KEYS" }, { 16, "KEY_NOTIFY" }, { 32, "KEY_CREATE_LINK" }, { 256, "KEY_WOW64_64KEY" }, { 512, "KEY_WOW64_32KEY" }, { 33554432, "MAXIMUM_ALLOWED" } } },
+    { id = "align_reserved", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "reserved", name = "Reserved", kind = "u4" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
+types["ms_rrp_stubs.base_reg_delete_key_ex_response"] = {
+  spelling = "BaseRegDeleteKeyEx",
+  params = {  },
+  seq = {
+    { id = "align_status", name = "(alignment)", size = function(o) return (((4 - (o._io:pos() % 4))) % 4) end, filler = true },
+    { id = "status", name = "(return value)", kind = "u4", meaning = "win32" },
+  },
+  later = {
+  },
+  values = {
+  },
+}
 types["name_table"] = {
   spelling = "",
   endian = function() return false end,
@@ -1583,7 +2089,7 @@ types["winperf.instance_body"] = {
   },
 }
 local stubs = { request = { [0] = "ms_pcq_stubs.enumerate_counter_set_request", [1] = "ms_pcq_stubs.query_counter_set_registration_info_request", [2] = "ms_pcq_stubs.enumerate_counter_set_instances_request", [3] = "ms_pcq_stubs.open_query_handle_request", [4] = "ms_pcq_stubs.close_query_handle_request", [5] = "ms_pcq_stubs.query_counter_info_request", [6] = "ms_pcq_stubs.query_counter_data_request", [7] = "ms_pcq_stubs.validate_counters_request" }, response = { [0] = "ms_pcq_stubs.enumerate_counter_set_response", [1] = "ms_pcq_stubs.query_counter_set_registration_info_response", [2] = "ms_pcq_stubs.enumerate_counter_set_instances_response", [3] = "ms_pcq_stubs.open_query_handle_response", [4] = "ms_pcq_stubs.close_query_handle_response", [5] = "ms_pcq_stubs.query_counter_info_response", [6] = "ms_pcq_stubs.query_counter_data_response", [7] = "ms_pcq_stubs.validate_counters_response" } }
-local winreg_stubs = { request = { [3] = "ms_rrp_stubs.open_performance_data_request", [5] = "ms_rrp_stubs.base_reg_close_key_request", [10] = "ms_rrp_stubs.base_reg_enum_value_request", [16] = "ms_rrp_stubs.base_reg_query_info_key_request", [17] = "ms_rrp_stubs.base_reg_query_value_request", [29] = "ms_rrp_stubs.base_reg_query_multiple_values_request", [32] = "ms_rrp_stubs.open_performance_text_request", [33] = "ms_rrp_stubs.open_performance_nls_text_request", [34] = "ms_rrp_stubs.base_reg_query_multiple_values2_request" }, response = { [3] = "ms_rrp_stubs.open_performance_data_response", [5] = "ms_rrp_stubs.base_reg_close_key_response", [10] = "ms_rrp_stubs.base_reg_enum_value_response", [16] = "ms_rrp_stubs.base_reg_query_info_key_response", [17] = "ms_rrp_stubs.base_reg_query_value_response", [29] = "ms_rrp_stubs.base_reg_query_multiple_values_response", [32] = "ms_rrp_stubs.open_performance_text_response", [33] = "ms_rrp_stubs.open_performance_nls_text_response", [34] = "ms_rrp_stubs.base_reg_query_multiple_values2_response" } }
+local winreg_stubs = { request = { [0] = "ms_rrp_stubs.open_classes_root_request", [1] = "ms_rrp_stubs.open_current_user_request", [2] = "ms_rrp_stubs.open_local_machine_request", [3] = "ms_rrp_stubs.open_performance_data_request", [4] = "ms_rrp_stubs.open_users_request", [5] = "ms_rrp_stubs.base_reg_close_key_request", [6] = "ms_rrp_stubs.base_reg_create_key_request", [7] = "ms_rrp_stubs.base_reg_delete_key_request", [8] = "ms_rrp_stubs.base_reg_delete_value_request", [9] = "ms_rrp_stubs.base_reg_enum_key_request", [10] = "ms_rrp_stubs.base_reg_enum_value_request", [11] = "ms_rrp_stubs.base_reg_flush_key_request", [13] = "ms_rrp_stubs.base_reg_load_key_request", [15] = "ms_rrp_stubs.base_reg_open_key_request", [16] = "ms_rrp_stubs.base_reg_query_info_key_request", [17] = "ms_rrp_stubs.base_reg_query_value_request", [20] = "ms_rrp_stubs.base_reg_save_key_request", [22] = "ms_rrp_stubs.base_reg_set_value_request", [26] = "ms_rrp_stubs.base_reg_get_version_request", [27] = "ms_rrp_stubs.open_current_config_request", [29] = "ms_rrp_stubs.base_reg_query_multiple_values_request", [31] = "ms_rrp_stubs.base_reg_save_key_ex_request", [32] = "ms_rrp_stubs.open_performance_text_request", [33] = "ms_rrp_stubs.open_performance_nls_text_request", [34] = "ms_rrp_stubs.base_reg_query_multiple_values2_request", [35] = "ms_rrp_stubs.base_reg_delete_key_ex_request" }, response = { [0] = "ms_rrp_stubs.open_classes_root_response", [1] = "ms_rrp_stubs.open_current_user_response", [2] = "ms_rrp_stubs.open_local_machine_response", [3] = "ms_rrp_stubs.open_performance_data_response", [4] = "ms_rrp_stubs.open_users_response", [5] = "ms_rrp_stubs.base_reg_close_key_response", [6] = "ms_rrp_stubs.base_reg_create_key_response", [7] = "ms_rrp_stubs.base_reg_delete_key_response", [8] = "ms_rrp_stubs.base_reg_delete_value_response", [9] = "ms_rrp_stubs.base_reg_enum_key_response", [10] = "ms_rrp_stubs.base_reg_enum_value_response", [11] = "ms_rrp_stubs.base_reg_flush_key_response", [13] = "ms_rrp_stubs.base_reg_load_key_response", [15] = "ms_rrp_stubs.base_reg_open_key_response", [16] = "ms_rrp_stubs.base_reg_query_info_key_response", [17] = "ms_rrp_stubs.base_reg_query_value_response", [20] = "ms_rrp_stubs.base_reg_save_key_response", [22] = "ms_rrp_stubs.base_reg_set_value_response", [26] = "ms_rrp_stubs.base_reg_get_version_response", [27] = "ms_rrp_stubs.open_current_config_response", [29] = "ms_rrp_stubs.base_reg_query_multiple_values_response", [31] = "ms_rrp_stubs.base_reg_save_key_ex_response", [32] = "ms_rrp_stubs.open_performance_text_response", [33] = "ms_rrp_stubs.open_performance_nls_text_response", [34] = "ms_rrp_stubs.base_reg_query_multiple_values2_response", [35] = "ms_rrp_stubs.base_reg_delete_key_ex_response" } }
 
 -- Reads the structures that the generated part describes, and shows them in Wireshark's tree.
 --
