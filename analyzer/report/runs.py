@@ -7,7 +7,7 @@ method of an interface that is not decoded, with one outcome and nothing else ca
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableSequence
 
 from msgspec import Struct
 
@@ -20,8 +20,8 @@ _FEWEST = 3
 class Run(Struct):
     """Calls by their numbers, and the time of each."""
 
-    numbers: array[int]
-    times: array[int]
+    numbers: MutableSequence[int]
+    times: MutableSequence[int]
     is_polls: bool
 
 
