@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from struct import unpack_from
 from typing import Literal, NamedTuple
 
 from analyzer.buffers._compiled import enum_names
