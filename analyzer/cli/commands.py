@@ -30,6 +30,7 @@ _COMMANDS = {
     "crosscheck": ("crosscheck", "crosscheck"),
     "verify": ("verify", "verify"),
     "docs": ("docs", "docs"),
+    "calibrate": ("calibrate", "calibrate"),
 }
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."
 EXIT_CODES = (
