@@ -88,6 +88,7 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("and whether it belongs to a capture", "verify x.txt x.pcapng"),
         ),
     ),
+    "calibrate": (CHECK, (("what Windows returned, beside what we make of it", "calibrate collected/"),)),
     "keys": (
         CHECK,
         (
