@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct
 
-from analyzer.audit.answers import COUNTERS, COUNTERSET, FlawKind, read_answer
+from analyzer.audit.answers import FlawKind, read_answer
 from analyzer.audit.identifiers import read_identifiers
 from analyzer.audit.registration import string_offsets
 from analyzer.buffers import decode_buffer
+from analyzer.buffers.layout import COUNTERS, COUNTERSET
 from analyzer.core.errors import InputError
 from analyzer.model.buffer import BufferKind
 from analyzer.report.text import safe, styled
