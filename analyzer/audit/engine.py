@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import cache
 from typing import Literal
 
 from msgspec.structs import replace
@@ -136,8 +137,12 @@ class Audit:
 
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[Finding]:
         for rule, judgement in judged:
-            assert set(judgement.requirements) <= set(rule.requirements), (rule.code, judgement.requirements)
-            if judgement.outcome not in (Outcome.FAILED, Outcome.WARNED):
+            assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
+            if judgement.outcome is Outcome.PASSED:
+                if (kept := self.coverage.get(judgement.requirement)) is not None:
+                    kept.counts[Outcome.PASSED] += judgement.count
+                continue
+            if judgement.outcome is Outcome.INCONCLUSIVE:
                 self._note(judgement)
                 continue
             if self.actor is not Actor.EITHER and actor_of(judgement) not in (self.actor, Actor.EITHER):
@@ -247,8 +252,12 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
         return False
     if reads.failure and call.call.fault is None and call.status == 0:
         return False
-    wants_answer = any(part.startswith("response") for part in reads.parts)
-    return not (wants_answer and call.call.fault is not None)
+    return call.call.fault is None or not _wants_answer(reads.parts)
+
+
+@cache
+def _wants_answer(parts: tuple[Part, ...]) -> bool:
+    return any(part.startswith("response") for part in parts)
 
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
@@ -258,7 +267,10 @@ def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
     if reads.codes and "RequestCode" not in call.asked:
         return _missing(call, "request")
     for part in reads.parts:
-        if (reason := _why_part(part, call, damaged=reads.damaged)) is not None:
+        key = part, reads.damaged
+        if key not in call.unreadable:
+            call.unreadable[key] = _why_part(part, call, damaged=reads.damaged)
+        if (reason := call.unreadable[key]) is not None:
             return reason
     return None
 
@@ -266,7 +278,7 @@ def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
 def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
     name: Literal["request", "response"] = "request" if part.startswith("request") else "response"
     side = call.side(name)
-    if side is None or isinstance(side.side.stub, Missing):
+    if side is None or isinstance(side.captured, Missing):
         return _missing(call, name)
     if damaged:
         return None
@@ -283,8 +295,8 @@ def _missing(call: CallEvidence, name: str) -> str:
     side: SideEvidence | None = call.request if name == "request" else call.response
     if side is None:
         return f"the {name} was not captured"
-    if side.side.stub is Missing.SEALED:
+    if side.captured is Missing.SEALED:
         return f"the {name} is sealed and no key was given that opens it"
-    if isinstance(side.side.stub, Missing):
+    if isinstance(side.captured, Missing):
         return f"bytes of the {name} are missing"
     return f"the {name} stub does not decode"

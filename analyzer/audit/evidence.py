@@ -53,15 +53,20 @@ class SideEvidence:
     def params(self) -> dict[str, Any]:
         return self.side.params
 
+    @cached_property
+    def captured(self) -> TracedBytes | Missing:
+        """The stub, or why there is none; read once, for it may lie in the spill file."""
+        return self.side.stub
+
     @property
     def is_readable(self) -> bool:
-        return not isinstance(self.side.stub, Missing) and self.side.problem is None
+        return not isinstance(self.captured, Missing) and self.side.problem is None
 
     @property
     def stub(self) -> bytes:
         """The unsealed stub; only for sides that were captured and opened."""
-        assert not isinstance(self.side.stub, Missing)
-        return self.side.stub.data
+        assert not isinstance(self.captured, Missing)
+        return self.captured.data
 
     @property
     def data(self) -> bytes:
@@ -72,7 +77,7 @@ class SideEvidence:
     def layout(self) -> StubDecode | None:
         """How the stub is laid out (counts of the array, bytes consumed, notes); None where it does not decode."""
         interface = _INTERFACES.get(self.call.interface.uuid or "")
-        if interface is None or self.call.opnum is None or isinstance(self.side.stub, Missing):
+        if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
             return None
         if self.name == "response" and self.call.fault is not None:
             return None
@@ -81,7 +86,7 @@ class SideEvidence:
                 interface,
                 self.call.opnum,
                 self.name,
-                self.side.stub.data,
+                self.captured.data,
                 ndr64=self.call.syntax == "ndr64",
                 big_endian=self.side.big_endian,
             )
@@ -119,7 +124,7 @@ class SideEvidence:
             return self._place_of_range(*named.groups())
         if path.startswith("pdu"):
             return self._place_in_pdu(path)
-        stub = self.side.stub
+        stub = self.captured
         if isinstance(stub, Missing):
             return None
         head, _, rest = path.partition(".")
@@ -140,7 +145,7 @@ class SideEvidence:
 
     def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
         """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
-        stub = self.side.stub
+        stub = self.captured
         if isinstance(stub, Missing) or (whole == "lpData" and self.layout is None):
             return None
         base = self.layout.data_start if whole == "lpData" and self.layout is not None else 0
@@ -163,11 +168,11 @@ class SideEvidence:
     def stub_fields(self) -> Field | None:
         """The fields of the stub beside their bytes; None where its layout is not known."""
         interface = _INTERFACES.get(self.call.interface.uuid or "")
-        if interface is None or self.call.opnum is None or isinstance(self.side.stub, Missing):
+        if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
             return None
         kind = StubKind(interface, self.call.opnum, self.name, self.call.syntax == "ndr64", self.side.big_endian)
         try:
-            return map_fields(kind, self.side.stub.data).root
+            return map_fields(kind, self.captured.data).root
         except KeyError:
             return None
 
@@ -216,6 +221,8 @@ class CallEvidence:
         self.catalog = catalog if catalog is not None else Catalog()
         self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
         self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
+        # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
+        self.unreadable: dict[tuple[str, bool], str | None] = {}
 
     def __repr__(self) -> str:
         return f"CallEvidence(#{self.number}, {self.call.method})"

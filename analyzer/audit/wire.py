@@ -47,7 +47,7 @@ class _Stub:
     """The integers of one stub, in the representation of its call."""
 
     def __init__(self, side: SideEvidence) -> None:
-        self.data = b"" if isinstance(side.side.stub, Missing) else side.side.stub.data
+        self.data = b"" if isinstance(side.captured, Missing) else side.captured.data
         self.width = 8 if side.call.syntax == "ndr64" else 4
         self.big = side.side.big_endian
 
