@@ -299,6 +299,8 @@ def _run_lines(
 
 
 def _seconds(time_ns: int) -> str:
+    if time_ns < NS_PER_S // 10:
+        return f"{time_ns / 1_000_000:.3f} ms"
     return f"{time_ns / NS_PER_S:,.3f} s"
 
 

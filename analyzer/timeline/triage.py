@@ -404,7 +404,8 @@ def _same(seen: object, who: Who) -> bool:
 
 
 def _interfaces(calls: Iterable[Call]) -> Iterator[str]:
-    names = dict.fromkeys(interface_of(call) for call in calls)
+    # Calls whose bind was not captured have no interface to name.
+    names = dict.fromkeys(interface_of(call) for call in calls if call.interface.uuid is not None)
     for name in list(names)[:_MOST_NAMES]:
         yield "--interface"
         yield name

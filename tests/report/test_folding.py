@@ -34,7 +34,7 @@ def test_polls_of_a_handle_share_a_line_with_count_interval_and_change() -> None
     assert numbers(shown) == ["#1", "#2…6", "#7"]
     (line,) = (line for line in shown if "#2…6" in line)
     assert "q1 QueryCounterData" in line
-    assert re.search(r"5 polls every \d+\.\d{3} s", line)
+    assert re.search(r"5 polls every \d+\.\d{3} m?s", line)
     assert "; last: " in line
     assert numbers(lines(*events, unfold=True)) == ["#1", "#2", "#3", "#4", "#5", "#6"]
 

@@ -99,6 +99,13 @@ def test_refused_calls_and_new_services_are_found() -> None:
     assert service[0].command == "pcq-analyzer timeline made.pcap --interface svcctl"
 
 
+def test_calls_without_a_bind_name_no_interface_in_the_command() -> None:
+    make = Calls()
+    stray = replace(make.exchange(3, b"x" * 7, b"y" * 5), interface=None, version=None)
+    (others,) = (one for one in found(make.open_query(), stray) if one.kind == "other-calls")
+    assert others.command == "pcq-analyzer timeline made.pcap"
+
+
 def test_names_of_files_are_quoted_in_commands() -> None:
     one = triage(analysis_of(Calls().open_query(status=5)), "a file; rm -rf.pcap", None)
     assert one.findings[0].command.startswith("pcq-analyzer timeline 'a file; rm -rf.pcap' --filter ")
