@@ -108,7 +108,7 @@ busy machine, and always took more processor time.
 
 Until November 2026 the layers between `packet` and `rpc` had a second, quick way for the usual messages. Batches with one handler
 a message came in its place. Processor time of `timeline`, new beside old, median of the ratios of alternating runs on a machine
-that was busy with other work: `mixed` 0.97, `files` 1.01 to 1.09, `calls` 1.03 to 1.08, `polling` 1.06 to 1.14, `reply` 1.09,
+that was busy with other work: `mixed` 0.97, `files` 1.01 to 1.09, `calls` 1.03 to 1.08, `polling` 1.04, `reply` 1.09,
 `recorded` 1.11 to 1.15.
 In `recorded`, messages are small, so that the price of each is all there is: a header, an operation, a fragment and what became of
 its security are objects now, where the quick way kept them in local variables.

@@ -29,6 +29,7 @@ from analyzer.smb.state import Link, Session
 
 STEP = "smb3-decrypt"
 _ONE_STEP = (STEP,)
+_BOTH_WAYS = (True, False)
 _MAX_FRAMES_NAMED = 32
 
 
@@ -41,25 +42,25 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
     if not message.whole:
         _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
         return None
-    ways = (True, False) if from_client is None else (from_client,)
     proven = session.opener
-    if proven is not None and all(_key(proven, way) is None for way in ways):
+    if proven is not None and not _has_key(proven, from_client):
         proven = None
     candidates = [proven] if proven is not None else list(_candidates(link, session))
-    data, start = message.data, message.start
+    data, start, stop = message.data, message.start, message.stop
     for keys in candidates:
-        for way in ways:
-            key = _key(keys, way)
+        for way in _BOTH_WAYS if from_client is None else (from_client,):
+            key = keys.client_to_server if way else keys.server_to_client
             if key is None or keys.cipher is None:
                 continue
-            plain = open_transform(keys.cipher, key, data.data, start, message.stop)
+            plain = open_transform(keys.cipher, key, data.data, start, stop)
             if plain is not None:
-                session.opener = keys
-                session.cipher = CIPHERS[keys.cipher]
+                if keys is not proven:
+                    session.opener, session.cipher = keys, CIPHERS[keys.cipher]
                 session.opened += 1
                 steps = (*data.steps, STEP) if data.steps else _ONE_STEP
                 # It keeps its length, and so each byte its address.
-                return Message.of(TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps))
+                decrypted = TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps)
+                return Message(decrypted, 0, len(plain), len(plain))
     _shut(session, message, *_why(link, session, candidates, proven))
     return None
 
@@ -88,8 +89,11 @@ def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
                     )
 
 
-def _key(keys: SessionKeys, from_client: bool) -> bytes | None:
-    return keys.client_to_server if from_client else keys.server_to_client
+def _has_key(keys: SessionKeys, from_client: bool | None) -> bool:
+    """Whether there is a key for messages of a direction, or of any where it is not known."""
+    if from_client is None:
+        return keys.client_to_server is not None or keys.server_to_client is not None
+    return (keys.client_to_server if from_client else keys.server_to_client) is not None
 
 
 def _ciphers(link: Link) -> tuple[int, ...]:

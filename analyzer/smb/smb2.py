@@ -169,7 +169,8 @@ class Smb2Reader:
         if message.stop - message.start < TRANSFORM_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return None
-        session_id = int.from_bytes(message.begins_with(TRANSFORM_LEN)[-8:], "little")
+        at = message.start + TRANSFORM_LEN
+        session_id = int.from_bytes(message.data.lead(at)[at - 8 : at], "little")
         session = self.sessions.get(session_id, message)
         if session is None:
             raise MalformedError(
