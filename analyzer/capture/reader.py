@@ -10,6 +10,8 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -149,12 +151,14 @@ class _File:
         self._seen: list[FrameBlock | Problem] = []
         self._seen_names: dict[str, str] = {}
         self._hashed: HashedFile | None = None
+        self._file: BinaryIO | None = None
+        self._position = 0
         # What the file was, known when it has been read to its end.
         self.digest: FileDigest | None = None
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
-        stream, wrappings = open_stream(self.source, self.name, hashed=self._hash if hashing else None)
+        stream, wrappings = open_stream(self.source, self.name, through=partial(self._opened, hashing))
         self._stream = stream
         try:
             head = stream.read(_HEAD_BYTES)
@@ -172,9 +176,19 @@ class _File:
             raise
         self._items = iter(self.reader)
 
-    def _hash(self, file: BinaryIO) -> HashedFile:
-        self._hashed = HashedFile(file)
-        return self._hashed
+    def _opened(self, hashing: bool, file: BinaryIO) -> BinaryIO | HashedFile:
+        self._file = file
+        if hashing:
+            self._hashed = HashedFile(file)
+        return self._hashed if self._hashed is not None else file
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file have been read, packed as they may be; 0 where a source does not tell."""
+        if self._file is not None:
+            with suppress(OSError, ValueError):  # a pipe, or closed by now
+                self._position = self._file.tell()
+        return self._position
 
     def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
         """Reads up to the first frame. A path is closed again, for there may be more files than may be open at once."""
@@ -221,6 +235,7 @@ class _File:
 
     def close(self) -> None:
         self.reader = None
+        self._position, self._file = self.position, None
         if self._stream is not None:
             self._stream.close()
             self._stream = None
@@ -281,6 +296,11 @@ class CaptureReader:
         self._files = files
         self._unreadable = [unreadable(error) for error in failures]
         self.info = CaptureInfo(files=tuple(file.name for file in files))
+
+    @property
+    def position(self) -> int:
+        """How many bytes of all files have been read."""
+        return sum(file.position for file in self._files)
 
     @property
     def digests(self) -> tuple[FileDigest, ...]:

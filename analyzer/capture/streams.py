@@ -282,18 +282,18 @@ def _compression_of(head: bytes) -> str | None:
 
 
 def open_stream(
-    source: Path | BinaryIO, name: str, *, hashed: Callable[[BinaryIO], HashedFile] | None = None
+    source: Path | BinaryIO, name: str, *, through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None
 ) -> tuple[ByteStream, tuple[str, ...]]:
     """The plain bytes of a source, and the compressions that were taken off, outermost first.
 
-    `hashed` is called with the file once it is open, and gives what it is read through.
+    `through` is called with the file once it is open, and gives what it is read through.
     """
     try:
         file = source.open("rb", buffering=0) if isinstance(source, Path) else source
     except OSError as error:
         raise _unreadable(name, error) from None
     owned = isinstance(source, Path)
-    stream: ByteStream = _FileStream(file if hashed is None else hashed(file), owned=owned)
+    stream: ByteStream = _FileStream(file if through is None else through(file), owned=owned)
     wrappings: list[str] = []
     try:
         while True:

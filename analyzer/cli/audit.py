@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec import Struct
 
+from analyzer.cli.completion import complete_rule
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
 from analyzer.cli.options import CaptureReading, Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
@@ -111,8 +112,14 @@ def audit(
     allow_undecrypted: Annotated[
         bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
     ] = False,
-    select: Annotated[list[str] | None, typer.Option("--select", help=f"Only these rules: {_SELECTION}.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Not these rules, named likewise.")] = None,
+    select: Annotated[
+        list[str] | None,
+        typer.Option("--select", autocompletion=complete_rule, help=f"Only these rules: {_SELECTION}."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules, named likewise."),
+    ] = None,
     baseline: Annotated[
         Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")
     ] = None,
@@ -262,7 +269,12 @@ def _matrix(
 @command
 def explain(
     writing: Writing,
-    rules: Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes or names of rules, or requirements.")],
+    rules: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CODE...", autocompletion=complete_rule, help="Codes or names of rules, or requirements."
+        ),
+    ],
     output_format: OutputFormat = Format.text,
 ) -> None:
     """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from analyzer.cli.completion import complete_page
 from analyzer.cli.options import Writing, command
 from analyzer.core.errors import InputError
 from analyzer.output.gate import write_document
@@ -32,7 +33,9 @@ def pages() -> dict[str, Path]:
 @command
 def docs(
     writing: Writing,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="A page; none: list them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", autocompletion=complete_page, help="A page; none: list them.")
+    ] = None,
 ) -> None:
     """The documentation, without a network: `docs` lists the pages, `docs man | man -l -` shows the manual page."""
     known = pages()

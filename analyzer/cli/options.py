@@ -194,7 +194,7 @@ class CaptureReading(Struct, frozen=True):
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self._given_metadata()
-        with watching() as progress:
+        with watching(_named({"files": files})) as progress:
             analysis = analyze(
                 sources_of(files),
                 self.keyring,

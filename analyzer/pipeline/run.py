@@ -91,7 +91,7 @@ def analyze(
     *,
     engine: Engine = "own",
     limits: Limits | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     pdus: bool = True,
     metadata: Sequence[Metadata] = (),
     metadata_from: str | None = None,
@@ -103,8 +103,8 @@ def analyze(
     `metadata` fills what the capture does not tell about its countersets and names, server by server; `metadata_from` names the
     server whose metadata the others are given too.
 
-    `sources` are paths, globs or binary files and count as one capture in time order. `progress` is told the number of frames
-    read so far, now and then. Raises `InputError` for what cannot be read at all.
+    `sources` are paths, globs or binary files and count as one capture in time order. `progress` is called now and then with the
+    numbers of frames, and of bytes of the files, that have been read. Raises `InputError` for what cannot be read at all.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` tells what the files were.
@@ -231,7 +231,7 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 
 def _own_segments(
-    sources: Sequence[Source], progress: Callable[[int], None] | None, *, hashing: bool = False
+    sources: Sequence[Source], progress: Callable[[int, int], None] | None, *, hashing: bool = False
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
     reader = CaptureReader(sources, hashing=hashing)
     dissector = Dissector()
@@ -245,7 +245,7 @@ def _own_segments(
             yield from dissector.feed(item)
             frames += len(item)
             if progress is not None:
-                progress(frames)
+                progress(frames, reader.position)
         yield from dissector.finish()
 
     def facts() -> CaptureFacts:

@@ -85,3 +85,23 @@ def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"EXIT STATUS" in re.sub(rb".\x08", b"", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "completed"),
+    [
+        ("audit --select", "PCQ10", "PCQ101"),
+        ("audit --ignore", "served-below", "served-below-privacy"),
+        ("explain", "PCQ101", "PCQ101"),
+        ("docs", "out", "output"),
+        ("timeline --filter", "opnum == 6 && stat", "opnum == 6 && status"),
+    ],
+)
+def test_shells_complete_what_the_program_knows(words: str, incomplete: str, completed: str) -> None:
+    name, *option = words.split()
+    command = COMMAND.commands[name]
+    (item,) = [
+        one for one in command.params if (one.opts[0] if option else one.param_type_name) == (*option, "argument")[0]
+    ]
+    context = command.make_context(name, [], resilient_parsing=True)
+    assert completed in [found.value for found in item.shell_complete(context, incomplete)]
