@@ -18,18 +18,20 @@ from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
 from analyzer.contents.lines import Record, call_record, session_record
 from analyzer.core.errors import InputError
+from analyzer.formats.dataframes import calls_table, problems_table, records_table
+from analyzer.formats.tables import table_of
 from analyzer.model.analysis import Analysis
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
-from analyzer.report.audit import AuditView
-from analyzer.report.counters import Counters
-from analyzer.report.handles import Handles
-from analyzer.report.show import the_call
-from analyzer.report.stats import stats_records
-from analyzer.report.tables import calls_table, problems_table, records_table, samples_table
-from analyzer.timeline.counters import interval_of
-from analyzer.timeline.hosts import host_records
+from analyzer.series.counters import interval_of
+from analyzer.statistics.hosts import host_records
+from analyzer.views.audit import AuditView
+from analyzer.views.counters import Counters
+from analyzer.views.handles import Handles
+from analyzer.views.samples import Samples
+from analyzer.views.show import the_call
+from analyzer.views.stats import stats_records
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +55,7 @@ class Capture:
     @cached_property
     def samples(self) -> pl.DataFrame:
         """One row a raw counter value, of PerflibV2 and winperf alike."""
-        return samples_table(self.analysis)
+        return table_of(Samples(self.analysis))
 
     @cached_property
     def problems(self) -> pl.DataFrame:
@@ -63,7 +65,7 @@ class Capture:
     @cached_property
     def handles(self) -> pl.DataFrame:
         """One row a query handle; its events and what it held as JSON text."""
-        return Handles(self.analysis).table()
+        return table_of(Handles(self.analysis))
 
     @cached_property
     def stats(self) -> dict[str, pl.DataFrame]:
@@ -91,7 +93,7 @@ class Capture:
         """
         interval_ns = interval_of(interval) if interval is not None else None
         view = Counters(self.analysis, paths, interval_ns)
-        table = view.table()
+        table = table_of(view)
         for path, near in view.selection.unmatched():
             raise InputError(
                 f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None

@@ -36,9 +36,9 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.contents.chunks import sample_chunks
 from analyzer.core.events import CaptureEnds, Event
+from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
 from analyzer.packet.dissector import Dissector
 from analyzer.pipeline.run import analyze
-from analyzer.report.sample_tables import sample_tables, write_sample_parquet
 from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.layer import SmbLayer
 from analyzer.tcp.reassembler import Reassembler

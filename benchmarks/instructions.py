@@ -35,8 +35,8 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     from analyzer.buffers import ReadyTrees, perf_data_columns
     from analyzer.buffers.vector import PartReader
     from analyzer.contents.chunks import sample_chunks
+    from analyzer.formats.sample_lines import sample_json_lines
     from analyzer.pipeline.run import analyze
-    from analyzer.report.sample_lines import sample_json_lines
     from benchmarks import inside, traffic
 
     keyring = Keyring.build(passwords=[(traffic.SealedClient.USER, traffic.SealedClient.PASSWORD)])

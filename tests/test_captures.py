@@ -11,11 +11,11 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.json import dumps
 from analyzer.contents.lines import Record, timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze
-from analyzer.report.output import dumps
 from tests import truth
 
 ALL = truth.captures()

@@ -15,7 +15,7 @@ from analyzer.model.store import CallWriter
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
 from analyzer.resolution.resolve import resolved
-from analyzer.timeline.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.statistics.handles import HandleEvent, HandleLife, handle_lives
 from analyzer.winperf.layer import KeyFollower
 from tests import truth
 

@@ -154,7 +154,7 @@ def test_only_what_is_asked_for_is_imported() -> None:
 
 
 def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
-    from analyzer.report.tables import samples_frame
+    from analyzer.formats.dataframes import samples_frame
 
     record = {"call": 1, "time_ns": 1 << 63, "server": None, "raw": -1, "perf_freq": 1 << 63, "instance": "a\ud800"}
     table = samples_frame([record])

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.contents.json import dumps
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze, smb_session_keys
-from analyzer.report.output import Hosts, Samples, Sessions, Timeline, View, dumps
-from analyzer.report.show import Show
+from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+from analyzer.views.show import Show
+from analyzer.views.timeline import Timeline
+from analyzer.views.view import View
 from tests.secrets import all_secrets, forms_of_bytes, leaks
 from tests.truth import Capture, captures
 

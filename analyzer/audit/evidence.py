@@ -23,7 +23,7 @@ from analyzer.model import winreg
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.model.catalog import Catalog
-from analyzer.timeline.handles import HandleLife, handle_lives
+from analyzer.statistics.handles import HandleLife, handle_lives
 
 
 class Place(Struct, frozen=True):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from analyzer.audit.findings import CoverageVerdict
     from analyzer.audit.rule import RulePage
     from analyzer.model.analysis import Analysis
-    from analyzer.report.audit import AuditView
+    from analyzer.views.audit import AuditView
 
 EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
 _GRAVEST_FIRST = (EXIT_FAILURES, EXIT_WARNINGS, EXIT_FILES, EXIT_UNPROVEN, EXIT_NOTHING, EXIT_DONE)
@@ -159,7 +159,7 @@ def audit(
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
         raise typer.Exit(_matrix(reading, files, audited, contract, output_format, writing))
-    from analyzer.report.audit import AuditView
+    from analyzer.views.audit import AuditView
 
     judged = audited(reading.analysis(files))
     if new_baseline is not None:
@@ -184,7 +184,7 @@ class _Contract(Struct, frozen=True):
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
         from analyzer.audit.verdicts import Outcome
-        from analyzer.report.verdict import nothing_decrypted
+        from analyzer.views.verdict import nothing_decrypted
 
         code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:
@@ -205,15 +205,15 @@ class _Contract(Struct, frozen=True):
 
 
 def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
-    from analyzer.report.output import dumps_line
+    from analyzer.contents.json import dumps_line
 
     if form is AuditFormat.sarif:
         from analyzer.capture.offsets import frame_offsets
-        from analyzer.report.sarif import sarif_log
+        from analyzer.formats.sarif import sarif_log
 
         write_document(dumps_line(sarif_log(view, pages, frame_offsets, writing.evidence())), writing.destination)
     elif form is AuditFormat.junit:
-        from analyzer.report.junit import junit_xml
+        from analyzer.formats.junit import junit_xml
 
         write_document(junit_xml(view, fail_on.failing, writing.evidence()), writing.destination)
     else:
@@ -228,7 +228,7 @@ def _plain(form: AuditFormat) -> str:
 
 
 def _list(pages: tuple[RulePage, ...], form: AuditFormat, writing: Writing) -> None:
-    from analyzer.report.rule_pages import RuleList
+    from analyzer.views.rule_pages import RuleList
 
     writing.write(RuleList(pages), _plain(form))
 
@@ -242,7 +242,7 @@ def _matrix(
     writing: Writing,
 ) -> int:
     """Writes the matrix. Returns the gravest of the exit codes."""
-    from analyzer.report.audit import MatrixView
+    from analyzer.views.audit import MatrixView
 
     shown = _plain(form)
     coverages, names, codes = [], [], {EXIT_DONE}
@@ -280,6 +280,6 @@ def explain(
     """What a rule looks for, why it matters, what it flags and accepts, and when it stays silent."""
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
-    from analyzer.report.rule_pages import RuleList
+    from analyzer.views.rule_pages import RuleList
 
     writing.write(RuleList(selected(rule_pages(), rules, ()), whole=True), output_format.value)

@@ -21,7 +21,7 @@ def calibrate(
 
     Exit 5 where a value differs or a buffer is damaged.
     """
-    from analyzer.report.calibrate import Calibration
+    from analyzer.views.calibrate import Calibration
 
     view = Calibration.read(folder)
     writing.write(view, output_format.value)

@@ -22,7 +22,7 @@ CounterPaths = Annotated[
 
 
 def _interval(text: str) -> int:
-    from analyzer.timeline.counters import interval_of
+    from analyzer.series.counters import interval_of
 
     return interval_of(text)
 
@@ -49,7 +49,7 @@ def counters(
     strict: Strict = False,
 ) -> None:
     """What a performance monitor would have shown: rates, percentages, times, series by series."""
-    from analyzer.report.counters import Counters
+    from analyzer.views.counters import Counters
 
     analysis = reading.analysis(files)
     view = Counters(analysis, tuple(counter or ()), interval)

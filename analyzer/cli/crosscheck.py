@@ -32,8 +32,8 @@ def crosscheck(
     ] = CrosscheckFormat.text,
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 5 where tshark contradicts, else 0."""
+    from analyzer.contents.json import dumps_line
     from analyzer.pipeline.crosscheck import crosscheck as compare
-    from analyzer.report.output import dumps_line
 
     analysis = reading.analysis([file], pdus=True)
     result = compare(Path(file), analysis.pdus, analysis.calls, analysis.bounds, out_of_order=out_of_order)

@@ -47,7 +47,7 @@ def decode(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
-    from analyzer.report.decode import Decode, bytes_of
+    from analyzer.views.decode import Decode, bytes_of
 
     try:
         offset = int(at, 0)

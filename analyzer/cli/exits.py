@@ -39,7 +39,7 @@ def exit_of(analysis: Analysis, *, strict: bool = False, is_enough: bool = False
     `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
     comes first, since nothing is known of what they hold.
     """
-    from analyzer.report.verdict import nothing_found, unread, unreadable
+    from analyzer.views.verdict import nothing_found, unread, unreadable
 
     sentence = None if is_enough else nothing_found(analysis)
     if sentence is not None:

@@ -16,7 +16,7 @@ from analyzer.core.errors import InputError
 from analyzer.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
-    from analyzer.timeline.filters.fields import Field
+    from analyzer.filters.fields import Field
 
 
 class TimeColumn(StrEnum):
@@ -41,37 +41,37 @@ def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _call_filter(text: str) -> Any:
-    from analyzer.timeline.filters.filter import CallFilter
+    from analyzer.filters.filter import CallFilter
 
     return CallFilter(text)
 
 
 def _sample_filter(text: str) -> Any:
-    from analyzer.timeline.filters.filter import SampleFilter
+    from analyzer.filters.filter import SampleFilter
 
     return SampleFilter(text)
 
 
 def _handle(text: str) -> str:
-    from analyzer.timeline.selection import handle_name
+    from analyzer.filters.selection import handle_name
 
     return handle_name(text)
 
 
 def _session(text: str) -> str:
-    from analyzer.timeline.selection import session_name
+    from analyzer.filters.selection import session_name
 
     return session_name(text)
 
 
 def _call_fields() -> Mapping[str, Field]:
-    from analyzer.timeline.filters.fields import call_fields
+    from analyzer.filters.fields import call_fields
 
     return call_fields()
 
 
 def _sample_fields() -> Mapping[str, Field]:
-    from analyzer.timeline.filters.fields import sample_fields
+    from analyzer.filters.fields import sample_fields
 
     return sample_fields()
 
@@ -96,7 +96,7 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
     def print_fields(wanted: bool) -> None:
         if not wanted:
             return
-        from analyzer.timeline.filters.fields import Kind
+        from analyzer.filters.fields import Kind
 
         # Fields of one side repeat those of either side.
         shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]

@@ -17,7 +17,7 @@ def handles(
     strict: Strict = False,
 ) -> None:
     """Every query handle: opened, filled, polled, closed, and what it held each time."""
-    from analyzer.report.handles import Handles
+    from analyzer.views.handles import Handles
 
     analysis = reading.analysis(files)
     writing.write(Handles(analysis), output_format.value)

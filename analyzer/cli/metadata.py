@@ -12,7 +12,7 @@ from analyzer.output.gate import say
 @command
 def export_metadata(reading: CaptureReading, files: Files, writing: Writing) -> None:
     """Save what servers told about their countersets, counters and names, for --metadata."""
-    from analyzer.report.metadata import SavedMetadata
+    from analyzer.views.metadata import SavedMetadata
 
     view = SavedMetadata(reading.analysis(files))
     writing.write(view, "jsonl")

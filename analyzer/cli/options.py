@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
     from analyzer.pipeline.run import Limits
-    from analyzer.report.output import View
+    from analyzer.views.view import View
 
 # So many files that could not be read are named on standard error.
 _NAMED = 10
@@ -97,7 +97,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when somethi
 
 
 def _interface(text: str) -> str:
-    from analyzer.timeline.selection import known_interface
+    from analyzer.filters.selection import known_interface
 
     try:
         return known_interface(text)
@@ -188,7 +188,7 @@ class CaptureReading(Struct, frozen=True):
         """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
         from analyzer.cli.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
-        from analyzer.report.verdict import unreadable
+        from analyzer.views.verdict import unreadable
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
@@ -320,7 +320,7 @@ class Writing:
         return destination
 
     def write(self, view: View, form: str) -> None:
-        from analyzer.report.output import write
+        from analyzer.formats.write import write
 
         write(view, form, self.destination, raw_cells=self._raw_cells, evidence=self.evidence())
 

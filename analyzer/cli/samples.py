@@ -20,7 +20,7 @@ def samples(
     strict: Strict = False,
 ) -> None:
     """Every raw counter value that was answered, one a line."""
-    from analyzer.report.output import Samples
+    from analyzer.views.samples import Samples
 
     analysis = reading.analysis(files)
     writing.write(Samples(analysis, sample_filter), output_format.value)

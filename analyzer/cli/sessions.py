@@ -16,7 +16,7 @@ def sessions(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Every SMB session: who, on what, protected how, and which key opened it."""
-    from analyzer.report.output import Sessions
+    from analyzer.views.sessions import Sessions
 
     analysis = reading.analysis(files)
     writing.write(Sessions(analysis), output_format.value)
@@ -31,7 +31,7 @@ def hosts(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """Every machine that took part, with the names the traffic gives it and where each was said."""
-    from analyzer.report.output import Hosts
+    from analyzer.views.sessions import Hosts
 
     analysis = reading.analysis(files)
     writing.write(Hosts(analysis), output_format.value)

@@ -22,8 +22,8 @@ def show(
     output_format: OutputFormat = Format.text,
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
-    from analyzer.report.place import ShowPlace
-    from analyzer.report.show import Show
+    from analyzer.views.place import ShowPlace
+    from analyzer.views.show import Show
 
     analysis = reading.analysis(files)
     view = Show(analysis, call) if field is None else ShowPlace(analysis, call, field)

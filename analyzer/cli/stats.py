@@ -17,7 +17,7 @@ def stats(
     strict: Strict = False,
 ) -> None:
     """Response times, polls, identities, errors; who looked at processes, the network, sessions, and what they saw."""
-    from analyzer.report.stats import Stats
+    from analyzer.views.stats import Stats
 
     analysis = reading.analysis(files)
     writing.write(Stats(analysis), output_format.value)

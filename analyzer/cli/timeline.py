@@ -33,8 +33,8 @@ def timeline(
     strict: Strict = False,
 ) -> None:
     """Every call: who asked what, when, and what came back."""
-    from analyzer.report.output import Timeline
-    from analyzer.timeline.selection import Selection
+    from analyzer.filters.selection import Selection
+    from analyzer.views.timeline import Timeline
 
     selection = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)

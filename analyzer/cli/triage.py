@@ -41,7 +41,7 @@ def triage(
     from analyzer.capture.reader import expand
     from analyzer.core.errors import InputError
     from analyzer.pipeline.run import sources_of
-    from analyzer.report.triage import Triage
+    from analyzer.views.triage import Triage
 
     failures: list[InputError] = []
     found = expand(sources_of(files), failures)

@@ -79,7 +79,7 @@ def test_a_failure_while_a_file_is_written_leaves_nothing(
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("analyzer.report.output.timeline_records", fail)
+    monkeypatch.setattr("analyzer.views.timeline.timeline_records", fail)
     assert guarded(["timeline", str(CLEAR), "--format", "json", "-o", str(tmp_path / "x")]) == 70
     assert "\npcq-analyzer: memory ran out\n" in capfd.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -170,7 +170,7 @@ def test_a_signal_while_reading_ends_in_good_order(number: signal.Signals, code:
 
 def test_a_signal_while_writing_removes_what_is_not_whole(tmp_path: Path) -> None:
     code = INTERRUPTING.format(
-        module="analyzer.report.sample_lines",  # which is loaded when the file has been opened
+        module="analyzer.formats.sample_lines",  # which is loaded when the file has been opened
         number=signal.SIGTERM.value,
         arguments=["samples", str(CLEAR), "--format", "jsonl", "-o", str(tmp_path / "out")],
     )

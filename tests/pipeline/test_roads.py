@@ -9,12 +9,12 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
+from analyzer.contents.json import dumps
 from analyzer.contents.lines import timeline_records
 from analyzer.core.events import Event
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run
-from analyzer.report.output import dumps
 from analyzer.tcp.reassembler import Reassembler
 from tests import truth
 

@@ -25,7 +25,7 @@ from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING, NULL_HANDLE
 from analyzer.model.perflib import Opnum
-from analyzer.timeline.handles import HandleEvent
+from analyzer.statistics.handles import HandleEvent
 
 OTHER_INTERFACE = "PCQ-3.1.4-R03"
 METHODS = {

@@ -27,7 +27,7 @@ from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import Identifier
-from analyzer.timeline.handles import HandleLife
+from analyzer.statistics.handles import HandleLife
 
 REQUIREMENT = "PCQ-2.2.1-R04"
 # Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.

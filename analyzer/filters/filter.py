@@ -1,0 +1,65 @@
+"""A filter of calls or samples: text in, and then for each call or sample whether it passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import sample_records
+from analyzer.filters.bind import bind
+from analyzer.filters.fields import call_fields, is_own, sample_fields
+from analyzer.filters.grammar import parse
+from analyzer.filters.tree import And
+from analyzer.filters.values import CallValues, of_record, of_sample
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import Call
+
+
+class CallFilter:
+    """A filter over the fields of calls. `str()` is what it says, in one form of many it can be written in."""
+
+    def __init__(self, source: str) -> None:
+        self.tree = parse(source)
+        self._passes = bind(self.tree, source, call_fields())
+
+    def __str__(self) -> str:
+        return str(self.tree)
+
+    def __call__(self, number: int, call: Call, analysis: Analysis) -> bool:
+        """Whether call `number` passes. What the filter does not ask for is not looked at."""
+        return self._passes(CallValues(number, call, analysis))
+
+    def passes(self, record: Record) -> bool:
+        """The same of a call that is a record already."""
+        return self._passes(of_record(record))
+
+
+class SampleFilter:
+    """A filter over the fields of samples and of the calls that brought them."""
+
+    def __init__(self, source: str) -> None:
+        self.tree = parse(source)
+        parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
+        bound = [bind(part, source, sample_fields()) for part in parts]
+        # What is only about calls is asked once a call, and before the values of its buffer are read.
+        self._of_calls = [part for part in bound if not any(map(is_own, part.fields))]
+        self._of_samples = [part for part in bound if any(map(is_own, part.fields))]
+
+    def __str__(self) -> str:
+        return str(self.tree)
+
+    def records(self, analysis: Analysis) -> Iterator[Record]:
+        """The sample records that pass."""
+
+        def wanted(number: int, call: Call) -> bool:
+            values = CallValues(number, call, analysis)
+            return all(part(values) for part in self._of_calls)
+
+        number, values = 0, None
+        for record in sample_records(analysis, wanted):
+            if values is None or record["call"] != number:
+                number = record["call"]
+                values = CallValues(number, analysis.calls[number - 1], analysis)
+            of_both = of_sample(record, values)
+            if all(part(of_both) for part in self._of_samples):
+                yield record

@@ -1,0 +1,159 @@
+"""Where the values of a field come from: a record, or a call that has not been made a record.
+
+Most filters look at a few numbers, and a record costs hashes of stubs and the trees of buffers. So a field's values are taken
+from the call where that is cheap; `of_record` gives the same from the finished record, and is what the tests hold it against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from analyzer.contents.lines import (
+    Record,
+    call_head,
+    decoded_buffer,
+    known_stub,
+    side_json,
+)
+from analyzer.core.absence import Missing
+from analyzer.core.frames import number_of
+from analyzer.filters.bind import Resolve
+from analyzer.filters.fields import Field, Kind, is_own
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import Call, Side, SideName
+
+
+def of_record(record: Record) -> Resolve:
+    """Gives the values of fields out of a call's or a sample's record."""
+    return lambda field: [value for path in field.paths for value in _at(field, record, path)]
+
+
+def of_sample(record: Record, of_its_call: Resolve) -> Resolve:
+    """Gives the values of fields of a sample: its own from its record, the others from its call."""
+    own = of_record(record)
+    return lambda field: own(field) if is_own(field) else of_its_call(field)
+
+
+def _at(field: Field, record: Record, path: str) -> Iterator[Any]:
+    side, _, rest = path.partition(".buffer.")
+    if rest:
+        part = record.get(side)
+        yield from _found_in(part["buffer"] if part else None, rest.split("."))
+        return
+    for value in _walked([record], path.split(".")):
+        if field.kind is Kind.GROUP:
+            if value:
+                yield True
+        elif path == "smb.session_id":
+            yield int(value, 16)
+        elif not isinstance(value, dict):
+            yield value
+
+
+def _walked(values: list[Any], steps: list[str]) -> list[Any]:
+    """What is at the end of a path, lists opened, without nulls."""
+    for step in steps:
+        values = [value.get(step) for value in values if isinstance(value, dict)]
+        values = [one for value in values for one in (value if isinstance(value, list) else [value])]
+    return [value for value in values if value is not None]
+
+
+def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
+    """The values at any depth whose way there has these steps in this order, the last one being their own name."""
+    found: list[Any] = []
+
+    def visit(value: Any, at: int, named: bool) -> None:
+        if isinstance(value, dict):
+            for key, part in value.items():
+                last = at == len(steps) - 1
+                visit(part, at if last or key != steps[at] else at + 1, last and key == steps[-1])
+        elif isinstance(value, list):
+            for part in value:
+                visit(part, at, named)
+        elif named and value is not None:
+            found.append(value)
+
+    visit(tree, 0, False)
+    return found
+
+
+# The fields filters are about most often, without the record.
+_QUICK: dict[str, Callable[[int, Call], Any]] = {
+    "number": lambda number, call: number,
+    "time_ns": lambda number, call: call.time_ns,
+    "client.ip": lambda number, call: call.client.ip,
+    "client.port": lambda number, call: call.client.port,
+    "server.ip": lambda number, call: call.server.ip,
+    "server.port": lambda number, call: call.server.port,
+    "opnum": lambda number, call: call.opnum,
+    "method": lambda number, call: call.method,
+    "state": lambda number, call: call.state,
+    "status": lambda number, call: call.status,
+    "fault": lambda number, call: call.fault,
+    "latency_ns": lambda number, call: call.latency_ns,
+    "auth.user": lambda number, call: call.auth.user,
+    "smb.session_id": lambda number, call: int(smb.session_id, 16) if (smb := call.smb) is not None else None,
+    "handle.label": lambda number, call: call.handle,
+    "handle.uuid": lambda number, call: call.handle_uuid,
+}
+
+
+class CallValues:
+    """The values of the fields of one call, each looked up when a filter asks for it."""
+
+    def __init__(self, number: int, call: Call, analysis: Analysis) -> None:
+        self._number, self._call, self._analysis = number, call, analysis
+        self._head: Record | None = None
+        self._trees: dict[str, Any] = {}
+
+    def __call__(self, field: Field) -> Sequence[Any]:
+        if len(field.paths) == 1:
+            return self._at(field, field.paths[0])
+        return [value for path in field.paths for value in self._at(field, path)]
+
+    def _at(self, field: Field, path: str) -> Sequence[Any]:
+        if (quick := _QUICK.get(path)) is not None:
+            return _some(quick(self._number, self._call))
+        first, _, rest = path.partition(".")
+        if first in ("request", "response"):
+            name: SideName = "request" if first == "request" else "response"
+            side = self._call.request if name == "request" else self._call.response
+            return self._of_side(field, name, side, rest) if side is not None else ()
+        if self._head is None:
+            self._head = call_head(self._number, self._call, self._analysis)
+        return list(_at(field, self._head, path))
+
+    def _of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
+        first, _, rest = path.partition(".")
+        opnum = self._call.opnum
+        match first:
+            case "":
+                return (True,)
+            case "frames":
+                return [number_of(frame) for frame in side.frames]
+            case "params":
+                return list(_at(field, {"params": side.params}, path))
+            case "wire_length":
+                return (side.wire_length,)
+            case "stub_length" | "why_missing":
+                stub = known_stub(side, opnum)
+                if isinstance(stub, Missing):
+                    return (stub.value,) if first == "why_missing" else ()
+                return (len(stub),) if first == "stub_length" else ()
+            case "buffer_kind":
+                return _some(side.buffer_kind)
+            case "verification_trailer":
+                return _some(side.verification_trailer)
+            case "buffer":
+                if which not in self._trees:
+                    decoded = decoded_buffer(side)
+                    self._trees[which] = decoded.tree if decoded is not None else None
+                tree = self._trees[which]
+                return _found_in(tree, rest.split(".")) if rest else (True,) if tree else ()
+            case _:
+                return list(_at(field, side_json(self._call, which, self._analysis.capture) or {}, path))
+
+
+def _some(value: Any) -> Sequence[Any]:
+    return () if value is None else (value,)

@@ -1,0 +1,1 @@
+"""How a view is written: text, JSON Lines, JSON, CSV, Parquet, SARIF, JUnit."""

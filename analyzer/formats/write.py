@@ -1,0 +1,66 @@
+"""Writes a view: text for people, JSON Lines and JSON for programs, CSV and Parquet for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.buffers import ReadyTrees
+from analyzer.contents.json import dumps, dumps_line
+from analyzer.output.gate import Destination
+from analyzer.output.terminal import write_markup
+from analyzer.views.samples import Samples
+from analyzer.views.timeline import Timeline
+from analyzer.views.view import View
+
+
+def write(
+    view: View,
+    form: str,
+    destination: Destination,
+    *,
+    raw_cells: bool = False,
+    evidence: EvidenceRecord | None = None,
+) -> None:
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`.
+
+    `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
+    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text.
+    """
+    stated = None if evidence is None else evidence_json(evidence)
+    destination = destination.sparing(view.inputs())
+    if form == "text":
+        write_markup(partial(_with_evidence, view, evidence), destination)
+        return
+    with destination.opened() as out:
+        if form == "jsonl":
+            if stated is not None:
+                out.write(dumps_line(stated))
+            for line in json_lines(view):
+                out.write(line)
+        elif form == "json":
+            separator = b"[\n"
+            for record in chain([] if stated is None else [stated], view.records()):
+                out.write(separator + dumps(record))
+                separator = b",\n"
+            out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
+        elif form == "csv":
+            if stated is not None:
+                out.write(b"# " + dumps_line(stated))
+            from analyzer.formats.tables import write_csv
+
+            write_csv(view, out, raw_cells=raw_cells)
+        else:
+            from analyzer.formats.tables import write_parquet
+
+            write_parquet(view, out)
+
+
+def json_lines(view: View) -> Iterator[bytes]:
+    """The records of a view as JSON, each with a newline; any number of whole lines at a time."""
+    if isinstance(view, Timeline):
+        return map(dumps_line, view.timeline(ReadyTrees()))
+    if isinstance(view, Samples):
+        from analyzer.formats.sample_lines import sample_json_lines
+
+        return sample_json_lines(view.chunks())
+    return map(dumps_line, view.records())

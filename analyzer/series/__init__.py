@@ -1,0 +1,1 @@
+"""Readings of one counter put together, and their formatted values (docs/counter-types.md)."""

@@ -1,0 +1,194 @@
+"""Displayed values as records (docs/output.md, `counters`): one a reading, or with an interval one a bucket that has readings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from msgspec import Struct
+
+from analyzer.contents.lines import Record, endpoint_json
+from analyzer.contents.samples import perflib_json, winperf_json
+from analyzer.core.errors import InputError
+from analyzer.core.times import NS_PER_S
+from analyzer.model.analysis import Analysis
+from analyzer.pcq.samples import PerflibSample
+from analyzer.series.formulas import formula_of, scaled, shown, type_name
+from analyzer.series.paths import PathSelection
+from analyzer.series.series import Point, Series, points
+
+_UNITS = {"ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S}
+# Buckets of more would lie outside of what a capture can span.
+_MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
+_SAMPLE_KEYS = (*PerflibSample.__struct_fields__, "block_status_name", "name_source")
+
+
+def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tuple[str, ...]]]) -> PathSelection:
+    """The series that counter paths mean. `machines` gives the names of each address, by any of which a path may call it; it is
+    asked only where a path names a machine."""
+    wanted = list(patterns)
+    named = any(text.strip().startswith("\\\\") for text in wanted)
+    return PathSelection(wanted, machines() if named else {})
+
+
+def counter_records(analysis: Analysis, selection: PathSelection, interval_ns: int | None = None) -> Iterator[Record]:
+    """The records of `counters`, in the order of the calls; with `interval_ns` those of `buckets`."""
+    if interval_ns is None:
+        for point in points(analysis, selection):
+            yield counter_record(point)
+    else:
+        for bucket in buckets(points(analysis, selection), interval_ns):
+            yield bucket_record(bucket, interval_ns)
+
+
+def counter_record(point: Point) -> Record:
+    """A reading with the value it shows."""
+    series, sample, cooked = point.series, point.sample, point.cooked
+    record: Record = {
+        "record": "counter",
+        "call": point.call,
+        "time_ns": point.time_ns,
+        "source": series.source,
+        "server": endpoint_json(series.server),
+        "client": endpoint_json(series.client),
+        "handle": point.handle,
+        "series": series.number,
+        "path": series.path,
+        "added": series.added,
+    }
+    if sample is None:
+        record |= {
+            "raw": None,
+            "instance": None,
+            "counter_type": series.counter_type,
+            "counter_name": series.counters[0],
+        }
+        record |= {"counterset_name": series.objects[0]}
+    else:
+        record |= perflib_json(sample) if isinstance(sample, PerflibSample) else winperf_json(sample)
+    value = cooked.value
+    return record | {
+        "counter_type_name": type_name(series.counter_type) if series.counter_type is not None else None,
+        "value": json_number(value),
+        "exact": f"{value.numerator}/{value.denominator}" if value is not None else None,
+        "unit": series.unit,
+        "scale": series.scale,
+        "scaled": json_number(scaled(value, series.scale)) if value is not None else None,
+        "display": display_of(point),
+        "why_null": cooked.why,
+        "reason": cooked.reason,
+        "flags": list(cooked.flags),
+        "interval_ns": point.interval_ns,
+        "server_interval_ns": point.server_interval_ns,
+        "previous_call": point.previous_call,
+        "missed": point.missed,
+        "aggregate": series.aggregate,
+        "aggregated": point.aggregated,
+        "left_out": point.left_out,
+    }
+
+
+def display_of(point: Point) -> str | None:
+    """The value as text, without its unit: `98.700`, `FF`, a text counter's text; None for no value."""
+    series, sample = point.series, point.sample
+    formula = formula_of(series.counter_type) if series.counter_type is not None else None
+    if formula is not None and formula.kind == "text":
+        raw = sample.raw if sample is not None else None
+        return raw if isinstance(raw, str) else None
+    value = point.cooked.value
+    if value is None:
+        return None
+    return shown(value, is_hex=formula is not None and formula.is_hex, attributes=series.attributes)
+
+
+def json_number(value: Fraction | None) -> int | float | None:
+    """A whole number whole, any other as the nearest double."""
+    if value is None:
+        return None
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+class Bucket(Struct):
+    """The readings of one series in one interval that has any. `start_ns` is a multiple of the interval since 1970."""
+
+    series: Series
+    start_ns: int
+    first_call: int
+    last_call: int
+    readings: int = 0
+    values: int = 0
+    last: Fraction | None = None
+    total: float = 0.0
+    minimum: Fraction | None = None
+    maximum: Fraction | None = None
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.values if self.values else None
+
+    def take(self, point: Point) -> None:
+        self.last_call = point.call
+        self.readings += 1
+        value = point.cooked.value
+        if value is None:
+            return
+        self.values += 1
+        self.last = value
+        self.total += float(value)
+        self.minimum = value if self.minimum is None else min(self.minimum, value)
+        self.maximum = value if self.maximum is None else max(self.maximum, value)
+
+
+def buckets(readings: Iterable[Point], interval_ns: int) -> Iterator[Bucket]:
+    """The readings of each series put together by intervals. Nothing is said of an interval without any."""
+    open_buckets: dict[int, Bucket] = {}
+    for point in readings:
+        start = point.time_ns // interval_ns * interval_ns
+        bucket = open_buckets.get(point.series.number)
+        # Answers may cross: one that belongs to an interval that was left is counted where it came.
+        if bucket is None or start > bucket.start_ns:
+            if bucket is not None:
+                yield bucket
+            bucket = open_buckets[point.series.number] = Bucket(point.series, start, point.call, point.call)
+        bucket.take(point)
+    yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
+
+
+def bucket_record(bucket: Bucket, interval_ns: int) -> Record:
+    """One interval of a series; `value` is the mean of its values."""
+    series = bucket.series
+    return {
+        "record": "bucket",
+        "time_ns": bucket.start_ns,
+        "interval_ns": interval_ns,
+        "source": series.source,
+        "server": endpoint_json(series.server),
+        "client": endpoint_json(series.client),
+        "handle": series.handle,
+        "series": series.number,
+        "path": series.path,
+        "counter_type": series.counter_type,
+        "counter_type_name": type_name(series.counter_type) if series.counter_type is not None else None,
+        "first_call": bucket.first_call,
+        "last_call": bucket.last_call,
+        "readings": bucket.readings,
+        "values": bucket.values,
+        "value": bucket.mean,
+        "last": json_number(bucket.last),
+        "minimum": json_number(bucket.minimum),
+        "maximum": json_number(bucket.maximum),
+        "unit": series.unit,
+        "scale": series.scale,
+        "aggregate": series.aggregate,
+    }
+
+
+def interval_of(text: str) -> int:
+    """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds; a number alone counts seconds."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|d)?", text.strip().lower())
+    if found is not None:
+        interval_ns = int(Fraction(found[1]) * _UNITS[found[2] or "s"])
+        if 0 < interval_ns <= _MAX_INTERVAL_NS:
+            return interval_ns
+    raise InputError(f"{text} is no interval", hint="write it as 5s, 500ms, 2m or 1h")

@@ -1,0 +1,360 @@
+"""What a capture amounts to in numbers: response times by method, polls and their rhythm, who called, and which errors came.
+
+In: an analysis. Out: frozen values, in an order that does not change from run to run. Times are in nanoseconds. A median of an
+even number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least
+95 % do not exceed. Jitter is the mean distance of intervals from their median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from msgspec import Struct, field
+
+from analyzer.core.absence import Missing
+from analyzer.core.win32 import win32_name
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import Call, PerformanceRead
+from analyzer.model.name_tables import table_language, value_in_words
+from analyzer.model.perflib import Opnum
+from analyzer.model.record import Endpoint
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.pcq.layer import identifiers_of
+from analyzer.rpc.status import fault_name
+from analyzer.statistics.handles import handle_lives
+
+_ERROR_NOT_ENOUGH_MEMORY = 8
+
+
+class Spread(Struct, frozen=True):
+    """How numbers are spread; None for all where there are none."""
+
+    count: int
+    total: int
+    min: int | None
+    median: int | None
+    p95: int | None
+    max: int | None
+
+    @classmethod
+    def of(cls, values: Iterable[int]) -> Spread:
+        ordered = sorted(values)
+        if not ordered:
+            return cls(0, 0, None, None, None, None)
+        count = len(ordered)
+        middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
+        # The nearest rank: ceil(0.95 n), counted from 1.
+        return cls(count, sum(ordered), ordered[0], middle, ordered[-(-95 * count // 100) - 1], ordered[-1])
+
+
+class MethodStats(Struct, frozen=True):
+    """One method: its calls and what became of them.
+
+    `failed` were answered with a fault or a return value that is not 0, `retried` of them only said that the buffer was too
+    small. `unanswered` have no answer in the capture, `unread` could not be read in whole (sealed, cut, malformed). Bytes are
+    those of the stubs on the wire. `slowest` is the number of the call that took longest.
+    """
+
+    interface: str
+    method: str
+    opnum: int | None
+    calls: int
+    failed: int
+    retried: int
+    unanswered: int
+    unread: int
+    latency: Spread
+    request_bytes: Spread
+    response_bytes: Spread
+    slowest: int | None
+
+
+class PollStats(Struct, frozen=True):
+    """Who polled what, and how regularly: a query handle, or a performance value read through winreg.
+
+    `handle` is how the timeline names it (`q1`, `k1`), `what` the value read (None for a query handle). `polls` were answered with
+    data; `intervals` lie between their requests, `jitter` is the mean distance of these from their median.
+    """
+
+    handle: str
+    what: str | None
+    server: Endpoint
+    client: Endpoint
+    polls: int
+    failed: int
+    first_call: int
+    last_call: int
+    first_time_ns: int
+    last_time_ns: int
+    intervals: Spread
+    jitter: int | None
+
+
+class IdentityStats(Struct, frozen=True):
+    """One account at one client of one server. `user` is None where nothing tells who called."""
+
+    user: str | None
+    workstation: str | None
+    client: str
+    server: str
+    security: tuple[str, ...]
+    sessions: tuple[str, ...]
+    calls: int
+    failed: int
+    polls: int
+    first_call: int
+    last_call: int
+    first_time_ns: int
+    last_time_ns: int
+
+
+class ErrorStats(Struct, frozen=True):
+    """One error: a `return` value of a method, a DCERPC `fault`, or the status of a `counter` in an answer of ValidateCounters."""
+
+    kind: str
+    code: int
+    name: str | None
+    interface: str
+    method: str
+    count: int
+    calls: tuple[int, ...]
+
+
+def interface_of(call: Call) -> str:
+    return call.interface.name or call.interface.uuid or "unknown"
+
+
+def method_of(call: Call) -> str:
+    opnum = call.opnum
+    return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
+
+
+def has_failed(call: Call) -> bool:
+    return call.fault is not None or bool(call.status)
+
+
+class _Method(Struct):
+    opnum: int | None
+    calls: int = 0
+    failed: int = 0
+    retried: int = 0
+    unanswered: int = 0
+    unread: int = 0
+    latencies: list[int] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    responses: list[int] = field(default_factory=list)
+    slowest: tuple[int, int] = (-1, 0)
+
+
+def method_stats(analysis: Analysis) -> list[MethodStats]:
+    """By interface, then by method number."""
+    found: dict[tuple[str, str], _Method] = {}
+    for number, call in enumerate(analysis.calls, 1):
+        one = found.setdefault((interface_of(call), method_of(call)), _Method(call.opnum))
+        one.calls += 1
+        one.failed += has_failed(call)
+        one.retried += _is_retried(call)
+        one.unanswered += call.response is None
+        one.unread += call.state in ("partial", "sealed", "malformed", "response-only")
+        if call.request is not None:
+            one.requests.append(call.request.wire_length)
+        if call.response is not None:
+            one.responses.append(call.response.wire_length)
+        if (latency := call.latency_ns) is not None:
+            one.latencies.append(latency)
+            one.slowest = max(one.slowest, (latency, -number))
+    return [
+        MethodStats(
+            interface,
+            method,
+            one.opnum,
+            one.calls,
+            one.failed,
+            one.retried,
+            one.unanswered,
+            one.unread,
+            Spread.of(one.latencies),
+            Spread.of(one.requests),
+            Spread.of(one.responses),
+            -one.slowest[1] or None,
+        )
+        for (interface, method), one in sorted(found.items(), key=_by_number)
+    ]
+
+
+def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
+    (interface, method), one = item
+    return interface, one.opnum if one.opnum is not None else 1 << 16, method
+
+
+def _is_retried(call: Call) -> bool:
+    """Whether the answer only said that the buffer was too small."""
+    if call.is_winreg:
+        return call.status == ERROR_MORE_DATA
+    needed = call.response.params.get("pdwRtnSize") if call.response is not None else None
+    return call.is_perflib and call.status == _ERROR_NOT_ENOUGH_MEMORY and bool(needed)
+
+
+def poll_stats(analysis: Analysis) -> list[PollStats]:
+    """Query handles in the order of their numbers, then values read through winreg in the order of their first read."""
+    out = []
+    for life in handle_lives(analysis):
+        polls = life.polls
+        if polls:
+            done = [(event.call, event.time_ns) for event in polls if event.succeeded]
+            tried = [(event.call, event.time_ns) for event in polls]
+            out.append(_polls(f"q{life.number}", None, (life.server, polls[0].client), done, tried))
+    reads: dict[tuple[int | None, str], list[tuple[int, Call]]] = {}
+    for number, call in enumerate(analysis.calls, 1):
+        # A table of names is not polled.
+        if call.is_winreg and call.read is not None and not _is_table(call.read):
+            reads.setdefault((call.key_number, call.read.value_name.casefold()), []).append((number, call))
+    for (key, _), calls in reads.items():
+        first = calls[0][1]
+        assert first.read is not None
+        what = value_in_words(first.read.value_name, analysis.name_tables.of(first.server), first.read.key)
+        # The tries of one read, with ever larger buffers, are one poll, made when the first was.
+        begun: dict[int, tuple[int, int]] = {}
+        done = []
+        for number, call in calls:
+            assert call.read is not None
+            moment = begun.setdefault(call.read.number, (number, call.time_ns))
+            if call.state == "complete" and call.status == 0:
+                done.append(moment)
+        handle = f"k{key}" if key is not None else "?"
+        out.append(_polls(handle, what, (first.server, first.client), done, list(begun.values())))
+    return out
+
+
+def _is_table(read: PerformanceRead) -> bool:
+    return table_language(read.value_name, read.key) is not None
+
+
+def _polls(
+    handle: str,
+    what: str | None,
+    ends: tuple[Endpoint, Endpoint],
+    done: list[tuple[int, int]],
+    tried: list[tuple[int, int]],
+) -> PollStats:
+    times = sorted(time_ns for _, time_ns in done)
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    spread = Spread.of(gaps)
+    middle = spread.median
+    jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
+    first, last = tried[0], tried[-1]
+    return PollStats(
+        handle, what, *ends, len(done), len(tried) - len(done), first[0], last[0], first[1], last[1], spread, jitter
+    )
+
+
+class _Identity(Struct):
+    workstation: str | None = None
+    security: dict[str, None] = field(default_factory=dict)
+    sessions: dict[str, None] = field(default_factory=dict)
+    calls: int = 0
+    failed: int = 0
+    polls: int = 0
+    numbers: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+
+
+def who_of(call: Call) -> tuple[str | None, str, str]:
+    """The account that made a call as far as it is known, its client's address and the server's."""
+    identity = call.identity
+    return identity.account if identity is not None else None, call.client.ip, call.server.ip
+
+
+def identity_stats(analysis: Analysis) -> list[IdentityStats]:
+    """In the order of their first calls."""
+    found: dict[tuple[str | None, str, str], _Identity] = {}
+    for number, call in enumerate(analysis.calls, 1):
+        one = found.setdefault(who_of(call), _Identity())
+        identity = call.identity
+        if identity is not None:
+            one.workstation = one.workstation or identity.workstation
+        one.security[f"{call.auth.type}/{call.auth.level}"] = None
+        if call.smb is not None:
+            one.sessions[call.smb.session_id] = None
+        one.calls += 1
+        one.failed += has_failed(call)
+        one.polls += is_poll(call)
+        one.numbers = [*one.numbers[:1], number]
+        one.times = [*one.times[:1], call.time_ns]
+    return [
+        IdentityStats(
+            user,
+            one.workstation,
+            client,
+            server,
+            tuple(one.security),
+            tuple(one.sessions),
+            one.calls,
+            one.failed,
+            one.polls,
+            one.numbers[0],
+            one.numbers[-1],
+            one.times[0],
+            one.times[-1],
+        )
+        for (user, client, server), one in found.items()
+    ]
+
+
+def is_performance(call: Call) -> bool:
+    """Whether a call is about performance counters, or may be as far as the capture tells."""
+    if call.is_perflib:
+        return True
+    if not call.is_winreg:
+        return False
+    return (
+        call.key is not None or call.read is not None or call.request is None or isinstance(call.request.stub, Missing)
+    )
+
+
+def is_poll(call: Call) -> bool:
+    """Whether a call was answered with performance data."""
+    if call.state != "complete" or call.status != 0:
+        return False
+    if call.is_perflib:
+        return call.opnum == Opnum.QUERY_COUNTER_DATA
+    return call.is_winreg and call.response is not None and call.response.buffer_kind == "winperf"
+
+
+def error_stats(analysis: Analysis) -> list[ErrorStats]:
+    """The most frequent first."""
+    found: dict[tuple[str, int, str, str], list[int]] = {}
+
+    def note(kind: str, code: int, call: Call, number: int) -> None:
+        found.setdefault((kind, code, interface_of(call), method_of(call)), []).append(number)
+
+    for number, call in enumerate(analysis.calls, 1):
+        if call.fault is not None:
+            note("fault", call.fault, call, number)
+        elif call.status:
+            note("return", call.status, call, number)
+        for status in _refusals(call):
+            note("counter", status, call, number)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [
+        ErrorStats(
+            kind,
+            code,
+            fault_name(code) if kind == "fault" else win32_name(code),
+            interface,
+            method,
+            len(numbers),
+            tuple(dict.fromkeys(numbers)),
+        )
+        for (kind, code, interface, method), numbers in ordered
+    ]
+
+
+def _refusals(call: Call) -> Iterator[int]:
+    """The status of each counter that an answer of ValidateCounters refuses."""
+    if not call.is_perflib or call.opnum != Opnum.VALIDATE_COUNTERS:
+        return
+    for identifier in identifiers_of(call.response) or () if call.status == 0 else ():
+        if identifier.status:
+            yield identifier.status

@@ -1,1 +1,0 @@
-"""Calls in order, with what only the whole capture can tell about them."""

@@ -1,1 +1,0 @@
-"""Filters of calls and samples in the manner of Wireshark's display filters (docs/filters.md)."""

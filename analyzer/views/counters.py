@@ -1,0 +1,318 @@
+"""Displayed values for people and programs: one line a series with its course, one record or row a reading or interval.
+
+In: an analysis, counter paths, an interval. The text holds one line a series under the machine and client it belongs to, in the
+order of first readings; it keeps some numbers of each series and none of its readings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct, field
+from rich.cells import cell_len
+
+from analyzer.contents.lines import Record
+from analyzer.core.times import NS_PER_S
+from analyzer.model.analysis import Analysis
+from analyzer.series.counters import Bucket, buckets, counter_records, display_of, selection_of
+from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
+from analyzer.series.paths import PathSelection
+from analyzer.series.series import Point, Series, points
+from analyzer.statistics.hosts import machine_names
+from analyzer.views.text import folded, problem_lines, safe, styled
+from analyzer.views.view import OfCapture
+from analyzer.views.words import shortened
+
+SPARK_CELLS = 14
+_BARS = "▁▂▃▄▅▆▇█"
+_EMPTY = "·"
+# Widths: of a number; of what stands between the name of a series and its course (values, unit, four numbers); of the name.
+_NUMBER = 9
+_NUMBERS = 10 + 4 + 4 * (_NUMBER + 1) + 2
+_LEAST_NAME, _MOST_NAME = 24, 60
+
+
+class Counters(Struct, OfCapture, frozen=True, dict=True):
+    """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together."""
+
+    analysis: Analysis
+    patterns: tuple[str, ...] = ()
+    interval_ns: int | None = None
+
+    @cached_property
+    def selection(self) -> PathSelection:
+        """What the patterns mean; once the view is written, also which of them meant nothing."""
+        return selection_of(self.patterns, lambda: machine_names(self.analysis))
+
+    def records(self) -> Iterator[Record]:
+        return counter_records(self.analysis, self.selection, self.interval_ns)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return counter_lines(self, width)
+
+
+class Spark:
+    """A course in few characters: each cell the mean of as many neighbours as it takes."""
+
+    def __init__(self, cells: int = SPARK_CELLS) -> None:
+        self._most = cells
+        self._stride = 1
+        self._cells: list[tuple[float, int]] = []
+        self._taken = 0
+
+    def take(self, value: float | None) -> None:
+        if self._taken == self._most * self._stride:
+            pairs = zip(self._cells[::2], self._cells[1::2], strict=True)
+            self._cells = [(first[0] + second[0], first[1] + second[1]) for first, second in pairs]
+            self._stride *= 2
+        if self._taken % self._stride == 0:
+            self._cells.append((0.0, 0))
+        self._taken += 1
+        if value is not None:
+            total, count = self._cells[-1]
+            self._cells[-1] = (total + value, count + 1)
+
+    def __str__(self) -> str:
+        means = [total / count if count else None for total, count in self._cells]
+        known = [mean for mean in means if mean is not None]
+        if not known:
+            return ""
+        low, span = min(known), max(known) - min(known)
+        return "".join(
+            _EMPTY if mean is None else _BARS[int((mean - low) / span * (len(_BARS) - 1) + 0.5)] if span else _BARS[3]
+            for mean in means
+        )
+
+
+class _Line(Struct):
+    """What the text says of one series."""
+
+    series: Series
+    readings: int = 0
+    values: int = 0
+    total: float = 0.0
+    minimum: float = 0.0
+    maximum: float = 0.0
+    last: float | None = None
+    shown: str | None = None
+    why: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+    spark: Spark = field(default_factory=Spark)
+    # The course as a number: series that a client asked for twice, in two ways, are the same all along.
+    course: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    times: int = 1
+
+    def take(self, point: Point) -> None:
+        cooked = point.cooked
+        value = float(cooked.value) if cooked.value is not None else None
+        self._add(value, cooked.why, display_of(point), point.time_ns)
+        self.flags.update(cooked.flags)
+        raw = point.sample.raw if point.sample is not None else None
+        self.course = hash((self.course, point.call, raw, cooked.value, cooked.why))
+
+    def take_bucket(self, bucket: Bucket) -> None:
+        self._add(bucket.mean, None, None, bucket.start_ns)
+        self.course = hash((self.course, bucket.start_ns, bucket.mean, bucket.readings))
+
+    def _add(self, value: float | None, why: Why | None, shown: str | None, time_ns: int) -> None:
+        if self.readings == 0:
+            self.first_ns = time_ns
+        self.readings += 1
+        self.last_ns = max(self.last_ns, time_ns)
+        self.spark.take(value)
+        self.shown = shown if shown is not None else self.shown
+        if why is not None:
+            self.why[why] += 1
+        if value is None:
+            return
+        self.minimum = min(self.minimum, value) if self.values else value
+        self.maximum = max(self.maximum, value) if self.values else value
+        self.values += 1
+        self.total += value
+        self.last = value
+
+    @property
+    def notes(self) -> str:
+        """Reasons for no value, but for the one reading every rate begins with, and what is odd about values."""
+        formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
+        why = self.why.copy()
+        if formula is not None and formula.delta and why[Why.FIRST_SAMPLE]:
+            why[Why.FIRST_SAMPLE] -= 1
+        if formula is not None and formula.kind == "text":
+            why[Why.TEXT] = 0
+        notes = [f"{count} {reason}" for reason, count in why.items() if count > 0]
+        notes += [f"{count} {flag}" for flag, count in self.flags.items()]
+        if self.times > 1:
+            notes.append(f"asked {self.times}×")
+        return ", ".join(notes)
+
+
+def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
+    """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
+    lines, answers = _collected(view)
+    if not lines:
+        if view.patterns:
+            yield "no counter of this capture has such a path"
+        else:
+            yield "no counter value could be read"
+            yield from problem_lines(view.analysis, width)
+        return
+    for name in view.analysis.capture.files:
+        yield styled("bold", name)
+    hidden = sum(line.series.is_hidden for line in lines) if not view.patterns else 0
+    shown = [line for line in _merged(lines) if view.patterns or not line.series.is_hidden]
+    by_place: dict[tuple[Any, ...], list[_Line]] = {}
+    for line in shown:
+        by_place.setdefault(_place(line.series), []).append(line)
+    for place in sorted(by_place):
+        yield ""
+        yield from _place_lines(by_place[place], width)
+    yield ""
+    yield from folded(_summary(view, lines, hidden, answers), 2, width)
+    legend = "n/m: values of readings; the first reading of a rate or timer has no value yet"
+    if view.interval_ns is not None:
+        legend = "n/m: intervals with a value of intervals with a reading; min to last are those of the means"
+    paths = Counter((_place(line.series), line.series.local_path) for line in shown if line.series.added is not None)
+    if any(count > 1 for count in paths.values()):
+        legend += "; by: what the client added to its query to get it"
+    yield from folded(legend, 2, width)
+
+
+def _collected(view: Counters) -> tuple[list[_Line], int]:
+    """The series in the order of their first readings, and the number of answers they came in."""
+    lines: dict[int, _Line] = {}
+    calls = 0
+    last_call = None
+
+    def counted() -> Iterator[Point]:
+        nonlocal calls, last_call
+        for point in points(view.analysis, view.selection):
+            calls += point.call != last_call
+            last_call = point.call
+            yield point
+
+    if view.interval_ns is None:
+        for point in counted():
+            lines.setdefault(point.series.number, _Line(point.series)).take(point)
+    else:
+        for bucket in buckets(counted(), view.interval_ns):
+            lines.setdefault(bucket.series.number, _Line(bucket.series)).take_bucket(bucket)
+    return [lines[number] for number in sorted(lines)], calls
+
+
+def _merged(lines: Iterable[_Line]) -> list[_Line]:
+    """Series of one client that have the same path and went the same way all along, as one line."""
+    found: dict[tuple[Any, ...], _Line] = {}
+    for line in lines:
+        key = (_place(line.series), line.series.local_path, line.course, line.readings)
+        if key in found:
+            found[key].times += 1
+        else:
+            found[key] = line
+    return list(found.values())
+
+
+def _place(series: Series) -> tuple[Any, ...]:
+    handle = series.handle if series.source == "perflib-v2" else ""
+    return series.server.ip, series.client.ip, series.client.port, series.source, len(handle), handle
+
+
+def _place_lines(lines: list[_Line], width: int | None) -> Iterator[str]:
+    """The machine, who watched it, how, and when; then its series, on a terminal under their objects."""
+    first = lines[0].series
+    span = (max(line.last_ns for line in lines) - min(line.first_ns for line in lines)) / NS_PER_S
+    way = f"query {first.handle}" if first.source == "perflib-v2" else "HKEY_PERFORMANCE_DATA"
+    count = sum(line.times for line in lines)
+    watched = f"  watched by {first.client} through {way}, {count} series over {span:,.3f} s"
+    yield styled("bold", f"\\\\{first.server.ip}") + safe(watched)
+    by_object: dict[str, list[_Line]] = {}
+    for line in lines:
+        by_object.setdefault(line.series.objects[0], []).append(line)
+    is_nested = width is not None
+    names = {line.series.number: _name(line.series, is_nested=is_nested) for line in lines}
+    course = max(len(str(line.spark)) for line in lines)
+    room = width - _NUMBERS - max(course, len("course")) if width is not None else _MOST_NAME
+    name_width = min(max(map(cell_len, names.values())), max(_LEAST_NAME, min(room, _MOST_NAME)))
+    titles = "".join(f" {title:>{_NUMBER}}" for title in ("min", "mean", "max", "last"))
+    yield styled("dim", f"{'  counter':<{name_width}}{'n/m':>9} {'unit':<4}{titles}  course")
+    for group, members in by_object.items():
+        if is_nested:
+            yield from (styled("bold", text) for text in folded(f"  \\{group}", 4, width))
+        alike = Counter(line.series.local_path for line in members)
+        for line in members:
+            added = line.series.added if alike[line.series.local_path] > 1 else None
+            by = added.removeprefix(f"\\{group}") if added is not None else None
+            yield from _series_lines(line, names[line.series.number], name_width, width, by)
+
+
+def _name(series: Series, *, is_nested: bool) -> str:
+    if not is_nested:
+        return f"  {series.local_path}"
+    return "    " + series.local_path.removeprefix(f"\\{series.objects[0]}").removeprefix("\\")
+
+
+def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by: str | None = None) -> Iterator[str]:
+    """A series; `by` is what the client asked for to get it, where another one has the same path."""
+    if cell_len(name) > name_width:
+        yield from (safe(text) for text in folded(name, 6, width))
+        name = ""
+    count = f"{line.values}/{line.readings}"
+    head = f"{name}{' ' * (name_width - cell_len(name))}{count:>9} {line.series.unit or '':<4}"
+    if line.values == 0 and line.shown is not None:
+        numbers = f' "{shortened(line.shown)}"'
+    elif line.values == 0 or line.last is None:
+        numbers = " " + "-".rjust(4 * (_NUMBER + 1) - 1)
+    elif _is_hex(line.series):
+        numbers = f" {line.shown or '':>{4 * (_NUMBER + 1) - 1}}"
+    else:
+        values = (line.minimum, line.total / line.values, line.maximum, line.last)
+        numbers = "".join(f" {compact(value):>{_NUMBER}}" for value in values)
+    full = f"{head}{numbers}  {line.spark}".rstrip()
+    notes = ", ".join(note for note in (line.notes, f"by {by}" if by else "") if note)
+    if width is None or not notes or len(full) + 2 + len(notes) <= width:
+        yield safe(full) + (f"  {styled('yellow', notes)}" if notes else "")
+    else:
+        yield safe(full)
+        yield from (styled("yellow", text) for text in folded(f"      {notes}", 6, width))
+
+
+def _is_hex(series: Series) -> bool:
+    formula = formula_of(series.counter_type) if series.counter_type is not None else None
+    return (formula is not None and formula.is_hex) or bool(series.attributes & ATTRIB_HEX)
+
+
+def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> str:
+    readings = sum(line.readings for line in lines)
+    what = "intervals" if view.interval_ns is not None else "readings"
+    words = f"{len(lines)} series, {readings:,} {what} in {answers} answers"
+    if view.interval_ns is not None:
+        words += f"; means over {view.interval_ns / NS_PER_S:g} s, nothing where nothing was read"
+    if hidden:
+        are = "base or hidden counter is" if hidden == 1 else "bases and hidden counters are"
+        words += f"; {hidden} {are} not listed (--counter '\\*' lists all)"
+    return words
+
+
+_LETTERS = ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"))
+# Whole numbers below this are written out.
+_WRITTEN_OUT = 1e7
+
+
+def compact(value: float) -> str:
+    """A number in nine characters: written out, or with a letter for ten millions and more."""
+    size = abs(value)
+    if size >= 1e23:
+        return f"{value:.2e}"
+    if size >= _WRITTEN_OUT:
+        power, letter = next((power, letter) for power, letter in _LETTERS if size >= power)
+        return f"{value / power:#.5g}{letter}"
+    if value == int(value):
+        return f"{value:,.0f}"
+    if size >= 1e5:
+        return f"{value:.1f}"
+    return f"{value:.3f}" if size >= 0.001 else f"{value:.2e}"

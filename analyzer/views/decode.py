@@ -1,0 +1,143 @@
+"""`decode`: a buffer that somebody holds without a capture, as a record, as samples or as a tree beside its bytes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.buffers import (
+    BufferDecode,
+    Guess,
+    decode_buffer,
+    guess_kind,
+    map_fields,
+    perf_data_rows,
+    winperf_rows,
+)
+from analyzer.capture.looks import capture_format
+from analyzer.contents.lines import Record
+from analyzer.contents.samples import perflib_json, winperf_json
+from analyzer.core.errors import InputError
+from analyzer.core.traced import untraced
+from analyzer.model.buffer import BufferKind
+from analyzer.model.catalog import Catalog
+from analyzer.model.name_tables import NameTable
+from analyzer.pcq.samples import samples_of as perflib_samples_of
+from analyzer.views.hexdump import dumped_bytes
+from analyzer.views.sample_text import counter_path, value_words
+from analyzer.views.text import safe
+from analyzer.views.tree import tree_lines
+from analyzer.views.words import status_name
+from analyzer.winperf.samples import samples_of as winperf_samples_of
+
+_PLAIN_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[\s,:]*)+")
+_OFFSET_APART = re.compile(r"0{4,16}(?:: |  )")
+
+
+def bytes_of(data: bytes) -> tuple[bytes, bool]:
+    """The buffer in a file: the bytes themselves, or what a hex dump spells out; and whether it was one."""
+    stripped = data.strip()
+    if not stripped or not stripped.isascii() or b"\0" in stripped:
+        return data, False
+    lines = stripped.decode().splitlines()
+    compact = stripped.removeprefix(b"0x")
+    # One line of plain digits and a dump of one line look alike, but for how the offset stands apart.
+    if (len(lines) > 1 or _OFFSET_APART.match(lines[0])) and (spelled := dumped_bytes(lines)) is not None:
+        return spelled, True
+    if _PLAIN_HEX.fullmatch(compact):
+        return bytes.fromhex(re.sub(rb"[\s,:]", b"", compact).decode()), True
+    spelled = dumped_bytes(lines)
+    return (data, False) if spelled is None else (spelled, True)
+
+
+class Decode(Struct, frozen=True):
+    """A buffer of `kind`; `guess` says why the kind was chosen and how sure that is, None where the user named it. `others` are
+    the kinds that would fit as well."""
+
+    data: bytes
+    kind: BufferKind
+    guess: Guess | None
+    samples: bool = False
+    source: str | None = None
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, data: bytes, kind: str, *, samples: bool = False, source: str | None = None) -> Decode:
+        """The buffer at hand. Raises `InputError` for what is not to be had of it.
+
+        That is: `kind` is `auto` and nothing fits, or a kind without samples is asked for them.
+        """
+        guess = None
+        others: tuple[str, ...] = ()
+        chosen = kind
+        if kind == "auto":
+            if (capture := capture_format(data[:64])) is not None:
+                raise InputError(
+                    f"{source or 'this'} is {capture}, not a buffer",
+                    hint="timeline shows the calls in it; decode reads what one of them carried (or name the kind with --as)",
+                )
+            guesses = guess_kind(data)
+            if not guesses:
+                raise InputError(
+                    f"these {len(data)} bytes look like no buffer of ours",
+                    hint="name the kind with --as, or the place where it begins with --at",
+                )
+            guess, *more = guesses
+            chosen, others = guess.kind, tuple(other.kind for other in more)
+        if samples and chosen not in ("perf-data", "winperf"):
+            raise InputError(f"a buffer of kind {chosen} holds no samples", hint="perf-data and winperf do")
+        return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
+
+    def inputs(self) -> tuple[str, ...]:
+        return () if self.source is None else (self.source,)
+
+    def decoded(self) -> BufferDecode:
+        return decode_buffer(self.kind, self.data)
+
+    def records(self) -> Iterator[Record]:
+        if self.samples:
+            yield from self.sample_records()
+            return
+        decoded = self.decoded()
+        problem = decoded.problem
+        yield {
+            "record": "buffer",
+            "kind": self.kind,
+            "guess": self.guess.why if self.guess is not None else None,
+            "confidence": self.guess.confidence if self.guess is not None else None,
+            "others": list(self.others),
+            "length": len(self.data),
+            "consumed": decoded.consumed,
+            "buffer": decoded.tree,
+            "notes": list(decoded.notes),
+            "problem": None
+            if problem is None
+            else {"field": problem.field, "offset": problem.start, "reason": problem.reason},
+        }
+
+    def sample_records(self) -> Iterator[Record]:
+        common: Record = {"record": "sample", "call": None, "time_ns": None}
+        if self.kind == "perf-data":
+            for sample in perflib_samples_of(perf_data_rows(self.data), None, Catalog()):
+                yield common | {"source": "perflib-v2", "server": None} | perflib_json(sample)
+        else:
+            for value in winperf_samples_of(winperf_rows(self.data), NameTable()):
+                yield common | {"source": "winperf", "server": None} | winperf_json(value)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        if self.samples:
+            for record in self.sample_records():
+                yield safe(f"{counter_path(record)} = {value_words(record)}")
+            return
+        if self.guess is not None:
+            yield f"[bold]{self.kind}[/] {safe(f'({self.guess.confidence}: {self.guess.why})')}"
+            if self.others:
+                yield f"  it may also be {safe(', '.join(self.others))}: name the kind with --as"
+        else:
+            yield f"[bold]{self.kind}[/]"
+        mapped = map_fields(self.kind, self.data, status_name=status_name)
+        yield from tree_lines(mapped, untraced(self.data), None, width)
+        if mapped.problem is None and (left := len(self.data) - self.decoded().consumed) > 0:
+            yield f"  {left} bytes follow the buffer"

@@ -1,0 +1,41 @@
+"""The SMB sessions of a capture, and the hosts that took part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.contents.lines import Record, session_record
+from analyzer.model.analysis import Analysis
+from analyzer.views.view import OfCapture
+
+
+class Sessions(Struct, OfCapture, frozen=True):
+    """The view of `pcq sessions`."""
+
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        return (session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.views.session_text import session_lines
+
+        return session_lines(self.analysis, width)
+
+
+class Hosts(Struct, OfCapture, frozen=True):
+    """The view of `pcq hosts`."""
+
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        from analyzer.statistics.hosts import host_records
+
+        return host_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.views.session_text import host_lines
+
+        return host_lines(self.analysis, width)

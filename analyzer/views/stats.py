@@ -1,0 +1,344 @@
+"""`stats`: response times, polls, identities, errors and findings, as records and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+from rich.cells import cell_len
+
+from analyzer.contents.lines import Record, endpoint_json, frames_json, session_record
+from analyzer.core.frames import number_of
+from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.model.analysis import Analysis
+from analyzer.statistics.activity import MAX_IMAGES, Activity, Findings, Image, Who, findings
+from analyzer.statistics.summary import (
+    ErrorStats,
+    IdentityStats,
+    MethodStats,
+    PollStats,
+    Spread,
+    error_stats,
+    identity_stats,
+    method_stats,
+    poll_stats,
+)
+from analyzer.views.text import folded, frames_words, header_lines, problem_lines, safe, styled
+from analyzer.views.view import OfCapture
+from analyzer.views.words import shortened
+
+_SHOWN_CALLS = 6
+_SHOWN_NAME = 40
+_UNIT_NS = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "µs"))
+
+
+class Stats(Struct, OfCapture, frozen=True):
+    analysis: Analysis
+
+    def records(self) -> Iterator[Record]:
+        return stats_records(self.analysis)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        return stats_lines(self.analysis, width)
+
+
+# --------------------------------------------------------------------------------------------------------- records
+
+
+def stats_records(analysis: Analysis) -> Iterator[Record]:
+    """Everything `stats` says, one record a line of its text."""
+    facts = analysis.capture
+    for method in method_stats(analysis):
+        yield {"record": "method-stats"} | _plain(method, analysis, () if method.slowest is None else (method.slowest,))
+    for poll in poll_stats(analysis):
+        yield {"record": "poll-stats"} | _plain(poll, analysis, (poll.first_call, poll.last_call))
+    for session in analysis.sessions:
+        yield session_record(session, facts)
+    for identity in identity_stats(analysis):
+        yield {"record": "identity-stats"} | _plain(identity, analysis, (identity.first_call, identity.last_call))
+    for error in error_stats(analysis):
+        yield {"record": "error-stats"} | _plain(error, analysis, error.calls)
+    found = findings(analysis)
+    for activity in found.activities:
+        yield {"record": "activity"} | _plain(activity, analysis, activity.calls)
+    for image in found.images:
+        yield {"record": "image"} | _plain(image, analysis, (image.first_call, image.last_call))
+    for text in _forgotten(found):
+        yield {"record": "limit", "text": text}
+
+
+def _plain(
+    value: MethodStats | PollStats | IdentityStats | ErrorStats | Activity | Image,
+    analysis: Analysis,
+    calls: Sequence[int],
+) -> Record:
+    """A frozen value as a record, with the frames of its calls."""
+    out: Record = {}
+    for name in value.__struct_fields__:
+        item = getattr(value, name)
+        if isinstance(item, Spread):
+            unit = "_ns" if name in ("latency", "intervals") else ""
+            out[name + unit] = {key: getattr(item, key) for key in Spread.__struct_fields__}
+        elif name == "jitter":
+            out["jitter_ns"] = item
+        elif isinstance(item, Who):
+            out[name] = _who_json(item)
+        elif name == "seen_by":
+            out[name] = [_who_json(who) for who in item]
+        elif name in ("client", "server") and not isinstance(item, str):
+            out[name] = endpoint_json(item)
+        else:
+            out[name] = list(item) if isinstance(item, tuple) else item
+    return out | frames_json(_frames(analysis, calls), analysis.capture)
+
+
+def _who_json(who: Who) -> Record:
+    return {"user": who.user, "client": who.client, "server": who.server}
+
+
+def _frames(analysis: Analysis, calls: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
+
+
+def _forgotten(found: Findings) -> Iterator[str]:
+    if found.forgotten_images:
+        yield f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
+    if found.forgotten_polls:
+        yield f"{found.forgotten_polls} polls of too many different counters are not listed among the findings"
+
+
+# ------------------------------------------------------------------------------------------------------------ text
+
+
+def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """A header, then each section that has something to say."""
+    yield from header_lines(analysis, width)
+    if not analysis.calls:
+        yield ""
+        yield "no call could be read"
+        yield from problem_lines(analysis, width)
+    for title, lines in (
+        ("Service response time", _method_lines(analysis)),
+        ("Polls", _poll_lines(analysis)),
+        ("Who called", _identity_lines(analysis)),
+        ("Errors, most frequent first", _error_lines(analysis)),
+    ):
+        yield from _section(title, lines, width)
+    found = findings(analysis)
+    yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
+    yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
+    if lacking := sum(call.state != "complete" for call in analysis.calls):
+        yield ""
+        words = f"{lacking} of {_counted(len(analysis.calls), 'call')} could not be read in whole; `timeline` says which, and why"
+        yield from (styled("yellow", text) for text in folded(words, 2, width))
+
+
+def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | None) -> Iterator[str]:
+    first = True
+    for line, style in lines:
+        if first:
+            yield ""
+            yield f"[bold]{title}[/]"
+            first = False
+        for text in folded(line, 6, width):
+            yield styled(style, text) if style else safe(text)
+
+
+def _columns(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
+    """Rows in columns; the first `left` of them flush left."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = []
+        for at, (cell, size) in enumerate(zip(row, widths, strict=True)):
+            room = " " * (size - cell_len(cell))
+            cells.append(cell + room if at < left else room + cell)
+        yield "  " + "  ".join(cells).rstrip()
+
+
+def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    methods = method_stats(analysis)
+    if not methods:
+        return
+    rows: list[tuple[str, ...]] = [
+        ("", "calls", "failed", "min", "median", "p95", "max", "slowest", "bytes asked", "answered")
+    ]
+    for one in methods:
+        spread = one.latency
+        method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
+        rows.append(
+            (
+                f"{one.interface}.{method}",
+                f"{one.calls:,}",
+                f"{one.failed:,}" if one.failed else "",
+                *(duration(value) for value in (spread.min, spread.median, spread.p95, spread.max)),
+                f"#{one.slowest}" if one.slowest is not None else "",
+                f"{one.request_bytes.total:,}",
+                f"{one.response_bytes.total:,}",
+            )
+        )
+    for line in _columns(rows, 1):
+        yield line, None
+    retried = sum(one.retried for one in methods)
+    unanswered = sum(one.unanswered for one in methods)
+    if retried:
+        yield f"  {retried} of the failed calls only asked with too small a buffer", None
+    if unanswered:
+        yield f"  {unanswered} calls have no answer in the capture", None
+
+
+def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    polls = [poll for poll in poll_stats(analysis) if poll.polls]
+    if not polls:
+        return
+    rows: list[tuple[str, ...]] = [
+        ("", "client", "calls", "polls", "failed", "interval", "min", "p95", "max", "jitter")
+    ]
+    for one in polls:
+        spread = one.intervals
+        rows.append(
+            (
+                one.handle,
+                str(one.client),
+                f"#{one.first_call}…#{one.last_call}" if one.polls > 1 else f"#{one.first_call}",
+                f"{one.polls:,}",
+                f"{one.failed:,}" if one.failed else "",
+                *(duration(value) for value in (spread.median, spread.min, spread.p95, spread.max, one.jitter)),
+            )
+        )
+    for line, poll in zip(_columns(rows, 3), [None, *polls], strict=True):
+        yield line + (f"  {poll.what}" if poll is not None and poll.what is not None else ""), None
+
+
+def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    for one in identity_stats(analysis):
+        machine = f"{one.workstation} ({one.client})" if one.workstation else one.client
+        words = f"  {one.user or 'unknown user'} from {machine} at {one.server}: {_counted(one.calls, 'call')}"
+        words += f", {one.failed} failed" if one.failed else ""
+        words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
+        words += f"; {', '.join(one.security)}"
+        words += (
+            f"; session{'s' if len(one.sessions) > 1 else ''} {', '.join(_short(one.sessions))}" if one.sessions else ""
+        )
+        yield f"{words}; {_span(one.first_time_ns, one.last_time_ns)}; {_calls((one.first_call, one.last_call))}", None
+
+
+def _short(sessions: Sequence[str]) -> list[str]:
+    shown = [f"{int(one, 16):#x}" for one in sessions[:_SHOWN_CALLS]]
+    more = len(sessions) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
+
+def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    kinds = {"return": "", "fault": "fault ", "counter": "counter refused: "}
+    for one in error_stats(analysis):
+        method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
+        name = one.name or (f"{one.code:#x}" if one.kind == "fault" else f"error {one.code}")
+        yield (
+            f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {_calls(one.calls)}",
+            "yellow",
+        )
+
+
+_KIND_WORDS = {
+    "list-countersets": "listed the countersets",
+    "describe-counterset": "asked what {} is",
+    "list-instances": "listed the instances of {}",
+    "read-names": "read {}",
+    "poll": "polled {}",
+}
+_CATEGORY_WORDS = {
+    "process": "Process: this is a list of processes",
+    "network": "Network: interfaces and connections",
+    "terminal-services": "Terminal Services: sessions of users",
+    None: "Other",
+}
+
+
+def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    order = list(_CATEGORY_WORDS)
+    activities = sorted(found.activities, key=lambda one: order.index(one.category))
+    for category, of_category in groupby(activities, key=lambda one: one.category):
+        yield f"  {_CATEGORY_WORDS[category]}", "bold red" if category is not None else "bold"
+        by_who: dict[Who, list[Activity]] = {}
+        for one in of_category:
+            by_who.setdefault(one.who, []).append(one)
+        for who, deeds in by_who.items():
+            yield f"    {who.user or 'unknown user'} from {who.client} at {who.server}", None
+            for one in deeds:
+                yield f"      {_activity_words(one)}; {_where(one.calls, analysis)}", None
+
+
+def _activity_words(one: Activity) -> str:
+    name = one.name or (f"object {one.target}" if isinstance(one.target, int) else one.target) or "something"
+    target = f"{name} ({one.target})" if one.name is not None and one.target is not None else str(name)
+    if one.kind != "list-countersets" and one.target is None:
+        words = _KIND_WORDS[one.kind].format(one.detail)
+    else:
+        words = _KIND_WORDS[one.kind].format(target)
+        words += f" ({one.detail})" if one.kind == "list-countersets" and one.detail else ""
+    times = f" in {_counted(len(one.calls), 'call')}" + (f", {one.failed} refused" if one.failed else "")
+    return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
+
+
+def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
+    for server, group in groupby(sorted(found.images, key=lambda one: one.server), key=lambda one: one.server):
+        yield f"  on {server}", "bold"
+        images = list(group)
+        rows = [("", "pid", "answers", "first seen", "last seen", "calls", "frames")]
+        for one in images:
+            pid = str(one.pid) if one.pid is not None else ""
+            if one.pid is None and one.instance_id is not None:
+                pid = f"instance {one.instance_id}"
+            ends = _ends(one, analysis)
+            name = shortened(one.name, _SHOWN_NAME)
+            rows.append((name, pid, str(one.calls), _time(one.first_time_ns), _time(one.last_time_ns), *ends))
+        for line in _columns(rows, 1):
+            yield "  " + line, None
+    for text in _forgotten(found):
+        yield f"  {text}", "yellow"
+
+
+def _ends(one: Image, analysis: Analysis) -> tuple[str, str]:
+    """The calls and the frames of the first and the last sighting."""
+    first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
+    if len(analysis.capture.files) > 1:
+        frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
+    else:
+        frames = f"{number_of(first[0])}…{number_of(last[-1])}"
+    return f"#{one.first_call}…#{one.last_call}" if one.calls > 1 else f"#{one.first_call}", frames
+
+
+def _where(calls: Sequence[int], analysis: Analysis) -> str:
+    return f"{_calls(calls)}, {frames_words(_frames(analysis, calls), analysis.capture)}"
+
+
+def _calls(calls: Sequence[int]) -> str:
+    """`#3, #4, #9 and 12 more`."""
+    distinct = list(dict.fromkeys(calls))
+    more = len(distinct) - _SHOWN_CALLS
+    return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _span(first_ns: int, last_ns: int) -> str:
+    return _time(first_ns) if first_ns == last_ns else f"{_time(first_ns)} to {_time(last_ns)}"
+
+
+def _time(time_ns: int) -> str:
+    """ISO 8601, without zeros that the capture's clock did not have."""
+    return iso_time(time_ns).removesuffix("000Z").removesuffix("Z") + "Z"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def duration(time_ns: int | None) -> str:
+    """`12.34 ms`, `1.234 s`: four digits and the unit that fits."""
+    if time_ns is None:
+        return ""
+    for size, unit in _UNIT_NS:
+        if abs(time_ns) >= size:
+            value = time_ns / size
+            return f"{value:.{max(0, 3 - len(str(int(abs(value)))) + 1)}f} {unit}"
+    return f"{time_ns} ns"

@@ -1,0 +1,336 @@
+"""The text reports: a header, one line a call, then what could not be read and why.
+
+Lines carry rich's markup for colours; everything that came from the wire is escaped first. Where a width is given, long lines
+fold with the details indented below their column.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+from rich.markup import escape as escape_markup
+
+from analyzer.contents.lines import Damages, all_problems
+from analyzer.core.events import Problem
+from analyzer.core.frames import file_of, number_of
+from analyzer.core.ntstatus import nt_status_name
+from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call
+from analyzer.model.connection import SmbSession
+from analyzer.model.security import AuthLevel, Door
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.statistics.decryption import openings
+from analyzer.views.runs import Run
+from analyzer.views.view import Clock
+from analyzer.views.words import answered, asked, status_words
+
+if TYPE_CHECKING:
+    pass
+
+_STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
+_FRAMES_SHOWN = 8
+# So many sessions, ways of calling and kinds of problems are listed, the others counted.
+_HEADER_LINES = 12
+_SHOWN_PROBLEMS = 24
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+# ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry.
+_TOO_SMALL = (8, ERROR_MORE_DATA)
+_UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
+
+
+def safe(text: str) -> str:
+    """Text from the wire, safe as markup and on a terminal: control characters are shown, not sent.
+
+    No markup may follow at once, see `styled`.
+    """
+    body, slashes = _escaped(text)
+    return body + slashes
+
+
+def styled(style: str, text: str) -> str:
+    """Text from the wire in a style. A backslash before markup would escape it, so it takes two to show one."""
+    body, slashes = _escaped(text)
+    return f"[{style}]{body}{2 * slashes}[/]"
+
+
+def _escaped(text: str) -> tuple[str, str]:
+    """The text as markup, and the backslashes at its end."""
+    shown = text if text.isprintable() else "".join(c if c.isprintable() else _shown(c) for c in text)
+    body = shown.rstrip("\\")
+    return escape_markup(body), shown[len(body) :]
+
+
+def _shown(control: str) -> str:
+    return control.encode("unicode_escape").decode()
+
+
+def folded(line: str, indent: int, width: int | None) -> Iterator[str]:
+    """The plain line, folded at `width` with the later lines indented."""
+    if width is None or len(line) <= width:
+        yield line
+        return
+    yield from textwrap.wrap(
+        line, max(width, indent + 20), subsequent_indent=" " * indent, break_long_words=True, drop_whitespace=True
+    )
+
+
+def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    facts = analysis.capture
+    for name in facts.files[:_HEADER_LINES]:
+        yield styled("bold", name)
+    yield from _more(len(facts.files) - _HEADER_LINES, "files")
+    yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
+    for session in analysis.sessions[:_HEADER_LINES]:
+        yield from (safe(line) for line in folded(session_words(session), 4, width))
+    yield from _more(len(analysis.sessions) - _HEADER_LINES, "sessions: pcq-analyzer sessions")
+    words = sorted(_rpc_words(analysis).items())
+    for name, count in words[:_HEADER_LINES]:
+        yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
+    yield from _more(len(words) - _HEADER_LINES, "ways of calling: pcq-analyzer stats")
+    yield from opening_lines(analysis, width)
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"and {count:,} more {what}"
+
+
+def opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    by_account: dict[str, list[str]] = {}
+    for opening in openings(analysis):
+        doors = opening.doors if opening.tried != 1 else opening.doors.removesuffix("s")
+        by_account.setdefault(opening.account, []).append(f"{opening.opened} of {opening.tried} {doors}")
+    for account, opened in by_account.items():
+        yield from (safe(line) for line in folded(f"keys given for {account} opened {', '.join(opened)}", 4, width))
+
+
+def _span(facts: CaptureFacts) -> str:
+    if facts.first_time_ns is None or facts.last_time_ns is None:
+        return ""
+    seconds = (facts.last_time_ns - facts.first_time_ns) / NS_PER_S
+    return f", from {iso_time(facts.first_time_ns)} over {seconds:,.3f} s"
+
+
+def session_words(session: SmbSession) -> str:
+    identity = session.identity
+    who = identity.who
+    if identity.workstation:
+        who += f" on {identity.workstation}"
+    server = identity.server_dns_name or identity.server_name
+    parts = [f"SMB {session.dialect}" if session.dialect else "SMB"]
+    if identity.mechanism:
+        parts.append(identity.mechanism)
+    if session.encrypted_messages:
+        parts.append(
+            f"{session.cipher or 'unknown cipher'}, {session.opened_messages} of {session.encrypted_messages} opened"
+        )
+    return (
+        f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
+        + (f" ({server})" if server else "")
+        + (f", refused: {nt_status_name(session.refused)}" if session.refused is not None else "")
+        + f", {', '.join(parts)}"
+        + (f"; pipes: {', '.join(session.pipes)}" if session.pipes else "")
+    )
+
+
+def _rpc_words(analysis: Analysis) -> Counter[str]:
+    words: Counter[str] = Counter()
+    for call in analysis.calls:
+        auth = call.security
+        name = call.interface.name or call.interface.uuid or "unknown interface"
+        if call.session is None:
+            # No SMB session above tells who talked to whom.
+            name += f" over TCP, {call.client.ip} → {call.server.ip},"
+        if auth.level <= AuthLevel.NONE:
+            words[f"{name} without RPC security"] += 1
+            continue
+        who = auth.identity.who if auth.identity is not None else "unknown user"
+        door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f" ({auth.door.value})"
+        words[f"{name} with {auth.mechanism}, level {call.auth.level}, as {who}{door}"] += 1
+    return words
+
+
+def time_words(time_ns: int, facts: CaptureFacts, clock: Clock, before_ns: int | None) -> str:
+    """The time of a call: in UTC, or seconds since the first frame of the capture or the call shown before."""
+    if clock == "absolute":
+        # Microseconds, which is what captures have.
+        return iso_time(time_ns).removesuffix("Z")[:-3] + "Z"
+    if clock == "delta":
+        since = before_ns if before_ns is not None else time_ns
+    else:
+        since = facts.first_time_ns if facts.first_time_ns is not None else time_ns
+    return f"{(time_ns - since) / NS_PER_S:12.6f}"
+
+
+def call_lines(
+    number: int,
+    call: Call,
+    analysis: Analysis,
+    width: int | None,
+    *,
+    all_attempts: bool = False,
+    time: str | None = None,
+    damages: Damages | None = None,
+    ends: str | None = None,
+) -> Iterator[str]:
+    """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
+
+    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses.
+    """
+    if time is None:
+        time = time_words(call.time_ns, analysis.capture, "relative", None)
+    prefix = f"{time}  #{number:<5} {ends or f'{call.client} → {call.server}'}  "
+    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
+    if call.is_winreg and call.read is not None and call.read.attempt > 1:
+        before = call.read.attempt - 1
+        tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
+        words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
+    told = answered(call, analysis, damages)
+    outcome = _outcome(call, told)
+    if damages is not None:
+        damages.note_absent(call.number, "request", call.request)
+        damages.note_absent(call.number, "response", call.response)
+    if call.state not in ("complete", "sealed"):
+        outcome += f" [{call.state}: {call.reason}]"
+    latency = call.latency_ns
+    if latency is not None:
+        outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"
+    yield from _coloured(folded(prefix + words + outcome, len(time) + 10, width), _style(call))
+
+
+def _outcome(call: Call, told: str) -> str:
+    """What came of a call: that it succeeded goes without saying where there is more to say."""
+    if call.status == 0 and call.fault is None:
+        return f" ⇒ {told or 'ok'}"
+    return f" ⇒ {status_words(call)}" + (f", {told}" if told else "")
+
+
+def _style(call: Call) -> str:
+    if call.state == "complete" and (call.fault is not None or call.status):
+        # That a buffer is too small is how sizes are asked for.
+        return "yellow" if call.fault is None and call.status in _TOO_SMALL else "red"
+    return _STATE_STYLE.get(call.state, "red")
+
+
+def run_lines(
+    run: Run, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
+) -> Iterator[str]:
+    """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""
+    gaps = sorted(later - earlier for earlier, later in pairwise(run.times))
+    spread = f"every {_seconds(gaps[len(gaps) // 2])}"
+    if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
+        spread += f" ({_seconds(gaps[0])} to {_seconds(gaps[-1])})"
+    count = f"{len(run.numbers):,} {'polls' if run.is_polls else 'times'}"
+    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
+    first = answered(call, analysis, damages)
+    outcome = _outcome(call, first)
+    last_call = analysis.calls[run.numbers[-1] - 1]
+    last = answered(last_call, analysis, damages)
+    if run.is_polls and last != first:
+        outcome += f"; last: {last}"
+    prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}  "
+    line = f"{prefix}{words}, {count} {spread} over {_seconds(run.times[-1] - run.times[0])}{outcome}"
+    yield from _coloured(folded(line, len(time) + 10, width), _style(call))
+
+
+def _seconds(time_ns: int) -> str:
+    if time_ns < NS_PER_S // 10:
+        return f"{time_ns / 1_000_000:.3f} ms"
+    return f"{time_ns / NS_PER_S:,.3f} s"
+
+
+def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
+    """Lines of a call, from its outcome on in a style."""
+    is_outcome = False
+    for line in lines:
+        if line.endswith(f"{_UNBROKEN}ms"):
+            line = line.removesuffix(f"{_UNBROKEN}ms") + " ms"
+        if is_outcome:
+            yield styled(style, line)
+            continue
+        start_of_outcome = line.rfind(" ⇒ ")
+        is_outcome = start_of_outcome >= 0
+        # The space before the arrow keeps what was asked apart from the markup.
+        cut = start_of_outcome + 1 if is_outcome else len(line)
+        yield safe(line[:cut]) + (styled(style, line[cut:]) if is_outcome else "")
+
+
+def handle_words(call: Call) -> str:
+    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    label = call.handle
+    return f"{label} " if label is not None else ""
+
+
+def method_words(call: Call) -> str:
+    """The method, without what its interface's name already says."""
+    opnum = call.opnum
+    name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
+    if call.is_perflib:
+        return name.removeprefix("PerflibV2")
+    interface = call.interface.name or call.interface.uuid
+    return f"{interface}.{name}" if interface is not None else name
+
+
+def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
+    """`frame 12`, `frames 3, 4, 5`, with the file named where there are several."""
+    if not frames:
+        return ""
+    shown = frames[:_FRAMES_SHOWN]
+    if len(facts.files) > 1:
+        words = "; ".join(
+            f"{facts.files[file]}: {', '.join(str(number_of(frame)) for frame in group)}"
+            for file, group in groupby(shown, key=file_of)
+        )
+    else:
+        words = ", ".join(str(number_of(frame)) for frame in shown)
+    more = len(frames) - len(shown)
+    return f"frame{'s' if len(frames) > 1 else ''} {words}" + (f" and {more} more" if more else "")
+
+
+def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None = None) -> Iterator[str]:
+    """What could not be read, and why. `damages` as for `all_problems`."""
+    facts = analysis.capture
+    problems = list(all_problems(analysis, damages))
+    reasons = Counter((call.state, call.reason) for call in analysis.calls if call.state != "complete")
+    if not problems and not reasons:
+        return
+    yield ""
+    yield "[bold]What could not be read, and why[/]"
+    for (state, reason), count in sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1]))):
+        line = f"  {count} call{'s' if count != 1 else ''} {state}: {reason}"
+        yield from (styled("yellow", text) for text in folded(line, 4, width))
+    if hint := _key_hint(analysis):
+        yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
+    # The same sentence with other numbers is said once.
+    grouped: dict[tuple[str, str, str], list[Problem]] = {}
+    for problem in problems:
+        grouped.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
+    for alike in list(grouped.values())[:_SHOWN_PROBLEMS]:
+        words = _problem_words(alike[0], facts)
+        if len(alike) > 1:
+            words += f" (and {len(alike) - 1:,} more like it)"
+        yield from (styled("yellow", text) for text in folded(words, 4, width))
+    for text in _more(len(grouped) - _SHOWN_PROBLEMS, "kinds of problems: pcq-analyzer timeline --format jsonl"):
+        yield styled("yellow", f"  {text}")
+
+
+def _key_hint(analysis: Analysis) -> str | None:
+    """What would open the calls that no key opened."""
+    shut = [call.security for call in analysis.calls if call.security.door in (Door.NO_KEY, Door.WRONG_KEY)]
+    if not shut:
+        return None
+    keys = ["the password or NT hash (--password, --nt-hash)"] if any("ntlm" in auth.mechanism for auth in shut) else []
+    if any("krb5" in auth.mechanism for auth in shut):
+        keys.append("the service's keytab or password (--keytab, --password)")
+    return f"to open what is sealed, give {' or '.join(keys)}, or --secrets with them" if keys else None
+
+
+def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
+    where = frames_words(problem.frames, facts)
+    return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"

@@ -1,0 +1,43 @@
+"""The timeline: every call in order, what could not be read, and how many calls ended how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from analyzer.buffers import ReadyTrees
+from analyzer.contents.lines import Record, timeline_records
+from analyzer.filters.selection import EVERYTHING, Selection
+from analyzer.model.analysis import Analysis
+from analyzer.views.view import Clock, OfCapture
+
+
+class Timeline(Struct, OfCapture, frozen=True):
+    """The view of `pcq timeline`."""
+
+    analysis: Analysis
+    selection: Selection = EVERYTHING
+    all_attempts: bool = False
+    clock: Clock = "relative"
+    unfold: bool = False
+
+    def records(self) -> Iterator[Record]:
+        return self.timeline()
+
+    def timeline(self, ready: ReadyTrees | None = None) -> Iterator[Record]:
+        """The records; with `ready`, buffers whose JSON is quickly had come as `ReadyJson`."""
+        shown = self.selection.shown(self.analysis)
+        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, ready=ready)
+
+    def lines(self, width: int | None) -> Iterator[str]:
+        from analyzer.views.timeline_text import timeline_lines
+
+        return timeline_lines(
+            self.analysis,
+            width,
+            selection=self.selection,
+            all_attempts=self.all_attempts,
+            clock=self.clock,
+            unfold=self.unfold,
+        )

@@ -1,0 +1,78 @@
+"""The timeline as text: a header, one line a call, then what could not be read and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from analyzer.contents.lines import Damages
+from analyzer.filters.selection import EVERYTHING, Selected, Selection
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import Call
+from analyzer.views.legend import Legend
+from analyzer.views.runs import find_runs
+from analyzer.views.text import call_lines, folded, header_lines, problem_lines, run_lines, safe, time_words
+from analyzer.views.view import Clock
+
+
+def timeline_lines(
+    analysis: Analysis,
+    width: int | None,
+    *,
+    selection: Selection = EVERYTHING,
+    all_attempts: bool = False,
+    clock: Clock = "relative",
+    unfold: bool = False,
+) -> Iterator[str]:
+    """The timeline. Polls of one handle, and other calls that say the same again, share a line unless `unfold`."""
+    yield from header_lines(analysis, width)
+    selected = selection.calls(analysis)
+    lines = selection.last(selected if all_attempts else _without_early_tries(selected))
+    legend = Legend(analysis, lines)
+    for line in legend.lines():
+        yield from (safe(text) for text in folded(line, 4, width))
+    if lines:
+        yield ""
+    before: int | None = None
+    damages = Damages()
+    runs = {} if unfold or all_attempts else find_runs(lines)
+    # Of calls in a run, only the first has a line.
+    hidden = {number for run in runs.values() for number in run.numbers[1:]}
+    for number, call in lines:
+        if number in hidden:
+            continue
+        time = time_words(call.time_ns, analysis.capture, clock, before)
+        before = call.time_ns
+        ends = legend.label(call)
+        if (run := runs.get(number)) is not None:
+            yield from run_lines(run, call, analysis, width, time=time, ends=ends, damages=damages)
+        else:
+            yield from call_lines(
+                number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages, ends=ends
+            )
+    if selection.words is not None and not selected:
+        yield ""
+        yield safe(f"no call passes: {selection.words}; without that all calls are shown")
+    yield from problem_lines(analysis, width, damages)
+    yield ""
+    # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
+    counted = selected if selection.tail is None else lines
+    total = _totals([call for _, call in counted], len(analysis.calls))
+    by = f" ({selection.words})" if selection.words is not None else ""
+    yield from (safe(line) for line in folded(total + by, 4, width))
+
+
+def _without_early_tries(calls: Selected) -> Selected:
+    """Of each registry read only the last try there is."""
+    reads = [(number, call.read.number) for number, call in calls if call.read is not None]
+    last = {read: number for number, read in reads}
+    early = {number for number, read in reads if last[read] != number}
+    return calls.only(number for number, _ in calls if number not in early) if early else calls
+
+
+def _totals(calls: Sequence[Call], count: int) -> str:
+    """How many calls ended how."""
+    states = Counter(call.state for call in calls)
+    detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    total = f"{len(calls)} of {count} call" if len(calls) != count else f"{count} call"
+    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")

@@ -1,0 +1,97 @@
+"""Whether there was anything to read, in one sentence.
+
+What this program is for are performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its
+relatives. A sealed call of winreg counts as one: nothing tells what it reads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from analyzer.contents.lines import all_problems
+from analyzer.core.absence import Missing
+from analyzer.core.events import Problem
+from analyzer.model.analysis import Analysis
+from analyzer.statistics.summary import is_performance
+
+# Layers that only speak of connections that are ours: what they lost may have been a call.
+_OURS = frozenset({"smb", "rpc"})
+# More files or interfaces than these are counted in a sentence, not named.
+_NAMED = 5
+_LOSSES = frozenset({"unreadable", "failed", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
+
+
+def nothing_found(analysis: Analysis) -> str | None:
+    """Why there is nothing to show, and what there is instead; None where there is a performance call, or something that may
+    hide one."""
+    if any(map(is_performance, analysis.calls)):
+        return None
+    others = _frames_of_others(analysis)
+    if any(problem.layer in _OURS and _may_hide(problem, others) for problem in analysis.problems):
+        return None
+    first, *more = analysis.capture.files
+    name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
+    if analysis.capture.frames == 0:
+        return f"{name} holds no frames."
+    if analysis.calls:
+        return f"{name} holds {_count(len(analysis.calls), 'DCERPC call')} ({_interfaces(analysis)}), but no performance call."
+    if analysis.bounds:
+        return f"{name} holds {_count(len(analysis.bounds), 'DCERPC bind')}, but no call."
+    if analysis.sessions:
+        return f"{name} holds {_count(len(analysis.sessions), 'SMB session')}, but no DCERPC call in them."
+    for protocol, words in (("smb", "SMB"), ("dcerpc", "DCERPC")):
+        if count := analysis.connections.get(protocol):
+            return f"{name} holds {_count(count, 'connection')} with {words}, but no DCERPC call."
+    return f"{name} holds {_count(analysis.capture.frames, 'frame')}, but neither SMB nor DCERPC among them."
+
+
+def _interfaces(analysis: Analysis) -> str:
+    """The interfaces called, the most frequent first."""
+    counts = Counter(call.interface.name or call.interface.uuid or "unknown interface" for call in analysis.calls)
+    names = [name for name, _ in counts.most_common(_NAMED)]
+    more = len(counts) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
+def nothing_decrypted(analysis: Analysis) -> str | None:
+    """That all calls of the capture are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
+    calls = [call for call in analysis.calls if (call.is_perflib or call.is_winreg)] or analysis.calls
+    stubs = [side.stub for call in calls for side in (call.request, call.response) if side is not None]
+    # A fault carries no stub, and shows nothing.
+    if any(not isinstance(stub, Missing) and len(stub) for stub in stubs):
+        return None
+    sealed = sum(call.state == "sealed" for call in calls)
+    if sealed:
+        return f"nothing was decrypted: {sealed} call{'s are' if sealed != 1 else ' is'} encrypted, and no key was given that fits."
+    problems = sum(problem.kind == "sealed" for problem in all_problems(analysis))
+    if problems and not calls:
+        return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."
+    return None
+
+
+def unreadable(analysis: Analysis) -> list[str]:
+    """The sentences for files of several that could not be read at all."""
+    return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
+
+
+def unread(analysis: Analysis) -> bool:
+    """Whether a performance call, or something that may have been one, could not be read."""
+    if any(call.state != "complete" and is_performance(call) for call in analysis.calls):
+        return True
+    others = _frames_of_others(analysis)
+    return any(_may_hide(problem, others) for problem in all_problems(analysis))
+
+
+def _frames_of_others(analysis: Analysis) -> set[int]:
+    """The frames of the calls that are certainly about something else."""
+    sides = (side for call in analysis.calls if not is_performance(call) for side in (call.request, call.response))
+    return {frame for side in sides if side is not None for frame in side.frames}
+
+
+def _may_hide(problem: Problem, others: set[int]) -> bool:
+    """Whether a problem is a loss, and not one inside the calls of other interfaces alone."""
+    return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))

@@ -1,0 +1,374 @@
+"""The text reports: what people read, and that nothing on the wire can disturb it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+from rich.text import Text
+
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Problem
+from analyzer.filters.selection import Selection
+from analyzer.model.analysis import Analysis
+from analyzer.model.security import Door, Identity
+from analyzer.pipeline.run import analyze
+from analyzer.views.sample_text import sample_lines
+from analyzer.views.session_text import host_lines, session_lines
+from analyzer.views.text import folded, frames_words, safe, styled
+from analyzer.views.timeline_text import timeline_lines
+from tests import truth
+from tests.build.buffers import (
+    Block,
+    Counter,
+    Instance,
+    PerfObject,
+    identifier,
+    name_table,
+    perf_data,
+    string_table,
+    wide,
+    winperf,
+)
+from tests.build.calls import COUNTERSET, HANDLE, NO_SECURITY, Calls, analysis_of, sealed, winreg
+from tests.pcq.test_layer import counterset_info
+
+EVIL = "[red]x[/]\x1b[2J\u202e:warning:\\"
+
+
+def plain(lines: Iterable[str]) -> list[str]:
+    return [Text.from_markup(line, emoji=False).plain for line in lines]
+
+
+def timeline(analysis: Analysis, width: int | None = None, **options: bool | str) -> list[str]:
+    return plain(timeline_lines(analysis, width, **options))  # type: ignore[arg-type]
+
+
+def calls(analysis: Analysis, **options: bool | str) -> list[str]:
+    """The lines of calls, without time and ends."""
+    found = []
+    for line in timeline(analysis, **options):
+        if match := re.match(r" *[\d.]+  #(\d+) +\S+ → \S+  (.*)", line):
+            found.append(f"#{match[1]} {match[2]}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def first() -> Analysis:
+    capture = truth.captures()[0]
+    return analyze([capture.path], Keyring.load(capture.secrets_path))
+
+
+# ------------------------------------------------------------------------------------------------ the timeline
+
+
+def test_the_header_says_what_is_there(first: Analysis) -> None:
+    header = "\n".join(timeline(first)[:6])
+    for part in (
+        "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
+        "592 frames, 137,571 bytes, from 2026-11-20T22:30:16.196339000Z over 1.167 s",
+        "LAB\\perfmon at 127.0.0.1:56742 → 127.0.0.1:445",
+        "SMB 3.1.1",
+        "PerflibV2 with ntlm, level privacy, as LAB\\perfmon: 103 calls",
+        "keys given for LAB\\perfmon opened 1 of 1 SMB session, 1 of 1 RPC security context",
+    ):
+        assert part in header
+
+
+def test_a_call_is_one_line(first: Analysis) -> None:
+    line = next(line for line in timeline(first) if " #80 " in line)
+    assert line == (
+        "    0.738413  #80    perfmon@PERFSRV → PERFSRV  q1 ValidateCounters add Memory V2 model\\Available Bytes, "
+        "Memory V2 model\\all counters, Processor Information(0,0)\\% Processor Time, Processor Information(0,1)\\all "
+        "counters, Processor Information(*)\\% User Time, Processor Information(*)\\all counters and 2 more "
+        "⇒ 8 counters  5.096 ms"
+    )
+
+
+def test_every_method_says_what_matters() -> None:
+    make = Calls()
+    ids = identifier(COUNTERSET, counter=5, index=0, name="a") + identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
+    refused = identifier(COUNTERSET, counter=5, status=0x1069)
+    data = perf_data([Block(1, values=((b"\1\0\0\0",),)), Block(0, status=0x1069)])
+    analysis = analysis_of(
+        make.enumerate_sets(make.stub().uuid(COUNTERSET).data),
+        make.registration(9, wide("Processor")),
+        make.registration(1, counterset_info((5, 0x10410400))),
+        make.registration(2, counterset_info((5, 0x10410400))[32:], lcid=5),
+        make.registration(10, string_table([(5, "Interrupts/sec")], from_start=True), lcid=0x409),
+        make.registration(8, make.stub().uuid(COUNTERSET).data),
+        make.registration(77, b""),
+        make.open_query(),
+        make.validate(ids),
+        make.validate(ids, refused, add=0),
+        make.counter_info(ids),
+        make.counter_data(data),
+        make.counter_data(b"", status=8, needed=1),
+        make.close_query(),
+    )
+    name = "QueryCounterSetRegistrationInfo Processor"
+    assert [re.sub(r"  [\d.]+ ms$", "", line) for line in calls(analysis)] == [
+        "#1 EnumerateCounterSet \\\\SRV1, room for 256 GUIDs ⇒ 1 counterset",
+        f'#2 {name}: COUNTERSET_ENGLISH_NAME ⇒ 20 bytes: "Processor"',
+        f"#3 {name}: COUNTERSET_STRUCT ⇒ 80 bytes: 1 counter",
+        f"#4 {name}: COUNTER_STRUCT of counter 5 Interrupts/sec ⇒ 48 bytes: counter 5, PERF_COUNTER_COUNTER",
+        f"#5 {name}: COUNTER_ENGLISH_NAMES in language 0x0409 ⇒ 48 bytes: 1 string",
+        f"#6 {name}: PROVIDER_GUID ⇒ 16 bytes: {COUNTERSET}",
+        f"#7 {name}: 0x4d? ⇒ ok",
+        "#8 q1 OpenQueryHandle \\\\SRV1 ⇒ ok",
+        "#9 q1 ValidateCounters add Processor(a)\\Interrupts/sec, Processor(*)\\all counters ⇒ 2 counters",
+        (
+            "#10 q1 ValidateCounters remove Processor(a)\\Interrupts/sec, Processor(*)\\all counters ⇒ 1 counter, "
+            "1 refused: ERROR_WMI_INSTANCE_NOT_FOUND"
+        ),
+        "#11 q1 QueryCounterInfo room for 4096 bytes ⇒ 96 bytes: 2 counters",
+        (
+            "#12 q1 QueryCounterData room for 4096 bytes ⇒ 96 bytes: 2 blocks, some failed: "
+            "ERROR_WMI_INSTANCE_NOT_FOUND, 1 value of Processor"
+        ),
+        "#13 q1 QueryCounterData room for 4096 bytes ⇒ ERROR_NOT_ENOUGH_MEMORY, 1 byte needed",
+        "#14 q1 CloseQueryHandle ⇒ ok",
+    ]
+
+
+def test_a_call_that_fell_short_says_why() -> None:
+    make = Calls()
+    shut = sealed(make.open_query())
+    analysis = analysis_of(
+        make.exchange(6, make.stub().handle(COUNTERSET).uint(1), None, reason="the capture ends before the answer"),
+        make.exchange(None, None, b"\0\0\0\0", reason="the request was not captured"),
+        make.exchange(6, b"\1", b"\0"),
+        make.exchange(9, b"abcd", b"\0\0\0\0", fault=0x1C010002),
+        replace(shut, auth=replace(shut.auth, level=6, mechanism="ntlm", door=Door.NO_KEY)),
+    )
+    said = calls(analysis)
+    assert "⇒ no answer [request-only: the capture ends before the answer]" in said[1]
+    assert said[2].startswith(
+        "#3 unknown method (request not captured) ⇒ response-only [response-only: the request was"
+    )
+    assert "(1 bytes, not decoded) ⇒ malformed, 1 bytes [malformed: the request stub does not decode" in said[3]
+    assert "opnum 9 (4 bytes) ⇒ fault nca_s_op_rng_error" in said[4]
+    assert "OpenQueryHandle (26 bytes, sealed) ⇒ sealed, 24 bytes" in said[0]
+    text = "\n".join(timeline(analysis))
+    assert "What could not be read, and why" in text
+    assert "  1 call sealed: no key" in text
+    assert "give the password or NT hash (--password, --nt-hash), or --secrets with them" in text
+    assert text.endswith("5 calls: 1 complete, 1 malformed, 1 request-only, 1 response-only, 1 sealed")
+
+
+def test_problems_say_where_and_why() -> None:
+    problem = Problem("gap", "tcp", tuple(range(1, 20)), "100 bytes were not captured")
+    text = "\n".join(timeline(analysis_of(Calls().open_query(), problem)))
+    assert "  gap (tcp, frames 1, 2, 3, 4, 5, 6, 7, 8 and 11 more): 100 bytes were not captured" in text
+
+
+def test_a_clean_capture_has_no_problems_section() -> None:
+    assert not any("could not be read" in line for line in timeline(analysis_of(Calls().open_query())))
+
+
+BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
+
+
+def test_metadata_is_told_from_values() -> None:
+    make = winreg()
+    counters = (Counter(6, 0x20510500, 8), Counter(142, 0x20510500, 8))
+    alone = winperf([PerfObject(238, counters, (), metadata=True), PerfObject(4242, counters[:1], (), metadata=True)])
+    (line,) = calls(analysis_of(make.query_value("MetadataGlobal", alone)))
+    assert re.sub(r"  [\d.]+ ms$", "", line) == (
+        "#1 k1 winreg.BaseRegQueryValue MetadataGlobal (counter definitions, without values, of all objects that are cheap to "
+        f"collect), room for 4096 bytes ⇒ {len(alone)} bytes: 2 objects, 0 values; "
+        "the definitions of 3 counters of Processor, object 4242"
+    )
+
+
+def test_tries_of_a_read_are_shown_as_one_unless_asked_for() -> None:
+    make = winreg()
+    analysis = analysis_of(
+        make.open_key(),
+        make.query_value("238", b"", status=234, room=64, needed=900),
+        make.query_value("238", b"", status=234, room=128),
+        make.query_value("238", BLOCK),
+        make.query_value("Counter 009", name_table([("6", "% Processor Time")])),
+        make.query_value("Help 009", name_table([("7", "is how long")])),
+        make.close_key(),
+    )
+    short = [re.sub(r"  [\d.]+ ms$", "", line) for line in calls(analysis)]
+    assert short == [
+        "#1 k1 winreg.OpenPerformanceData ⇒ ok",
+        (
+            "#4 k1 winreg.BaseRegQueryValue object 238 Processor, room for 4096 bytes (after 2 tries with buffers too small) "
+            f"⇒ {len(BLOCK)} bytes: 1 object, 1 value of Processor"
+        ),
+        "#5 k1 winreg.BaseRegQueryValue counter names (language 009), room for 4096 bytes ⇒ 40 bytes: 1 name",
+        "#6 k1 winreg.BaseRegQueryValue help texts (language 009), room for 4096 bytes ⇒ 30 bytes: 1 text",
+        "#7 k1 winreg.BaseRegCloseKey ⇒ ok",
+    ]
+    every = calls(analysis, all_attempts=True)
+    assert [line.split()[0] for line in every] == [f"#{number}" for number in range(1, 8)]
+    assert "⇒ ERROR_MORE_DATA, 900 bytes needed" in every[1]
+    assert "(try 3)" in every[3]
+
+
+def test_a_filter_that_fits_nothing_says_so() -> None:
+    lines = timeline(analysis_of(Calls().open_query()), selection=Selection(interfaces=("spoolss",)))
+    assert "no call passes: interface spoolss; without that all calls are shown" in lines
+    assert lines[-1] == "0 of 1 call (interface spoolss)"
+
+
+# ------------------------------------------------------------------------------------------------ other reports
+
+
+def test_samples_are_paths_and_values() -> None:
+    make = Calls()
+    analysis = analysis_of(
+        make.registration(9, wide("Processor")),
+        make.open_query(),
+        make.counter_info(identifier(COUNTERSET, counter=5, index=0)),
+        make.counter_data(
+            perf_data(
+                [
+                    Block(1, values=((b"\1\0\0\0",),)),
+                    Block(0, status=0x1069),
+                    Block(0, status=0x01020304),
+                    Block(6, ids=(9,), instances=(("a", 1),), values=((wide("text, longer"),),)),
+                ]
+            )
+        ),
+    )
+    assert plain(sample_lines(analysis, None)) == [
+        "    0.008000  #4     10.0.0.1  Processor\\counter 5 = 1",
+        "    0.008000  #4     10.0.0.1  Processor\\unknown counter = (no value: ERROR_WMI_INSTANCE_NOT_FOUND)",
+        "    0.008000  #4     10.0.0.1  Processor\\unknown counter = (no value: error 16909060)",
+        '    0.008000  #4     10.0.0.1  Processor(a)\\counter 9 = "text, longer"',
+    ]
+
+
+def test_no_samples_say_why() -> None:
+    lines = plain(sample_lines(analysis_of(sealed(Calls().counter_data(b""))), None))
+    assert lines[0] == "no counter value could be read"
+    assert "  1 call sealed: no key" in lines
+
+
+@pytest.mark.parametrize("capture", truth.captures()[:6], ids=lambda capture: capture.file)
+def test_sessions_and_hosts_say_who(capture: truth.Capture) -> None:
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
+    sessions = "\n".join(plain(session_lines(analysis, None)))
+    assert "session 0x" in sessions
+    assert "keys: opened" in sessions
+    hosts = "\n".join(plain(host_lines(analysis, None)))
+    assert "SMB server" in hosts
+    assert "    user " in hosts
+
+
+# ------------------------------------------------------------------------------------------------ hostile text
+
+
+def hostile() -> Analysis:
+    make, keys = Calls(), winreg(first_frame=50)
+    identity = Identity(mechanism="ntlm", user=EVIL, domain=EVIL, workstation=EVIL)
+    exchange = make.counter_data(perf_data([Block(6, ids=(5,), instances=((EVIL, 1),), values=((wide(EVIL * 2),),))]))
+    exchange = replace(exchange, auth=replace(NO_SECURITY, level=5, mechanism="ntlm", identity=identity))
+    return analysis_of(
+        make.registration(9, wide(EVIL)),
+        make.open_query(),
+        make.validate(identifier(COUNTERSET, counter=5, name=EVIL)),
+        exchange,
+        keys.open_key(),
+        keys.query_value(EVIL, BLOCK),
+        keys.query_value("Counter 009", name_table([("6", EVIL), ("238", EVIL)])),
+        Problem("note", "smb", (1,), EVIL),
+        files=(EVIL,),
+    )
+
+
+@pytest.mark.parametrize("width", [None, 60, 100])
+def test_nothing_from_the_wire_is_markup_or_control(width: int | None) -> None:
+    analysis = hostile()
+    shown = [*timeline(analysis, width), *plain(sample_lines(analysis, width)), *plain(host_lines(analysis, width))]
+    text = "\n".join(shown)
+    assert all(char.isprintable() or char == "\n" for char in text)
+    joined = re.sub(r"\s+", "", text)
+    assert joined.count("[red]x[/]\\x1b[2J\\u202e:warning:\\") > 10
+
+
+def test_no_style_is_open_after_a_line() -> None:
+    for line in timeline_lines(hostile(), None):
+        for span in Text.from_markup(line, emoji=False).spans:
+            assert span.style in ("bold", "green", "yellow", "red", "cyan")
+
+
+@pytest.mark.parametrize(
+    "text", ["C:\\", "C:\\\\", "a\\\\\\", "[x]\\", "\\[/]", "[/]", "[bold]", "\\", "", "[[red]]\\\\"]
+)
+def test_text_comes_out_as_it_is(text: str) -> None:
+    assert Text.from_markup(safe(text), emoji=False).plain == text
+    both = Text.from_markup(f"{styled('red', text)} and {styled('bold', text)}", emoji=False)
+    assert both.plain == f"{text} and {text}"
+    if text:
+        assert [span.style for span in both.spans] == ["red", "bold"]
+
+
+def test_colours_are_for_terminals_only() -> None:
+    for terminal in (True, False):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=terminal, color_system="standard" if terminal else None)
+        console.print(Text.from_markup(styled("red", "x")))
+        assert ("\x1b[" in out.getvalue()) is terminal
+
+
+# ------------------------------------------------------------------------------------------------ folding
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
+def test_folding_keeps_every_word_and_indents(first: Analysis, width: int) -> None:
+    wide_lines, narrow_lines = timeline(first), timeline(first, width)
+    assert " ".join(narrow_lines).split() == " ".join(wide_lines).split() or width < 80
+    assert "".join("".join(narrow_lines).split()) == "".join("".join(wide_lines).split())
+    # The name of the file stays in one piece.
+    assert all(len(line) <= max(width, 42) for line in narrow_lines[1:])
+    begins = re.compile(r" {4,}\d+\.\d{6}  #")
+    calls_at = [at for at, line in enumerate(narrow_lines) if begins.match(line)]
+    for at in calls_at[:-1]:
+        if at + 1 not in calls_at:
+            assert narrow_lines[at + 1].startswith(" " * 22)
+
+
+def test_a_word_too_long_for_a_line_is_broken() -> None:
+    assert "".join(line.strip() for line in folded("x" * 500, 4, 50)) == "x" * 500
+
+
+def test_frames_are_named_with_their_file_where_there_are_several() -> None:
+    from analyzer.core.frames import frame_id
+
+    facts = analysis_of(files=("a.pcap", "b.pcap")).capture
+    assert frames_words((3, 4, frame_id(1, 3)), facts) == "frames a.pcap: 3, 4; b.pcap: 3"
+    assert frames_words((), facts) == ""
+
+
+def test_the_registry_in_words() -> None:
+    make = winreg()
+    key = "00000000-0000-0000-0000-000000000005"
+    asked = make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1)
+    put = make.stub().handle(key).unicode_string("Run").uint(1).conformant("evil.exe\0".encode("utf-16-le")).uint(18)
+    listed = make.stub().unicode_string("Perflib").null().null().uint(0)
+    named = make.stub().handle(key).uint(3).unicode_string("").null().null()
+    text = "\n".join(
+        timeline(
+            analysis_of(
+                make.open_key(2),
+                make.exchange(15, asked, make.stub().handle(key).uint(0)),
+                make.query_value("Start", b"\2\0\0\0", key, kind=4),
+                make.exchange(22, put, make.stub().uint(0)),
+                make.exchange(9, named, listed),
+            )
+        )
+    )
+    assert "winreg.OpenLocalMachine HKLM ⇒ ok" in text
+    assert "k2 winreg.BaseRegOpenKey HKLM\\SOFTWARE ⇒ ok" in text
+    assert 'k2 winreg.BaseRegQueryValue HKLM\\SOFTWARE: value "Start" ⇒ REG_DWORD 2' in text
+    assert 'k2 winreg.BaseRegSetValue HKLM\\SOFTWARE: value "Run" = REG_SZ "evil.exe" ⇒ ok' in text
+    assert 'k2 winreg.BaseRegEnumKey HKLM\\SOFTWARE: index 3 ⇒ "Perflib"' in text

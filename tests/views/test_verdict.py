@@ -1,0 +1,49 @@
+"""What is said of captures without a performance call, and what counts as not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.core.absence import Missing
+from analyzer.core.events import Event, Problem
+from analyzer.model.connection import Bound
+from analyzer.model.record import Endpoint
+from analyzer.tcp.events import Connection, Recognised
+from analyzer.views.verdict import nothing_found, unread
+from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
+
+SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
+CONNECTION = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), True)
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([Calls(SVCCTL).exchange(15, b"", b"")] * 2, "2 DCERPC calls (svcctl), but no performance call."),
+        ([winreg().exchange(2, b"\0" * 8, b"\0" * 24)], "1 DCERPC call (winreg), but no performance call."),
+        ([Bound(CHANNEL, 0, SVCCTL, (2, 0), "ndr", True, None)], "1 DCERPC bind, but no call."),
+        ([Recognised(CONNECTION, "smb")] * 2, "2 connections with SMB, but no DCERPC call."),
+        ([Recognised(CONNECTION, "dcerpc")], "1 connection with DCERPC, but no DCERPC call."),
+        ([], "100 frames, but neither SMB nor DCERPC among them."),
+    ],
+)
+def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], said: str) -> None:
+    assert nothing_found(analysis_of(*events)) == f"made.pcap holds {said}"
+
+
+def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
+    assert nothing_found(analysis_of(Calls().open_query())) is None
+    assert nothing_found(analysis_of(winreg().open_key())) is None
+    assert nothing_found(analysis_of(sealed(winreg().exchange(17, b"", b"")))) is None
+    assert nothing_found(analysis_of(Problem("gap", "smb", (1,), "lost"))) is None
+
+
+def test_what_other_interfaces_lost_is_none_of_ours() -> None:
+    call = Calls(SVCCTL).exchange(15, Missing.SEALED, Missing.SEALED)
+    analysis = analysis_of(call, Problem("sealed", "rpc", (1, 2), "2 of 2 sealed PDUs stayed closed"))
+    assert nothing_found(analysis) == "made.pcap holds 1 DCERPC call (svcctl), but no performance call."
+    assert not unread(analysis)
+    elsewhere = analysis_of(call, Problem("sealed", "rpc", (1, 90), "2 of 2 sealed PDUs stayed closed"))
+    assert nothing_found(elsewhere) is None
+    assert unread(elsewhere)
+    assert unread(analysis_of(sealed(Calls().open_query())))
