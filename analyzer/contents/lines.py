@@ -85,16 +85,16 @@ def auth_json(auth: AuthFacts) -> Record:
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
-    if side is None or side.buffer is None or side.buffer_kind is None:
+    if side is None or side.buffer_span is None or side.buffer_kind is None:
         return None
-    return decode_buffer(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
+    return decode_buffer(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_damage(side: Side) -> DecodeError | None:
     """What is wrong with the `lpData` of one side."""
-    if side.buffer is None or side.buffer_kind is None:
+    if side.buffer_span is None or side.buffer_kind is None:
         return None
-    return find_damage(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side))
+    return find_damage(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side))
 
 
 def buffer_order(side: Side) -> bool | None:
@@ -193,10 +193,10 @@ def _buffer_of(
     side: Side, stub: bytes | None, ready: ReadyTrees | None
 ) -> tuple[Record | ReadyJson | None, DecodeError | None, Sequence[str]]:
     """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
-    if side.buffer is None or side.buffer_kind is None:
+    if side.buffer_span is None or side.buffer_kind is None:
         return None, None, ()
     # A long stub is not read twice.
-    data = stub[slice(*side.buffer_span)] if stub is not None and side.buffer_span is not None else side.buffer.data
+    data = stub[slice(*side.buffer_span)] if stub is not None else side.buffer_data
     kind, order = side.buffer_kind, buffer_order(side)
     if ready is not None and (made := ready.tree(kind, data, big_endian=order)) is not None:
         return ReadyJson(made.text), made.problem, made.notes

@@ -74,6 +74,17 @@ class PackedOrigins(Source):
                 (extent,) = extents
                 yield Extent(extent.frame, extent.start + first - begin, last - first)
 
+    def frames(self, start: int, stop: int) -> tuple[int, ...]:
+        if len(self._packed) == PACKED_EXTENT.size and stop > start:
+            return (PACKED_EXTENT.unpack(self._packed)[0],)
+        return super().frames(start, stop)
+
+    def frame_range(self, start: int, stop: int) -> tuple[int, int] | None:
+        if len(self._packed) == PACKED_EXTENT.size and stop > start:
+            frame = PACKED_EXTENT.unpack(self._packed)[0]
+            return frame, frame
+        return super().frame_range(start, stop)
+
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         for first, last, begin, extents, is_shared in self._pieces(start, stop):
             if is_shared:

@@ -146,6 +146,16 @@ class FrameTable(Source):
             yield Extent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
             at += 1
 
+    def pack(self, start: int, stop: int, out: bytearray) -> None:
+        if stop <= start:
+            return
+        starts, frames, offsets = self._starts, self._frames, self._offsets
+        pack = PACKED_EXTENT.pack
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
+            begin = starts[at]
+            first = start if start > begin else begin
+            out += pack(frames[at], offsets[at] + first - begin, min(stop, starts[at + 1]) - first)
+
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
         first = max(bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - most)
         return list(self.extents(max(start, self._starts[first]), stop))[::-1] if stop > start else []
@@ -343,7 +353,8 @@ class TracedBytes:
 
     def view(self, start: int, stop: int) -> TracedBytes:
         """The same as a slice of bytes that are kept anyway: it holds none, and is cut anew whenever it is asked for."""
-        start, stop, _ = slice(start, stop).indices(len(self))
+        if not 0 <= start <= stop <= len(self):
+            start, stop, _ = slice(start, stop).indices(len(self))
         return _View(self, start, max(stop, start))
 
     def __len__(self) -> int:
@@ -499,7 +510,8 @@ class _View(TracedBytes):
         return self._whole.part(self._first, self._first + self._length)
 
     def part(self, start: int, stop: int) -> bytes:
-        start, stop, _ = slice(start, stop).indices(self._length)
+        if not 0 <= start <= stop <= self._length:
+            start, stop, _ = slice(start, stop).indices(self._length)
         return self._whole.part(self._first + start, self._first + max(start, stop))
 
     def __len__(self) -> int:

@@ -283,6 +283,11 @@ class Side(Value, frozen=True, kw_only=True):
         return stub_of(self.pdus).view(*self.buffer_span) if self.buffer_span is not None else None
 
     @property
+    def buffer_data(self) -> bytes:
+        """The bytes of `buffer`, empty where there is none."""
+        return stub_of(self.pdus).part(*self.buffer_span) if self.buffer_span is not None else b""
+
+    @property
     def frames(self) -> tuple[int, ...]:
         """Ids of the frames that carried it, ascending."""
         return self.frames_of_dropped or frames_of(self.pdus)

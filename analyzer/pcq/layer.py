@@ -17,7 +17,6 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.model.call import Call, Side, StubProblem
 from analyzer.model.catalog import Catalogs
-from analyzer.model.pdus import stub_of
 from analyzer.model.perflib import (
     BUFFER_KIND_OF_CODE,
     BUFFER_KIND_OF_METHOD,
@@ -136,7 +135,8 @@ def _side(
     opnum = call.opnum
     if side is None or side.missing is not None or opnum is None or opnum not in _OPNUMS:
         return side
-    stub = stub_of(side.pdus).view(0, side.stub_length)
+    stub = side.stub
+    assert not isinstance(stub, Missing)
     try:
         decoded = stub_places("perflib-v2", opnum, name, stub, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
