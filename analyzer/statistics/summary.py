@@ -7,6 +7,7 @@ even number of values is the mean of the middle two, rounded down; the 95th perc
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -22,7 +23,6 @@ from analyzer.model.record import Endpoint
 from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.pcq.layer import identifiers_of
 from analyzer.rpc.status import fault_name
-from analyzer.statistics.handles import handle_lives
 
 _ERROR_NOT_ENOUGH_MEMORY = 8
 
@@ -141,9 +141,9 @@ class _Method(Struct):
     retried: int = 0
     unanswered: int = 0
     unread: int = 0
-    latencies: list[int] = field(default_factory=list)
-    requests: list[int] = field(default_factory=list)
-    responses: list[int] = field(default_factory=list)
+    latencies: array[int] = field(default_factory=lambda: array("q"))
+    requests: array[int] = field(default_factory=lambda: array("q"))
+    responses: array[int] = field(default_factory=lambda: array("q"))
     slowest: tuple[int, int] = (-1, 0)
 
 
@@ -196,56 +196,63 @@ def _is_retried(call: Call) -> bool:
     return call.is_perflib and call.status == _ERROR_NOT_ENOUGH_MEMORY and bool(needed)
 
 
+class _Polled(Struct):
+    """The polls of one handle, or the reads of one value: numbers and times of those that were tried, and of those answered."""
+
+    ends: tuple[Endpoint, Endpoint]
+    what: str | None = None
+    tried: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    done: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+
+    def take(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
+        if is_new:
+            self.tried[0].append(number)
+            self.tried[1].append(time_ns)
+        if is_done:
+            # The tries of one read, with ever larger buffers, are one poll, made when the first was.
+            self.done[0].append(self.tried[0][-1])
+            self.done[1].append(self.tried[1][-1])
+
+
 def poll_stats(analysis: Analysis) -> list[PollStats]:
     """Query handles in the order of their numbers, then values read through winreg in the order of their first read."""
-    out = []
-    for life in handle_lives(analysis):
-        polls = life.polls
-        if polls:
-            done = [(event.call, event.time_ns) for event in polls if event.succeeded]
-            tried = [(event.call, event.time_ns) for event in polls]
-            out.append(_polls(f"q{life.number}", None, (life.server, polls[0].client), done, tried))
-    reads: dict[tuple[int | None, str], list[tuple[int, Call]]] = {}
+    queries: dict[int, _Polled] = {}
+    reads: dict[tuple[int | None, str], _Polled] = {}
+    last: dict[tuple[int | None, str], int] = {}
     for number, call in enumerate(analysis.calls, 1):
+        is_done = call.state == "complete" and call.status == 0
+        if call.query is not None and call.opnum == Opnum.QUERY_COUNTER_DATA:
+            of_query = queries.setdefault(call.query.number, _Polled((call.server, call.client)))
+            of_query.take(number, call.time_ns, is_new=True, is_done=is_done)
         # A table of names is not polled.
-        if call.is_winreg and call.read is not None and not _is_table(call.read):
-            reads.setdefault((call.key_number, call.read.value_name.casefold()), []).append((number, call))
-    for (key, _), calls in reads.items():
-        first = calls[0][1]
-        assert first.read is not None
-        what = value_in_words(first.read.value_name, analysis.name_tables.of(first.server), first.read.key)
-        # The tries of one read, with ever larger buffers, are one poll, made when the first was.
-        begun: dict[int, tuple[int, int]] = {}
-        done = []
-        for number, call in calls:
-            assert call.read is not None
-            moment = begun.setdefault(call.read.number, (number, call.time_ns))
-            if call.state == "complete" and call.status == 0:
-                done.append(moment)
-        handle = f"k{key}" if key is not None else "?"
-        out.append(_polls(handle, what, (first.server, first.client), done, list(begun.values())))
-    return out
+        elif call.is_winreg and call.read is not None and not _is_table(call.read):
+            key = call.key_number, call.read.value_name.casefold()
+            of_value = reads.get(key)
+            if of_value is None:
+                words = value_in_words(call.read.value_name, analysis.name_tables.of(call.server), call.read.key)
+                of_value = reads[key] = _Polled((call.server, call.client), words)
+            of_value.take(number, call.time_ns, is_new=last.get(key) != call.read.number, is_done=is_done)
+            last[key] = call.read.number
+    handles = [(f"q{number}", polled) for number, polled in sorted(queries.items())]
+    handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
+    return [_polls(handle, polled) for handle, polled in handles]
 
 
 def _is_table(read: PerformanceRead) -> bool:
     return table_language(read.value_name, read.key) is not None
 
 
-def _polls(
-    handle: str,
-    what: str | None,
-    ends: tuple[Endpoint, Endpoint],
-    done: list[tuple[int, int]],
-    tried: list[tuple[int, int]],
-) -> PollStats:
-    times = sorted(time_ns for _, time_ns in done)
+def _polls(handle: str, polled: _Polled) -> PollStats:
+    numbers, moments = polled.tried
+    times = sorted(polled.done[1])
     gaps = [later - earlier for earlier, later in pairwise(times)]
     spread = Spread.of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
-    first, last = tried[0], tried[-1]
+    failed = len(numbers) - len(times)
+    first, last = (numbers[0], moments[0]), (numbers[-1], moments[-1])
     return PollStats(
-        handle, what, *ends, len(done), len(tried) - len(done), first[0], last[0], first[1], last[1], spread, jitter
+        handle, polled.what, *polled.ends, len(times), failed, first[0], last[0], first[1], last[1], spread, jitter
     )
 
 
