@@ -67,8 +67,8 @@ def _pairs(analysis: Analysis) -> Iterator[tuple[int, int]]:
     for call in analysis.calls:
         request, response = call.request, call.response
         if request is not None and response is not None:
-            asked = number_of(request.fragments[0].pdu.frames[-1])
-            yield from ((asked, number_of(fragment.pdu.frames[-1])) for fragment in response.fragments)
+            asked = number_of(request.pdus[0].pdu.frames[-1])
+            yield from ((asked, number_of(fragment.pdu.frames[-1])) for fragment in response.pdus)
 
 
 @pytest.mark.parametrize("capture", IN_CLEAR, ids=lambda capture: capture.file)

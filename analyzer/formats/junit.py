@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from msgspec import Struct, field
 
 from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
-from analyzer.formats.write import dumps
+from analyzer.contents.json import dumps
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json
 from analyzer.views.audit import AuditView, section_words
 

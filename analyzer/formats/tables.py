@@ -51,12 +51,12 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def write_parquet(view: View, out: BinaryIO) -> None:
-    """Writes the table of a view as one Parquet file."""
+def write_parquet(view: View, out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
+    """Writes the table of a view as one Parquet file, with `metadata` in its footer."""
     if isinstance(view, Samples | Counters):
-        write_sample_parquet(tables_of(view), out)
+        write_sample_parquet(tables_of(view), out, metadata)
     else:
-        table_of(view).write_parquet(out)
+        table_of(view).write_parquet(out, metadata=metadata)
 
 
 def _whole(view: View) -> pl.DataFrame:

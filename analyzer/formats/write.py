@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 
 from analyzer.buffers import ReadyTrees
 from analyzer.contents.json import dumps, dumps_line
+from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json, evidence_lines
 from analyzer.output.gate import Destination
 from analyzer.output.terminal import write_markup
 from analyzer.views.samples import Samples
@@ -52,7 +55,16 @@ def write(
         else:
             from analyzer.formats.tables import write_parquet
 
-            write_parquet(view, out)
+            write_parquet(view, out, None if stated is None else {EVIDENCE_KEY: dumps(stated).decode()})
+
+
+def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | None) -> Iterator[str]:
+    from analyzer.views.text import safe
+
+    yield from view.lines(width)
+    if evidence is not None:
+        yield ""
+        yield from map(safe, evidence_lines(evidence))
 
 
 def json_lines(view: View) -> Iterator[bytes]:
