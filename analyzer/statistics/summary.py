@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -23,6 +24,12 @@ from analyzer.model.record import Endpoint
 from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.pcq.layer import identifiers_of
 from analyzer.rpc.status import fault_name
+
+# Before Python 3.12 `array` takes no parameter at run time, when a struct's fields are looked up.
+if TYPE_CHECKING:
+    Integers = array[int]
+else:
+    Integers = array
 
 _ERROR_NOT_ENOUGH_MEMORY = 8
 
@@ -141,9 +148,9 @@ class _Method(Struct):
     retried: int = 0
     unanswered: int = 0
     unread: int = 0
-    latencies: array[int] = field(default_factory=lambda: array("q"))
-    requests: array[int] = field(default_factory=lambda: array("q"))
-    responses: array[int] = field(default_factory=lambda: array("q"))
+    latencies: Integers = field(default_factory=lambda: array("q"))
+    requests: Integers = field(default_factory=lambda: array("q"))
+    responses: Integers = field(default_factory=lambda: array("q"))
     slowest: tuple[int, int] = (-1, 0)
 
 
@@ -201,8 +208,8 @@ class _Polled(Struct):
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None
-    tried: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
-    done: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    tried: tuple[Integers, Integers] = field(default_factory=lambda: (array("q"), array("q")))
+    done: tuple[Integers, Integers] = field(default_factory=lambda: (array("q"), array("q")))
 
     def take(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
         if is_new:
