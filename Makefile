@@ -13,13 +13,15 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest buffers man constraints clean
+.PHONY: help timeline test setup-package setup-tests lint pytest hostile fuzz buffers man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
 	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, tests)'
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
+	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
+	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
 	@echo 'make constraints write the versions now installed to constraints.txt'
@@ -47,6 +49,12 @@ lint: setup-tests
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+hostile: setup-tests
+	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)
+
+fuzz: setup-tests
+	$(BIN)/python -m fuzz.run $(FUZZ_ARGS)
 
 buffers: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py

@@ -164,6 +164,7 @@ _EXPLAINED = {
     "benchmarks": r"[a-z_]+\.(py|json)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
     "docs": r".*\.(md|svg|png|json|yml|1)",
+    "fuzz": r"[a-z_]+\.py|(corpus|regressions)/[a-z-]+/[0-9a-f]{16}",
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
     "tests": r".*\.(py|json|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|ksy|zst|gz|seed)|fuzz/corpus/.*|hostile/.*",

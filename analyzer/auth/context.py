@@ -6,15 +6,14 @@ from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from analyzer.core.limits import DEFAULTS
 from analyzer.model.security import Door, Identity
 
 Sender = Literal["initiator", "acceptor"]
 
-# What searches of all contexts of an analysis may cost. Tries are counted as above, of half a microsecond for each KiB and some two
-# for each message; a capture with losses earns more with each byte that its contexts see, so that the time stays in proportion.
-SEARCH_TRIES, BYTES_A_TRY = 400_000, 2
-# Keystream that is made for searches and to go back. RC4 makes some 300 MB a second.
-SEARCH_KEYSTREAM, KEYSTREAM_A_BYTE = 128 << 20, 64
+# A capture with losses earns more searches with each byte that its contexts see, so that the time stays in proportion: so many
+# bytes a try, of some two microseconds, and so much keystream a byte, of which RC4 makes 300 MB a second.
+BYTES_A_TRY, KEYSTREAM_A_BYTE = 2, 64
 
 # What every NTLM message begins with, [MS-NLMP] section 2.2.1.
 NTLM_SIGNATURE = b"NTLMSSP\x00"
@@ -44,7 +43,7 @@ class SearchBudget:
     would have been, for want of either.
     """
 
-    def __init__(self, tries: int = SEARCH_TRIES, keystream: int = SEARCH_KEYSTREAM) -> None:
+    def __init__(self, tries: int = DEFAULTS.search_tries, keystream: int = DEFAULTS.search_keystream) -> None:
         self.tries = tries
         self.keystream = keystream
         self.given_up = 0

@@ -125,7 +125,9 @@ class PcapFile:
                 break
         if rest or self._stream.damage:
             why = self._stream.damage or "the file ends in the middle of a record"
-            yield self._problem("truncated", f"{why} after frame {self._number}")
+            yield self._problem(
+                "limit" if self._stream.is_limited else "truncated", f"{why} after frame {self._number}"
+            )
 
     def _block(self, header: PcapHeader, data: bytes, found: Walk) -> FrameBlock:
         starts = found.at + header.record_header_len
@@ -153,7 +155,7 @@ class PcapFile:
             heads,
         )
 
-    def _problem(self, kind: Literal["truncated", "malformed"], text: str) -> Problem:
+    def _problem(self, kind: Literal["truncated", "malformed", "limit"], text: str) -> Problem:
         frames = (frame_id(self.file, self._number),) if self._number else ()
         return Problem(kind, "capture", frames, text)
 

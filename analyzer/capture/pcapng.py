@@ -24,6 +24,7 @@ from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.times import NS_PER_S
 
 SECTION_HEADER = 0x0A0D0D0A
@@ -55,15 +56,15 @@ _PACKET_DATA_AT, _SIMPLE_DATA_AT = 28, 12
 MAX_BLOCK_BYTES = 16 * 1024 * 1024
 _OPT_END, _IF_TSRESOL, _IF_TSOFFSET = 0, 9, 14
 _NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
-MAX_NAMES = 100_000
+MAX_NAMES = DEFAULTS.address_names
 _GUESS_TRIES = 16
 _FIRST_STEP, _LAST_STEP = 1024, 64 * 1024
 _SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
 _INT64_MAX = (1 << 63) - 1
 # Offsets beyond this overflow 64 bits of nanoseconds.
 _FAR_S = _INT64_MAX // NS_PER_S // 2
-# Wireshark has no bound, but nobody has this many interfaces, and a description is longer in memory than in the file.
-MAX_INTERFACES = 1 << 16
+# Wireshark has no bound.
+MAX_INTERFACES = DEFAULTS.interfaces
 MOST_CLOCKS_AT_ONCE = 16
 MAX_NAME_LEN = 255
 
@@ -162,7 +163,9 @@ class PcapngFile:
                 break
         if rest or self._skip_missing or self._stream.damage:
             why = self._stream.damage or "the file ends in the middle of a block"
-            yield self._problem("truncated", f"{why} after frame {self._number}")
+            yield self._problem(
+                "limit" if self._stream.is_limited else "truncated", f"{why} after frame {self._number}"
+            )
         yield from self._notes()
 
     def _walk(self, data: bytes, start: int) -> tuple[Walk, Fields]:

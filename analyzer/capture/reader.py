@@ -30,6 +30,7 @@ from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.evidence import FileDigest
 
 if TYPE_CHECKING:
@@ -133,8 +134,9 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
 class _File:
     """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
 
-    def __init__(self, source: Path | BinaryIO) -> None:
+    def __init__(self, source: Path | BinaryIO, limits: Limits) -> None:
         self.source = source
+        self._limits = limits
         if isinstance(source, Path):
             self.name = str(source)
         elif sys.stdin is not None and source is sys.stdin.buffer:
@@ -158,7 +160,7 @@ class _File:
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
-        stream, wrappings = open_stream(self.source, self.name, through=partial(self._opened, hashing))
+        stream, wrappings = open_stream(self.source, self.name, self._limits, through=partial(self._opened, hashing))
         self._stream = stream
         try:
             head = stream.read(_HEAD_BYTES)
@@ -276,7 +278,13 @@ class CaptureReader:
     """
 
     def __init__(
-        self, sources: Sequence[Source], *, block_bytes: int = BLOCK_BYTES, fast: bool = True, hashing: bool = False
+        self,
+        sources: Sequence[Source],
+        *,
+        block_bytes: int = BLOCK_BYTES,
+        fast: bool = True,
+        hashing: bool = False,
+        limits: Limits = DEFAULTS,
     ) -> None:
         # Never touched, so it costs no memory.
         np.empty(_KEPT_BYTES, np.uint8)
@@ -284,7 +292,7 @@ class CaptureReader:
         self._hashing = hashing
         self._block_bytes = block_bytes
         failures: list[InputError] = []
-        files = [_File(source) for source in expand(sources, failures)]
+        files = [_File(source, limits) for source in expand(sources, failures)]
         if len(files) == 1 and not failures:
             files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
         else:

@@ -17,15 +17,17 @@ from typing import BinaryIO, Protocol
 
 from analyzer.capture.digest import HashedFile
 from analyzer.core.errors import InputError
+from analyzer.core.limits import DEFAULTS, Limits
 
 _COMPRESSED_READ = 256 * 1024
 # What a decompressor is given at once: what it leaves of it, because a member ended, is copied.
 _COMPRESSED_PIECE = 16 * 1024
+_DECOMPRESSED_PIECE = 1024 * 1024
 _SNIFF_BYTES = 512
-# Nobody wraps a capture more often than this; a file that keeps unwrapping is built to.
-MAX_WRAPPINGS = 3
 # RFC 8878 asks decoders for 8 MiB at least; zstd --long makes 128 MiB. More would let a file decide over our memory.
 MAX_ZSTD_WINDOW = 1 << 27
+# xz -9 takes 65 MiB.
+MAX_XZ_MEMORY = 1 << 27
 
 GZIP, ZSTD, LZ4, XZ, BZIP2 = "gzip", "zstd", "lz4", "xz", "bzip2"
 _COMPRESSION = (
@@ -42,6 +44,10 @@ class ByteStream(Protocol):
 
     @property
     def damage(self) -> str | None: ...
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the end came because a limit was reached, not because of damage."""
 
     def read(self, size: int) -> bytes: ...
 
@@ -65,6 +71,9 @@ class _FileStream:
     def __init__(self, file: BinaryIO | HashedFile, *, owned: bool) -> None:
         self.damage: str | None = None
         self._file = file
+        self.is_limited = False
+        # How many bytes were read.
+        self.taken = 0
         self._owned = owned
         self._seekable = owned and file.seekable()
 
@@ -80,6 +89,7 @@ class _FileStream:
                 break
             parts.append(part)
             size -= len(part)
+            self.taken += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def step_back(self, size: int) -> bool:
@@ -87,6 +97,7 @@ class _FileStream:
         if not self._seekable:
             return False
         self._file.seek(-size, SEEK_CUR)
+        self.taken -= size
         return True
 
     def close(self) -> None:
@@ -105,6 +116,10 @@ class Peeked:
     def damage(self) -> str | None:
         return self._stream.damage
 
+    @property
+    def is_limited(self) -> bool:
+        return self._stream.is_limited
+
     def read(self, size: int) -> bytes:
         if not self._head:
             return self._stream.read(size)
@@ -113,6 +128,48 @@ class Peeked:
 
     def step_back(self, size: int) -> bool:
         return not self._head and self._stream.step_back(size)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class _Bounded:
+    """What a compressed stream becomes, as long as that is in proportion to what was read of the file."""
+
+    def __init__(self, stream: ByteStream, file: _FileStream, limits: Limits) -> None:
+        self._stream = stream
+        self._file = file
+        self._limits = limits
+        self._given = 0
+        self.is_limited = False
+
+    @property
+    def damage(self) -> str | None:
+        if self.is_limited:
+            return (
+                f"the file is read no further: it becomes more than {self._limits.decompressed_ratio} times its size "
+                "(--max-ratio allows more)"
+            )
+        return self._stream.damage
+
+    def read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size > 0:
+            left = self._limits.decompressed_free + self._limits.decompressed_ratio * self._file.taken - self._given
+            if left <= 0:
+                self.is_limited = True
+                break
+            wanted = min(size, left, _DECOMPRESSED_PIECE)
+            part = self._stream.read(wanted)
+            self._given += len(part)
+            size -= len(part)
+            parts.append(part)
+            if len(part) < wanted:
+                break
+        return b"".join(parts)
+
+    def step_back(self, size: int) -> bool:
+        return False
 
     def close(self) -> None:
         self._stream.close()
@@ -157,10 +214,15 @@ def _lz4_member() -> _Member:
     return member
 
 
+def _xz_member() -> _Member:
+    member: _Member = lzma.LZMADecompressor(memlimit=MAX_XZ_MEMORY)  # type: ignore[assignment]
+    return member
+
+
 _MEMBERS: dict[str, Callable[[], _Member]] = {
     GZIP: _GzipMember,  # type: ignore[dict-item]
     LZ4: _lz4_member,
-    XZ: lzma.LZMADecompressor,  # type: ignore[dict-item]
+    XZ: _xz_member,
     BZIP2: bz2.BZ2Decompressor,  # type: ignore[dict-item]
 }
 
@@ -170,6 +232,7 @@ class _Decompressed:
 
     def __init__(self, kind: str, stream: ByteStream) -> None:
         self.damage: str | None = None
+        self.is_limited = False
         self._kind = kind
         self._magic = next(magic for magic, name in _COMPRESSION if name == kind)
         self._stream = stream
@@ -198,6 +261,7 @@ class _Decompressed:
             data = self._next_input()
             if not data:
                 self._ended = True
+                self.is_limited = self._stream.is_limited
                 self.damage = self._stream.damage or f"the {self._kind} data ends in the middle"
                 return b""
             part = self._member.decompress(data, size)
@@ -244,6 +308,7 @@ class _ZstdStream:
         import zstandard  # loaded when a capture needs it
 
         self.damage: str | None = None
+        self.is_limited = False
         self._stream = stream
         self._error = zstandard.ZstdError
         decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW)
@@ -258,7 +323,7 @@ class _ZstdStream:
                 self.damage = f"the zstd data is damaged ({error})"
                 break
             if not part:
-                self.damage = self._stream.damage
+                self.damage, self.is_limited = self._stream.damage, self._stream.is_limited
                 break
             parts.append(part)
             size -= len(part)
@@ -282,18 +347,23 @@ def _compression_of(head: bytes) -> str | None:
 
 
 def open_stream(
-    source: Path | BinaryIO, name: str, *, through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None
+    source: Path | BinaryIO,
+    name: str,
+    limits: Limits = DEFAULTS,
+    *,
+    through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
 ) -> tuple[ByteStream, tuple[str, ...]]:
     """The plain bytes of a source, and the compressions that were taken off, outermost first.
 
     `through` is called with the file once it is open, and gives what it is read through.
     """
     try:
-        file = source.open("rb", buffering=0) if isinstance(source, Path) else source
+        opened = source.open("rb", buffering=0) if isinstance(source, Path) else source
     except OSError as error:
         raise _unreadable(name, error) from None
     owned = isinstance(source, Path)
-    stream: ByteStream = _FileStream(file if through is None else through(file), owned=owned)
+    file = _FileStream(opened if through is None else through(opened), owned=owned)
+    stream: ByteStream = file
     wrappings: list[str] = []
     try:
         while True:
@@ -306,9 +376,9 @@ def open_stream(
             if kind is None:
                 return stream, tuple(wrappings)
             wrappings.append(kind)
-            if len(wrappings) > MAX_WRAPPINGS:
-                raise InputError(f"{name} is compressed more than {MAX_WRAPPINGS} times over.")
-            stream = _ZstdStream(stream) if kind == ZSTD else _Decompressed(kind, stream)
+            if len(wrappings) > limits.wrappings:
+                raise InputError(f"{name} is compressed more than {limits.wrappings} times over.")
+            stream = _Bounded(_ZstdStream(stream) if kind == ZSTD else _Decompressed(kind, stream), file, limits)
     except BaseException:
         stream.close()
         raise

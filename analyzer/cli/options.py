@@ -22,10 +22,10 @@ from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
+    from analyzer.core.limits import Limits
     from analyzer.model.analysis import Analysis
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
-    from analyzer.pipeline.run import Limits
     from analyzer.views.view import View
 
 # So many files that could not be read are named on standard error.
@@ -135,6 +135,12 @@ MaxHeld = Annotated[
 ]
 MaxConnections = Annotated[
     int | None, typer.Option("--max-connections", min=1, help="TCP connections followed at any time (32768).")
+]
+
+
+MaxRatio = Annotated[
+    int | None,
+    typer.Option("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50)."),
 ]
 
 
@@ -251,14 +257,14 @@ def _reading(
     max_stub: MaxStub = None,
     max_held: MaxHeld = None,
     max_connections: MaxConnections = None,
+    max_ratio: MaxRatio = None,
     metadata: MetadataFiles = None,
     metadata_from: MetadataFrom = None,
     hashes: Hash = None,
 ) -> CaptureReading:
     """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
-    from analyzer.pipeline.run import Limits
-    from analyzer.tcp.flow import TcpLimits
+    from analyzer.core.limits import DEFAULTS
 
     keyring = Keyring()
     for path in secrets or ():
@@ -272,12 +278,15 @@ def _reading(
         Keyring.build(keytabs=keytab or ()),
         _of_option("--smb-session-key", smb_session_keys=smb_session_key or ()),
     )
-    tcp = TcpLimits()
+    limits = DEFAULTS
     if max_held is not None:
-        tcp = replace(tcp, held_total=max_held, held_stream=min(tcp.held_stream, max_held))
+        limits = replace(limits, held_total=max_held, held_stream=min(limits.held_stream, max_held))
     if max_connections is not None:
-        tcp = replace(tcp, max_connections=max_connections)
-    limits = Limits(tcp) if max_stub is None else Limits(tcp, max_stub)
+        limits = replace(limits, connections=max_connections)
+    if max_stub is not None:
+        limits = replace(limits, stub=max_stub)
+    if max_ratio is not None:
+        limits = replace(limits, decompressed_ratio=max_ratio)
     return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from, hashing=bool(hashes))
 
 

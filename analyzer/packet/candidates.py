@@ -11,6 +11,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.core.limits import DEFAULTS
+
 SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT = 445, 139, 135, 88
 PORTS: Final = frozenset({SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT})
 # MS-SMB 2.2.3.1, MS-SMB2 2.2.1, 2.2.41 and 2.2.42: protocol ids of SMB1, SMB2, encrypted and compressed SMB.
@@ -21,8 +23,7 @@ _DREP_BYTES = frozenset({0x00, 0x10})
 # What has to be captured of a payload to recognise SMB, and to recognise DCERPC (its common header).
 SMB_SIGNATURE_LEN, PDU_HEADER_LEN = 8, 16
 
-# No capture needs this many at once; a capture made to fill our memory would have them.
-MAX_FLOWS = 100_000
+MAX_FLOWS = DEFAULTS.flows
 
 # One end is its address as bytes and its port; a flow is both ends in order, so that both directions have one key.
 End = tuple[bytes, int]

@@ -15,11 +15,11 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced import TracedBytes
 
-MAX_DATAGRAMS = 4096
-MAX_HELD_BYTES = 16 * 1024 * 1024
+MAX_DATAGRAMS, MAX_HELD_BYTES = DEFAULTS.datagrams, DEFAULTS.datagram_bytes
 # RFC 8200 section 4.5 gives up after 60 seconds, RFC 1122 section 3.3.2 asks for 60 to 120.
 MAX_AGE_NS = 120 * NS_PER_S
 MAX_DATAGRAM_BYTES = 65535

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.auth import handshake
@@ -21,6 +20,7 @@ from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
@@ -30,7 +30,7 @@ from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.resolution.resolve import resolved
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
-from analyzer.rpc.layer import DEFAULT_MAX_STUB_BYTES, RpcLayer
+from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.layer import SmbLayer
 from analyzer.smb.state import KeyLog
 from analyzer.tcp.events import Recognised
@@ -42,14 +42,8 @@ if TYPE_CHECKING:
     from analyzer.model.metadata import Metadata
 
 Engine = Literal["own", "tshark"]
+_Listed = TypeVar("_Listed")
 Source = str | Path | BinaryIO
-
-
-class Limits(Struct, frozen=True):
-    """What one analysis may hold of traffic that does not complete; beyond it, a `limit` problem says what was given up."""
-
-    tcp: TcpLimits = field(default_factory=TcpLimits)
-    max_stub: int = DEFAULT_MAX_STUB_BYTES
 
 
 class Layer(Protocol):
@@ -110,17 +104,18 @@ def analyze(
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` tells what the files were.
     """
     keyring = keyring if keyring is not None else Keyring()
-    limits = limits or Limits()
+    limits = limits or DEFAULTS
     if engine == "own":
-        segments, facts = _own_segments(sources, progress, hashing=hashing)
+        segments, facts = _own_segments(sources, progress, limits, hashing=hashing)
     else:
         segments, facts = _tshark_segments(sources)
     learner, follower = CatalogLearner(), KeyFollower()
     pcq, winperf = PerflibLayer(learner), WinregLayer(follower)
     kdc = KdcLayer()
-    rpc = RpcLayer(keyring, max_stub=limits.max_stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    chain = _Chain([Reassembler(limits.tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
-    collected = _Collector()
+    rpc = RpcLayer(keyring, max_stub=limits.stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
+    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
+    chain = _Chain([Reassembler(tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
+    collected = _Collector(limits)
     try:
         for event in chain.run(segments):
             collected.take(event)
@@ -141,7 +136,7 @@ def analyze(
     return Analysis(
         capture=_with_digests(facts()) if hashing else facts(),
         calls=calls,
-        problems=tuple(collected.problems),
+        problems=(*collected.problems, *collected.unlisted()),
         sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
         bounds=tuple(collected.bounds),
         pdus=tuple(collected.pdus),
@@ -170,7 +165,7 @@ def smb_session_keys(
 
     `unreadable` is called with the problem of each file, of several, that cannot be read.
     """
-    segments, _ = _own_segments(sources, None) if engine == "own" else _tshark_segments(sources)
+    segments, _ = _own_segments(sources, None, DEFAULTS) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(), *_channels(keyring, key_log=found.setdefault)])
     for event in chain.run(segments):
@@ -188,7 +183,9 @@ def _channels(keyring: Keyring, *, tickets: Tickets | None = None, key_log: KeyL
 class _Collector:
     """What reaches the top, by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._unlisted: Counter[str] = Counter()
         self.calls = CallWriter()
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
@@ -199,6 +196,17 @@ class _Collector:
         self.connections: Counter[str] = Counter()
         self.pdus: list[Pdu] = []
 
+    def _list(self, listed: list[_Listed], item: _Listed, what: str, most: int) -> None:
+        if len(listed) < most:
+            listed.append(item)
+        else:
+            self._unlisted[what] += 1
+
+    def unlisted(self) -> Iterator[Problem]:
+        """What there was beside what is listed."""
+        for what, count in self._unlisted.items():
+            yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
+
     def take(self, event: Event) -> None:
         match event:
             case Call():
@@ -206,20 +214,20 @@ class _Collector:
             case Exchange():
                 self.calls.append(plain_call(event))
             case Problem():
-                self.problems.append(event)
+                self._list(self.problems, event, f"problems of kind {event.kind}", self._limits.problems)
             case SmbSession():
-                self.sessions.append(event)
+                self._list(self.sessions, event, "SMB sessions", self._limits.listed)
             case Recognised(protocol=protocol):
                 self.connections[protocol] += 1
             case Bound():
-                self.bounds.append(event)
+                self._list(self.bounds, event, "binds", self._limits.listed)
             case ChannelClosed(channel=channel):
                 if not self.has_ended:
                     self.closed.add(channel.number)
             case CaptureEnds():
                 self.has_ended = True
             case FeaturesOffered():
-                self.features.append(event)
+                self._list(self.features, event, "feature negotiations", self._limits.listed)
             case Pdu():
                 self.pdus.append(event)
 
@@ -231,9 +239,13 @@ def _with_digests(facts: CaptureFacts) -> CaptureFacts:
 
 
 def _own_segments(
-    sources: Sequence[Source], progress: Callable[[int, int], None] | None, *, hashing: bool = False
+    sources: Sequence[Source],
+    progress: Callable[[int, int], None] | None,
+    limits: Limits,
+    *,
+    hashing: bool = False,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    reader = CaptureReader(sources, hashing=hashing)
+    reader = CaptureReader(sources, hashing=hashing, limits=limits)
     dissector = Dissector()
 
     def segments() -> Iterator[Event]:

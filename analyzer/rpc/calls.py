@@ -32,6 +32,7 @@ from msgspec import Struct
 from analyzer.auth.context import Sender, Unprotected
 from analyzer.channel.events import SmbInfo
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.pdus import Plain
 from analyzer.model.security import Door
@@ -41,7 +42,7 @@ from analyzer.rpc.security import Security
 from analyzer.rpc.syntaxes import NDR64
 
 # Calls whose responses a gap took are kept until the channel closes; a channel that loses this many has the oldest emitted early.
-_MAX_PENDING = 1024
+_MAX_PENDING = DEFAULTS.calls_pending
 # Responses seen before their request (frames swapped by the capture) wait for it; more than a handful is no swap.
 _MAX_EARLY = 16
 # Plain numbers: members of an enumeration are slower to compare.

@@ -9,12 +9,13 @@ from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
 
 # [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
 # call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is emitted without its stub; --max-stub raises it.
-DEFAULT_MAX_STUB_BYTES = 64 * 1024 * 1024
+DEFAULT_MAX_STUB_BYTES = DEFAULTS.stub
 
 _CAPTURE_ENDS = "the capture ends before the answer"
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.model.security import AuthLevel, AuthType, Door, Identity
 from analyzer.rpc.pdu import SecTrailer
 
@@ -27,7 +28,7 @@ _MECHANISMS = {
 # A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
 # Real associations have a handful of security contexts; the bound is for forged ids.
-_MAX_CONTEXTS = 256
+_MAX_CONTEXTS = DEFAULTS.security_contexts
 
 
 def _is_first_token(token: bytes) -> bool:

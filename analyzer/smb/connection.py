@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.smb.compression import OutputLimitError, decompress_message
 from analyzer.smb.emitter import Emitter
@@ -20,9 +21,8 @@ from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 
 _SERVER_PORTS = (445, 139)
-# Empty pages compress a thousand times, whole conversations do not: beyond the free part, the average counts.
-_FREE_OUTPUT = 256 * 1024 * 1024
-_MAX_RATIO = 64
+# Empty pages compress a thousand times, whole conversations do not: beyond the free part, the average of the capture counts.
+_FREE_OUTPUT, _MAX_RATIO = DEFAULTS.smb_decompressed_free, DEFAULTS.smb_ratio
 
 
 class SmbConnection:
@@ -36,7 +36,6 @@ class SmbConnection:
             client = 0
         self._link = Link(world, connection, client)
         self._framings: list[Framing | None] = [None, None]
-        self._packed = self._unpacked = 0
         self._out = Emitter()
         self._smb2 = Smb2Reader(self._link, self._out)
         self._smb1 = Smb1Reader(self._link, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
@@ -142,11 +141,12 @@ class SmbConnection:
             self._smb2.sessions.leave(self._link.crowded_out.pop())
 
     def _decompress(self, packed: TracedBytes) -> TracedBytes:
-        self._packed += len(packed)
+        world = self._link.world
+        world.packed += len(packed)
         # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.
         promised = int.from_bytes(packed.data[4:8], "little")
-        if self._unpacked + promised > _FREE_OUTPUT + _MAX_RATIO * self._packed:
-            raise OutputLimitError(f"compressed messages of the connection grow more than {_MAX_RATIO} times")
-        opened = decompress_message(packed)
-        self._unpacked += len(opened)
-        return opened
+        if world.unpacked + promised > _FREE_OUTPUT + _MAX_RATIO * world.packed:
+            raise OutputLimitError(f"compressed messages of the capture grow more than {_MAX_RATIO} times")
+        # What cannot be opened costs what it promised, too.
+        world.unpacked += promised
+        return decompress_message(packed)

@@ -18,6 +18,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
+from analyzer.core.limits import DEFAULTS
 from analyzer.model.security import Identity
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
@@ -45,7 +46,7 @@ TRANS_RAW_WRITE, TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_CALL = 0x0031, 0
 # Raw mode with start of message: the data begin with the length of the whole message ([MS-CIFS] 2.2.4.43.1).
 _WRITE_MODE_RAW_START = 0x000C
 
-MAX_PENDING = 8192
+MAX_PENDING = DEFAULTS.requests
 _MAX_CHAIN = 16
 
 

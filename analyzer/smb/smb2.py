@@ -23,6 +23,7 @@ from analyzer.channel.events import SmbInfo
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.model.record import Endpoint
 from analyzer.smb.crypto import TRANSFORM_LEN
 from analyzer.smb.emitter import Emitter
@@ -70,11 +71,11 @@ ANY_FILE = b"\xff" * 16
 _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 
 # Clients send a handful; a forged compound of 64-byte headers would be a quarter of a million.
-MAX_COMPOUND = 1024
+MAX_COMPOUND = DEFAULTS.compound
 # With more requests waiting than this, which pipes were read is not looked up for each loss.
 _MAX_ASKED = 64
 # Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
-MAX_PENDING = 8192
+MAX_PENDING = DEFAULTS.requests
 _MAX_INFOS = 256
 
 

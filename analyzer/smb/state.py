@@ -19,6 +19,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.channel.channels import Channels
 from analyzer.channel.events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.core.events import Problem, ProblemKind
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.model.connection import Channel, SmbSession
@@ -31,9 +32,8 @@ from analyzer.tcp.events import Connection
 from analyzer.tcp.recognition import looks_like_dcerpc
 
 # A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
-MAX_OPENS = 16384
-MAX_TREES = 1024
-MAX_SESSIONS = 1024
+MAX_OPENS, MAX_OPENS_IN_ALL = DEFAULTS.opens, DEFAULTS.opens_in_all
+MAX_TREES, MAX_SESSIONS = DEFAULTS.trees, DEFAULTS.sessions
 MAX_FRAMES = 64
 MAX_NAMES = 1024
 
@@ -148,6 +148,10 @@ class World(Struct):
     channels: Channels = field(default_factory=Channels)
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
+    # Opens of all sessions; bytes of compressed messages, and what they promised to become.
+    opens: int = 0
+    packed: int = 0
+    unpacked: int = 0
 
     def handshake(self) -> Handshake:
         """Follows a new logon."""
@@ -227,6 +231,8 @@ class Session:
         self.refused: int | None = None
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
+        self._by_tree: dict[int | None, dict[bytes, None]] = {}
+        self._crowded: set[str] = set()
         self.orphan: Open | None = None
         # Channels that had data since their last reported loss of unknown length, server's and client's direction.
         self._intact: tuple[dict[int, Channel], dict[int, Channel]] = ({}, {})
@@ -272,6 +278,7 @@ class Session:
 
     def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
         if len(self.trees) >= MAX_TREES:
+            self._crowd("trees", f"more than {MAX_TREES} trees of one session are connected; the oldest are forgotten")
             del self.trees[next(iter(self.trees))]
         self.trees[tree_id] = Tree(path, kind)
         if path and len(self.tree_names) < MAX_NAMES:
@@ -280,9 +287,22 @@ class Session:
     def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
         """Remembers an open; the same id still open means that its close was missed."""
         self.close(file_id, out)
+        world = self.link.world
         if len(self.opens) >= MAX_OPENS:
+            self._crowd(
+                "opens", f"more than {MAX_OPENS} files and pipes are open in one session; the oldest count as closed"
+            )
             self.close(next(iter(self.opens)), out)
+        elif world.opens >= MAX_OPENS_IN_ALL:
+            self._crowd(
+                "opens in all", f"more than {MAX_OPENS_IN_ALL} files and pipes are open; others count as closed"
+            )
+            if not self.opens:
+                return
+            self.close(next(iter(self.opens)), out)
+        world.opens += 1
         self.opens[file_id] = opened
+        self._by_tree.setdefault(opened.tree_id, {})[file_id] = None
         if opened.kind == "pipe":
             self._make_channel(opened)
 
@@ -296,12 +316,25 @@ class Session:
 
     def close(self, file_id: bytes, out: Emitter) -> None:
         opened = self.opens.pop(file_id, None)
-        if opened is not None and opened.channel is not None:
+        if opened is None:
+            return
+        self.link.world.opens -= 1
+        others = self._by_tree[opened.tree_id]
+        del others[file_id]
+        if not others:
+            del self._by_tree[opened.tree_id]
+        if opened.channel is not None:
             self._close(opened.channel, out)
+
+    def _crowd(self, what: str, text: str) -> None:
+        """Notes, once for each session, that something had to make room."""
+        if what not in self._crowded:
+            self._crowded.add(what)
+            self.link.note("limit", text, tuple(self.frames[:1]))
 
     def close_tree(self, tree_id: int, out: Emitter) -> None:
         self.trees.pop(tree_id, None)
-        for file_id in [file_id for file_id, opened in self.opens.items() if opened.tree_id == tree_id]:
+        for file_id in list(self._by_tree.get(tree_id, ())):
             self.close(file_id, out)
 
     def close_all(self, out: Emitter) -> None:

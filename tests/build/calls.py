@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import CallState
@@ -263,7 +264,7 @@ def sealed(exchange: Exchange) -> Exchange:
 
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
     """What the rooms above make of these events, as the pipeline puts it together."""
-    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector()
+    learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(DEFAULTS)
     pcq, registry = PerflibLayer(learner), WinregLayer(follower)
     for event in events:
         for higher in pcq.feed(event):

@@ -11,9 +11,12 @@ import lz4.frame
 import pytest
 import zstandard
 
+from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.capture.streams import open_stream
 from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
 from tests.build.capture import as_given, frames_of, pcap, pcapng, read
 
 FRAMES = frames_of(2000)
@@ -146,4 +149,29 @@ def test_members_without_bytes_are_passed_over_however_many(tmp_path, name, comp
     stream, _ = open_stream(path, "many")
     assert stream.read(100) == b"firstlast"
     assert stream.damage is None
+    stream.close()
+
+
+@pytest.mark.parametrize("name", COMPRESSORS)
+def test_a_file_that_becomes_out_of_proportion_is_read_no_further(tmp_path, name):
+    frame = pcap([(0, bytes(60_000))])[24:]
+    path = tmp_path / "bomb"
+    path.write_bytes(COMPRESSORS[name](pcap([]) + frame * 200))
+    limits = Limits(decompressed_ratio=2, decompressed_free=1 << 20)
+    size = path.stat().st_size
+    found = list(CaptureReader([path], limits=limits))
+    assert 10 < sum(len(item) for item in found if isinstance(item, FrameBlock)) <= ((1 << 20) + 2 * size) // 60_000
+    (problem,) = (item for item in found if isinstance(item, Problem))
+    assert problem.kind == "limit"
+    assert "--max-ratio" in problem.text
+    assert len(list(CaptureReader([path], limits=Limits(decompressed_ratio=100_000)))) >= 1
+
+
+def test_compressions_inside_each_other_count_together(tmp_path):
+    path = tmp_path / "bomb.gz.gz"
+    path.write_bytes(gzip.compress(gzip.compress(bytes(1 << 22))))
+    limits = Limits(decompressed_ratio=2, decompressed_free=1 << 16)
+    stream, _ = open_stream(path, "bomb", limits)
+    assert len(stream.read(1 << 22)) < 1 << 17
+    assert stream.is_limited
     stream.close()

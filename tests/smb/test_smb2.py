@@ -16,6 +16,8 @@ from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Door
+from analyzer.smb import connection, state
+from analyzer.smb.layer import SmbLayer
 from analyzer.tcp.events import Connection, Direction, Recognised
 from analyzer.tcp.recognition import Recognition
 from tests.build import auth
@@ -659,7 +661,7 @@ def test_state_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(10):
         talk.ask(READ, read_request(b"\1" * 16))
     out = run(stream(talk.sent))
-    assert [problem.kind for problem in only(out, Problem)] == ["limit"]
+    assert [problem.kind for problem in only(out, Problem)] == ["limit", "limit"]
     assert len(only(out, ChannelClosed)) == 8
 
 
@@ -688,3 +690,56 @@ def test_dialects_negotiated_from_smb1() -> None:
     sent: list[tuple[Direction, bytes]] = [(0, framed(offer)), (1, framed(answer)), *talk.sent]
     out = run(stream(sent))
     assert session_of(out).dialect == "3.1.1"
+
+
+def test_opens_of_all_sessions_together_are_bounded_and_it_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "MAX_OPENS_IN_ALL", 5)
+    talk = Talk().begin().tree()
+    for number in range(8):
+        talk.open("winreg", number.to_bytes(16, "little"))
+    events = run(stream(talk.sent, closed=False))
+    assert [event.channel.number for event in only(events, ChannelClosed)][:3] == [0, 1, 2]
+    (problem,) = (event for event in only(events, Problem) if event.kind == "limit")
+    assert problem.text.startswith("more than 5 files and pipes are open; others count as closed")
+
+
+def test_what_is_open_is_counted_down_again() -> None:
+    talk = Talk().begin().tree()
+    for number in range(4):
+        talk.open("winreg", number.to_bytes(16, "little"))
+    talk.close(bytes(16))
+    layers = to_channels(NO_KEYS)
+    smb_layer = layers[0]
+    assert isinstance(smb_layer, SmbLayer)
+    for event in recognised(stream(talk.sent, closed=False)):
+        list(smb_layer.feed(event))
+    assert smb_layer._world.opens == 3
+    list(smb_layer.finish())
+    assert smb_layer._world.opens == 0
+
+
+def test_trees_beyond_the_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "MAX_TREES", 3)
+    talk = Talk().begin()
+    for number in range(1, 6):
+        talk.tree(f"\\\\S\\T{number}", tree=number)
+    (problem,) = (event for event in only(run(stream(talk.sent)), Problem) if event.kind == "limit")
+    assert "more than 3 trees" in problem.text
+
+
+def test_compressed_messages_of_all_connections_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "_FREE_OUTPUT", 2300)
+    monkeypatch.setattr(connection, "_MAX_RATIO", 1)
+    body = smb2(READ, read_request(), 9)
+    message = chained(1000 + len(body), (0, body, None), (4, struct.pack("<BBHI", 0, 0, 0, 1000), None))
+    events: list[Event] = []
+    for number in range(4):
+        talk = Talk(
+            connection=Connection(number, Endpoint("10.0.0.1", 50000 + number), Endpoint("10.0.0.2", 445), True)
+        )
+        talk.begin()
+        talk.raw(0, message)
+        events += stream(talk.sent, talk.connection)
+    limited = [event for event in only(run(events), Problem) if event.kind == "limit"]
+    assert len(limited) == 2
+    assert "compressed messages of the capture grow" in limited[0].text

@@ -1,0 +1,174 @@
+"""What one analysis may hold and do: every limit with its default, its reason, and the option that changes it.
+
+Captures are written by whoever was on the network, so nothing in them may decide over our memory and time. Reaching a limit is a
+problem of kind `limit` that names what was given up; what was read before stands. Layers take their numbers from here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+MIB = 1 << 20
+
+
+class Limits(Struct, frozen=True):
+    """The limits of an analysis. `ABOUT` says of each what it counts and why it is what it is."""
+
+    decompressed_ratio: int = 50
+    decompressed_free: int = 16 * MIB
+    wrappings: int = 3
+    interfaces: int = 1 << 16
+    address_names: int = 100_000
+    flows: int = 100_000
+    datagrams: int = 4096
+    datagram_bytes: int = 16 * MIB
+    connections: int = 32_768
+    held_stream: int = 8 * MIB
+    held_total: int = 48 * MIB
+    smb_ratio: int = 64
+    smb_decompressed_free: int = 64 * MIB
+    compound: int = 1024
+    sessions: int = 1024
+    trees: int = 1024
+    opens: int = 16_384
+    opens_in_all: int = 65_536
+    requests: int = 8192
+    security_contexts: int = 256
+    calls_pending: int = 1024
+    stub: int = 64 * MIB
+    search_tries: int = 400_000
+    search_keystream: int = 128 * MIB
+    problems: int = 20_000
+    listed: int = 100_000
+
+
+class About(NamedTuple):
+    """`what` is counted, in `unit` ("" for plain numbers); `option` changes it, where one does."""
+
+    what: str
+    reason: str
+    option: str | None = None
+    unit: str = ""
+
+
+DEFAULTS = Limits()
+
+ABOUT: dict[str, About] = {
+    "decompressed_ratio": About(
+        "bytes that each byte of a compressed file may become",
+        "Captures shrink to a third or a tenth, seldom to a fiftieth; gzip can promise a thousand times, xz many thousand.",
+        "--max-ratio",
+        "bytes",
+    ),
+    "decompressed_free": About(
+        "bytes that a compressed file may become whatever its size",
+        "A short capture of one message repeated is no bomb.",
+        None,
+        "bytes",
+    ),
+    "wrappings": About(
+        "compressions inside each other",
+        "Nobody wraps a capture more often; a file that keeps unwrapping is built to.",
+    ),
+    "interfaces": About(
+        "interfaces in a section of a pcapng file",
+        "A description takes more memory than it has bytes, and no machine has this many.",
+    ),
+    "address_names": About(
+        "names of addresses in the name records of pcapng files",
+        "More names than a network of this kind has machines.",
+    ),
+    "flows": About(
+        "flows on other ports that look like SMB or DCERPC",
+        "Any payload may begin like ours; the flow taken first is forgotten first.",
+    ),
+    "datagrams": About(
+        "IP datagrams that wait for fragments",
+        "Hosts give up after two minutes at most; the oldest goes first.",
+    ),
+    "datagram_bytes": About(
+        "memory of fragments that wait",
+        "256 datagrams of the longest kind; the oldest goes first.",
+        None,
+        "bytes",
+    ),
+    "connections": About(
+        "TCP connections that are followed at the same time",
+        "Each costs about 1 KiB. Of a port scan those without data and the closed ones go first.",
+        "--max-connections",
+    ),
+    "held_stream": About(
+        "memory of segments of one direction that wait behind a hole",
+        "Receive windows grow to a few MiB; what waits is at most a window.",
+        "--max-held",
+        "bytes",
+    ),
+    "held_total": About(
+        "memory of all segments that wait behind holes",
+        "A few busy connections with losses at the same time.",
+        "--max-held",
+        "bytes",
+    ),
+    "smb_ratio": About(
+        "bytes that each byte of compressed SMB messages of a connection may become",
+        "A pattern of eight bytes can promise 16 MiB, again and again.",
+        None,
+        "bytes",
+    ),
+    "smb_decompressed_free": About(
+        "bytes that compressed SMB messages of a connection may become whatever their size",
+        "Four of the longest messages.",
+        None,
+        "bytes",
+    ),
+    "compound": About("operations in one SMB2 compound", "Clients send three or four; servers refuse long ones."),
+    "sessions": About(
+        "SMB sessions of a connection", "Terminal servers have dozens on one; the oldest is told and forgotten first."
+    ),
+    "trees": About(
+        "tree connects of an SMB session", "A client has one for each share; the oldest is forgotten first."
+    ),
+    "opens": About(
+        "open files and pipes of an SMB session", "Servers allow 16,384 (Windows); the oldest counts as closed."
+    ),
+    "opens_in_all": About(
+        "open files and pipes of all SMB sessions together",
+        "Each costs about 1 KiB, a pipe with its calls more; the oldest of the session counts as closed.",
+    ),
+    "requests": About(
+        "SMB requests of a connection that wait for their answers",
+        "Clients may have 8,192 credits at most; the oldest is forgotten first.",
+    ),
+    "security_contexts": About(
+        "security contexts of a DCERPC association", "Clients have a handful; the oldest is forgotten first."
+    ),
+    "calls_pending": About(
+        "calls of a DCERPC association that wait for their answers", "The oldest is told as it is, without an answer."
+    ),
+    "stub": About(
+        "the longest stub that is put together from fragments",
+        "[MS-PCQ] 3.1.4.1.6 lets a client offer 1 GiB; the other methods, and [MS-RRP], allow 64 MiB.",
+        "--max-stub",
+        "bytes",
+    ),
+    "search_tries": About(
+        "places that are tried in NTLM keystreams for messages behind a loss, and one more for each two bytes of such messages",
+        "A second of work; it is shared by all associations, and each loss gets a part of what is left.",
+    ),
+    "search_keystream": About(
+        "keystream that is made to look for such places, and 64 bytes more for each byte of such messages",
+        "Half a second of work. A message's sequence number is what it says, and may be from anywhere.",
+        None,
+        "bytes",
+    ),
+    "problems": About(
+        "problems that are listed one by one",
+        "Nobody reads more; what a hostile capture can be wrong about has no end. The rest is counted.",
+    ),
+    "listed": About(
+        "SMB sessions, binds and feature negotiations that are listed one by one, of each",
+        "Each takes more memory than its messages have bytes. The rest is counted.",
+    ),
+}

@@ -1,0 +1,448 @@
+"""What is fuzzed: for each layer its parser, and every command on whole captures.
+
+Bytes in, nothing out; whatever is raised is a finding. A target may refuse its input with the errors of `analyzer.core.errors`;
+anything else, a run of more than `MOST_SECONDS`, and more memory than the process has, are findings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from analyzer.auth import der, kerberos, keytab, ntlm, secrets, spnego
+from analyzer.auth.handshake import begin
+from analyzer.auth.keyring import Keyring
+from analyzer.buffers import decode_buffer, decode_stub, guess_kind, perf_data_rows, winperf_rows
+from analyzer.buffers.columns import plain_perf_data_rows
+from analyzer.buffers.decode import plain_decode
+from analyzer.capture.frame import FrameBlock, heads_of
+from analyzer.capture.reader import CaptureReader
+from analyzer.channel.events import ChannelBatch
+from analyzer.core.errors import DecodeError, InputError
+from analyzer.core.events import Event
+from analyzer.core.traced import TracedBytes
+from analyzer.model.connection import Channel
+from analyzer.model.metadata import metadata_from_json
+from analyzer.model.record import Endpoint
+from analyzer.packet.dissector import Dissector
+from analyzer.packet.segment import Segment, SegmentBatch
+from analyzer.pipeline.run import analyze
+from analyzer.report.hexdump import dumped_bytes
+from analyzer.rpc.layer import RpcLayer
+from analyzer.smb.compression import decompress
+from analyzer.tcp.events import Connection, StreamBatch
+from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.recognition import Recognition
+from analyzer.timeline.filters.grammar import parse
+from analyzer.timeline.paths import wildcard
+from fuzz import captures
+from fuzz.mutation import Mutator
+from tests.build import auth as build_auth
+from tests.build import rpc as build_rpc
+from tests.build import smb as build_smb
+from tests.build.chain import through, to_channels
+from tests.build.tcp import Streams
+
+MOST_SECONDS = 5
+_KEYRING = Keyring.build(passwords=[captures.PASSWORD])
+_CLIENT, _SERVER = Endpoint("10.0.0.1", 50000), Endpoint("10.0.0.2", 445)
+_CONNECTION = Connection(0, _CLIENT, _SERVER, True)
+_CHANNEL = Channel(0, "ncacn_np", _CLIENT, _SERVER, "winreg", 0, None)
+_KINDS = (
+    *("perf-data", "counterset-info", "counter-info", "string-table", "string", "instances", "identifiers", "guids"),
+    *("guid", "winperf", "name-table"),
+)
+
+
+class Target(NamedTuple):
+    """`run` takes bytes; `seeds` are where to begin. `made` makes inputs by a random generator, where mutating bytes is not it."""
+
+    run: Callable[[bytes], object]
+    seeds: Callable[[], Sequence[bytes]]
+    made: Callable[[Mutator], bytes] | None = None
+
+
+def _chunks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Pieces of the data: a byte says how long each is and which of two ways it goes."""
+    at = 0
+    while at < len(data):
+        head = data[at]
+        size = (head >> 1) * (4 if head & 0x80 else 1) + 1
+        yield head & 1, data[at + 1 : at + 1 + size]
+        at += 1 + size
+
+
+def _as_chunks(said: Sequence[tuple[int, bytes]]) -> bytes:
+    """The bytes that `_chunks` takes apart into this."""
+    out = bytearray()
+    for way, data in said:
+        for at in range(0, len(data), 64):
+            piece = data[at : at + 64]
+            out += bytes([(len(piece) - 1) << 1 | way]) + piece
+    return bytes(out)
+
+
+def _capture(data: bytes) -> None:
+    found: list[list[object]] = []
+    with contextlib.suppress(InputError):
+        found += [list(CaptureReader([io.BytesIO(data)], fast=fast)) for fast in (True, False)]
+    if not found:
+        return
+    frames = [[id for item in items if isinstance(item, FrameBlock) for id in item.frames.tolist()] for items in found]
+    assert frames[0] == frames[1]
+
+
+def _block(data: bytes) -> FrameBlock:
+    starts, sizes, at = [], [], 1
+    link_type = (1, 113, 101, 276, 0, 9, 228)[data[0] % 7] if data else 1
+    while at < len(data):
+        starts.append(at + 1)
+        sizes.append(min(data[at], len(data) - at - 1))
+        at += 1 + sizes[-1]
+    begins = np.array(starts, np.int64)
+    count = len(starts)
+    times = np.arange(count, dtype=np.int64)
+    captured = np.array(sizes, np.int64)
+    return FrameBlock(data, link_type, times + 1, times, begins, captured, captured, heads_of(data, begins))
+
+
+def _packet(data: bytes) -> None:
+    block = _block(data)
+    found = []
+    for fast in (True, False):
+        reader = Dissector(fast=fast)
+        batches = [*reader.feed(block), *reader.finish()]
+        found.append([one for item in batches for one in (item if isinstance(item, SegmentBatch) else (item,))])
+    assert found[0] == found[1]
+
+
+def _tcp(data: bytes) -> None:
+    room = Streams(TcpLimits(max_connections=3, held_stream=2000, held_total=3000, patience_segments=4))
+    ends = [Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 445), Endpoint("10.0.0.3", 2)]
+    for number in range(0, len(data) - 7, 8):
+        way, seq, ack, flags, size, missing = data[number], *data[number + 1 : number + 6]
+        src, dst = ends[way % 3], ends[way // 3 % 3]
+        frame = number // 8 + 1
+        base = (0, 1 << 31, 0xFFFFFF00)[data[number + 6] % 3]
+        payload = TracedBytes.of_frame(data[: size % 40], frame, 54, frame)
+        segment = Segment(
+            *(src, dst, base + seq & 0xFFFFFFFF, base + ack & 0xFFFFFFFF, flags, 100, payload),
+            *(missing if missing < 9 else 0, frame, (frame + data[number + 7]) * 10_000_000),
+        )
+        list(room.feed(segment))
+    list(room.finish())
+
+
+def _smb(data: bytes) -> None:
+    events: list[Event] = []
+    offsets = [0, 0]
+    for number, (way, piece) in enumerate(_chunks(data), 1):
+        traced = TracedBytes.of_frame(piece, number, 54, number)
+        events.append(StreamBatch.of(_CONNECTION, 1 if way else 0, offsets[way], traced))
+        offsets[way] += len(piece)
+    through(to_channels(_KEYRING), Recognition().feed(events)[0])
+
+
+def _rpc(data: bytes) -> None:
+    batches: list[Event] = []
+    for number, (way, piece) in enumerate(_chunks(data), 1):
+        traced = TracedBytes.of_frame(piece, number, 54, number)
+        batches.append(ChannelBatch.of(_CHANNEL, not way, traced, None, fresh=True))
+    through([RpcLayer(_KEYRING)], batches)
+
+
+def _compression(data: bytes) -> None:
+    if len(data) > 3:
+        size = int.from_bytes(data[1:3], "little") * 4
+        with contextlib.suppress(DecodeError):
+            assert len(decompress(data[0] % 7, data[3:], size)) == size
+
+
+def _der(data: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        spnego.parse_spnego(data)
+    with contextlib.suppress(DecodeError):
+        der.read(data)
+    with contextlib.suppress(DecodeError):
+        der.unwrap_gss(data)
+
+
+def _kerberos(data: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        kerberos.parse_message(data)
+    with contextlib.suppress(DecodeError):
+        kerberos.parse_kdc_reply(data)
+
+
+def _ntlm(data: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        ntlm.parse_message(data)
+
+
+def _handshake(data: bytes) -> None:
+    made = begin(_KEYRING)
+    for way, piece in _chunks(data):
+        made.feed("acceptor" if way else "initiator", piece)
+    assert made.identity is not None
+    made.context().open("initiator", 6, data, slice(0, len(data) // 2), slice(len(data) // 2, len(data)))
+
+
+def _keytab(data: bytes) -> None:
+    with contextlib.suppress(DecodeError):
+        keytab.parse_keytab(data)
+
+
+def _secrets(data: bytes) -> None:
+    path = Path("/nowhere/secrets")
+    with contextlib.suppress(InputError):
+        secrets._FileReader(path).read(secrets._parse_document(path, data))
+
+
+def _stub(data: bytes) -> None:
+    if len(data) < 2:
+        return
+    interface: Any = ("perflib-v2", "winreg")[data[0] >> 7]
+    side: Any = ("request", "response")[data[0] >> 6 & 1]
+    with contextlib.suppress(DecodeError):
+        decode_stub(interface, data[1] % 40, side, data[2:], ndr64=bool(data[0] & 1), big_endian=bool(data[0] & 2))
+
+
+def _buffer(data: bytes) -> None:
+    if not data:
+        return
+    kind: Any = _KINDS[data[0] % len(_KINDS)]
+    buffer = data[1:]
+    found, plain = decode_buffer(kind, buffer), plain_decode(kind, buffer)
+    assert (found.tree, found.consumed, str(found.problem)) == (plain.tree, plain.consumed, str(plain.problem))
+    if kind == "perf-data":
+        rows, slowly = perf_data_rows(buffer), plain_perf_data_rows(buffer)
+        assert (rows.rows, str(rows.problem)) == (slowly.rows, str(slowly.problem))
+    elif kind == "winperf":
+        winperf_rows(buffer)
+    guess_kind(buffer)
+
+
+def _filter(data: bytes) -> None:
+    with contextlib.suppress(InputError):
+        parse(data.decode("utf-8", "replace"))
+
+
+def _path(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    with contextlib.suppress(InputError):
+        wildcard(text)
+
+
+def _hexdump(data: bytes) -> None:
+    with contextlib.suppress(InputError):
+        dumped_bytes(data.decode("latin-1").splitlines())
+
+
+def _metadata(data: bytes) -> None:
+    with contextlib.suppress(InputError):
+        metadata_from_json(data, "fuzz")
+
+
+def _analysis(data: bytes) -> None:
+    with contextlib.suppress(InputError):
+        analyze([io.BytesIO(data)], _KEYRING)
+
+
+# Each line a command and its options; the capture is given as a path, since some read it twice.
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("timeline", "--format", "jsonl"),
+    ("timeline", "--format", "text"),
+    ("timeline", "--format", "csv"),
+    ("samples", "--format", "jsonl"),
+    ("samples", "--format", "text"),
+    ("counters", "--format", "jsonl"),
+    ("counters", "--format", "text"),
+    ("handles", "--format", "jsonl"),
+    ("handles", "--format", "text"),
+    ("stats", "--format", "jsonl"),
+    ("stats", "--format", "text"),
+    ("sessions", "--format", "jsonl"),
+    ("sessions", "--format", "text"),
+    ("hosts", "--format", "text"),
+    ("audit", "--format", "jsonl"),
+    ("audit", "--format", "text"),
+    ("audit", "--format", "sarif"),
+    ("export-metadata",),
+    ("show", "--call", "1"),
+    ("keys", "session"),
+)
+
+
+@cache
+def _scratch() -> Path:
+    return Path(tempfile.mkdtemp(prefix="pcq-fuzz-"))
+
+
+def _commands(data: bytes) -> None:
+    """The first byte says which command reads the rest as a capture."""
+    if not data:
+        return
+    from analyzer.cli.commands import run
+
+    path = _scratch() / "capture"
+    path.write_bytes(data[1:])
+    name, *options = COMMANDS[data[0] % len(COMMANDS)]
+    words = [name, *([options.pop(0)] if name == "keys" else []), str(path), *options, "--password", captures.PASSWORD]
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as null,
+        contextlib.redirect_stdout(null),
+        contextlib.redirect_stderr(null),
+        contextlib.suppress(InputError, SystemExit),
+    ):
+        run(words)
+
+
+def _made_command(rng: Mutator) -> bytes:
+    return bytes([rng.randrange(len(COMMANDS))]) + captures.capture(rng)[1]
+
+
+# ------------------------------------------------------------------------------------------------------------------ seeds
+
+
+@cache
+def _frames() -> tuple[bytes, ...]:
+    found = []
+    for data in captures.files():
+        frames = [frame for _, frame in captures.records_of(data) if len(frame) < 256][:12]
+        found.append(b"\0" + b"".join(bytes([len(frame)]) + frame for frame in frames))
+    return tuple(found)
+
+
+@cache
+def _tokens() -> tuple[bytes, ...]:
+    found = []
+    for number, talk in enumerate((build_auth.ntlm_handshake(), build_auth.ntlm_handshake(spnego=True))):
+        found += [token for _, token in talk.legs]
+        assert number < 2
+    found += [token for _, token in build_auth.kerberos_handshake().legs]
+    return tuple(found)
+
+
+@cache
+def _handshakes() -> tuple[bytes, ...]:
+    talks = (
+        build_auth.ntlm_handshake(),
+        build_auth.ntlm_handshake(spnego=True),
+        build_auth.ntlm_handshake(v1=True),
+        build_auth.kerberos_handshake(),
+    )
+    return tuple(_as_chunks([(int(sender == "acceptor"), token) for sender, token in talk.legs]) for talk in talks)
+
+
+@cache
+def _smb_talks() -> tuple[bytes, ...]:
+    talk = build_smb.Talk().begin().tree().open()
+    talk.write(build_rpc.bind()).read(build_rpc.bind_ack())
+    talk.transceive(build_rpc.request(0, bytes(16), call_id=2), build_rpc.response(bytes(24), call_id=2)).close()
+    logon = build_auth.ntlm_handshake()
+    sealed = build_smb.Talk(cipher=build_smb.GCM_128, session_key=logon.session_key)
+    sealed.begin([token for _, token in logon.legs])
+    sealed.sealing = True
+    sealed.tree().open()
+    one = build_smb.framed(build_smb.smb1_raw(0x25, build_smb.trans_request(bytes(40))))
+    return (_as_chunks(talk.sent), _as_chunks(sealed.sent), _as_chunks([(0, one)]))
+
+
+@cache
+def _rpc_talks() -> tuple[bytes, ...]:
+    said = [(0, build_rpc.bind()), (1, build_rpc.bind_ack())]
+    for number, (opnum, direction, stub) in enumerate(captures.stubs()[:12], 2):
+        if direction == "request":
+            said.append((0, build_rpc.request(opnum, stub[:400], call_id=number)))
+        else:
+            said.append((1, build_rpc.response(stub[:400], call_id=number)))
+    security = build_auth.ntlm_handshake()
+    first, second, third = (build_rpc.Auth(token, 6) for _, token in security.legs)
+    mine = build_rpc.RealSealer(security, "initiator")
+    sealed = [
+        (0, build_rpc.bind(auth=first, flags=build_rpc.WHOLE | build_rpc.HEADER_SIGN)),
+        (1, build_rpc.bind_ack(auth=second)),
+        (0, build_rpc.pdu(build_rpc.AUTH3, bytes(4), auth=third)),
+        (0, build_rpc.request(0, bytes(32), call_id=2, sealer=mine)),
+        (0, build_rpc.request(0, bytes(64), call_id=3, sealer=mine)),
+    ]
+    return (_as_chunks(said), _as_chunks(sealed))
+
+
+@cache
+def _stub_seeds() -> tuple[bytes, ...]:
+    return tuple(
+        bytes([0x40 * (direction == "response"), opnum]) + stub[:600] for opnum, direction, stub in captures.stubs()
+    )
+
+
+@cache
+def _buffer_seeds() -> tuple[bytes, ...]:
+    return tuple(bytes([kind]) + data[:1500] for kind in range(len(_KINDS)) for data in captures.buffers()[::3])
+
+
+def _texts(*texts: str) -> Callable[[], Sequence[bytes]]:
+    return lambda: [text.encode() for text in texts]
+
+
+TARGETS: dict[str, Target] = {
+    "capture": Target(_capture, lambda: [data[:4000] for data in captures.files()]),
+    "packet": Target(_packet, _frames),
+    "tcp": Target(
+        _tcp, lambda: [bytes([1, 0, 0, 2, 0, 0, 0, 0, 3, 0, 1, 18, 0, 0, 0, 0] + [1, 1, 1, 24, 9, 0, 0, 1] * 6)]
+    ),
+    "smb": Target(_smb, _smb_talks),
+    "smb-compression": Target(
+        _compression, lambda: [bytes([kind, 16, 0]) + b"\0abcabcabcabcabc" * 3 for kind in range(6)]
+    ),
+    "rpc": Target(_rpc, _rpc_talks),
+    "der": Target(_der, _tokens),
+    "ntlm": Target(_ntlm, _tokens),
+    "kerberos": Target(_kerberos, _tokens),
+    "handshake": Target(_handshake, _handshakes),
+    "keytab": Target(
+        _keytab, lambda: [path.read_bytes() for path in sorted((captures.ROOT / "captures").glob("*.keytab"))]
+    ),
+    "secrets": Target(
+        _secrets,
+        _texts(
+            '{"users": [{"username": "a", "password": "b", "nt_hash": ""}], "keytabs": []}',
+            'keytabs = []\n[[users]]\nusername = "a@b"\npassword = "c"\n[[smb_session_keys]]\nsession_id = 0x1d\n',
+            '[[kerberos_keys]]\nprincipal = "a@B"\netype = 17\nkey = "00112233445566778899aabbccddeeff"\n',
+        ),
+    ),
+    "stub": Target(_stub, _stub_seeds),
+    "buffer": Target(_buffer, _buffer_seeds),
+    "filter": Target(
+        _filter,
+        _texts(
+            'opnum == 6 && status != 0 || !(client.ip in {10.0.0.0/8, "a".."b"})',
+            'interface matches "a.*b" and time >= "2024-01-01 10:00" or bytes[0:2] == aa:bb',
+        ),
+    ),
+    "counter-path": Target(_path, _texts("\\\\srv\\Process(a*/b#1)\\% Processor Time", "*", "\\(?)\\a\\*")),
+    "hexdump": Target(
+        _hexdump, _texts("0000  50 00 45 00  P.E.", "00000000: 5000 4500 aabb  P.E...", "0000000 50 00\n*\n0000040")
+    ),
+    "metadata": Target(_metadata, _texts('{"record":"metadata","schema":1,"servers":{"10.0.0.1":{"countersets":[]}}}')),
+    "analysis": Target(_analysis, list, lambda rng: captures.capture(rng)[1]),
+    "commands": Target(_commands, list, _made_command),
+}
+
+
+def names(word: str) -> list[str]:
+    """Targets of that name; `all` is every one."""
+    if word == "all":
+        return list(TARGETS)
+    if word not in TARGETS:
+        sys.exit(f"There is no target {word}. There are {', '.join(TARGETS)}.")
+    return [word]

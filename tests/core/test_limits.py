@@ -1,0 +1,39 @@
+"""Every limit says what it is for, and the option that changes it exists."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from msgspec import structs
+from typer.main import get_command
+
+from analyzer.cli.commands import command_line
+from analyzer.core.limits import ABOUT, DEFAULTS, Limits
+
+
+def test_every_limit_is_explained() -> None:
+    assert list(ABOUT) == [field.name for field in structs.fields(Limits)]
+    assert all(about.what and about.reason.endswith((".", "!")) for about in ABOUT.values())
+
+
+def test_options_that_change_limits_exist_and_tell_their_defaults() -> None:
+    timeline = get_command(command_line(["timeline"])).commands["timeline"]  # type: ignore[attr-defined]
+    helps = {option: each.help for each in timeline.params for option in each.opts}
+    for name, about in ABOUT.items():
+        if about.option is not None:
+            default = getattr(DEFAULTS, name)
+            shown = f"{default >> 20} MiB" if about.unit == "bytes" and default >= 1 << 20 else str(default)
+            assert about.option in helps
+            if name != "held_stream":
+                assert f"({shown})" in helps[about.option]
+
+
+def test_limits_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    command_line(["limits"])(["limits"], standalone_mode=False)
+    text = capsys.readouterr().out
+    assert all(about.what in text and about.reason in text for about in ABOUT.values())
+    command_line(["limits"])(["limits", "--format", "jsonl"], standalone_mode=False)
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {record["name"]: record["default"] for record in records} == structs.asdict(DEFAULTS)
+    assert {record["record"] for record in records} == {"limit"}

@@ -1,0 +1,43 @@
+"""What fuzzing found stays mended, and a few hundred inputs for each target are tried anew each time.
+
+`python -m fuzz.run` runs more of them; docs/reliability.md says how many were.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.run import CORPUS, REGRESSIONS, execute, generated
+from fuzz.targets import COMMANDS, TARGETS
+
+# Inputs for each target; whole captures are dear.
+INPUTS = 150
+FEWER = {"analysis": 12, "commands": len(COMMANDS), "counter-path": 40, "handshake": 40, "rpc": 60, "smb": 60}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_generated_inputs_give_results_or_errors_of_ours(name: str) -> None:
+    inputs = generated(name, 0)
+    for number in range(FEWER.get(name, INPUTS)):
+        data = next(inputs)
+        if name == "commands":
+            data = bytes([number]) + data[1:]
+        execute(name, data)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_was_found_once_is_not_found_again(name: str) -> None:
+    for folder in (CORPUS, REGRESSIONS):
+        for path in sorted((folder / name).glob("*")):
+            execute(name, path.read_bytes())
+
+
+def test_the_corpus_and_the_regressions_belong_to_targets() -> None:
+    found = {path.name for folder in (CORPUS, REGRESSIONS) if folder.exists() for path in folder.iterdir()}
+    assert found <= set(TARGETS)
+
+
+def test_the_same_seed_gives_the_same_inputs() -> None:
+    for name in ("stub", "commands"):
+        first, second = generated(name, 3), generated(name, 3)
+        assert [next(first) for _ in range(20)] == [next(second) for _ in range(20)]
