@@ -14,7 +14,9 @@ from functools import partial
 from ipaddress import ip_address
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.linktypes import LinkType
@@ -147,9 +149,15 @@ class Dissector:
         if self._fast and is_common(block):
             common, others = sort_out(block, views)
         plain: deque[tuple[int, Item]] = deque()
+        empty = others[block.captured[others] == 0]
+        if len(empty) > _FRAMES_NAMED:
+            others = others[block.captured[others] > 0]
+            plain.extend(self._without_bytes(block, empty))
         for index in others.tolist():
             for item in self._frames.dissect(block.frame(index)):
                 plain.append((index, item))
+        if len(empty) > _FRAMES_NAMED:
+            plain = deque(sorted(plain, key=lambda entry: entry[0]))
         # Flows are learned in the order of frames in both ways, so that the limit forgets the same ones.
         ours = [
             (index, item)
@@ -165,6 +173,18 @@ class Dissector:
             if key not in self._flows:
                 self._flows.add(key)
         return _Held(block, views, common, plain, int(block.captured.sum()) + FRAME_COST * len(block))
+
+    def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
+        """What frames without bytes come to, of which a small file can have many: the first ones stand for the rest."""
+        items: list[Item] = []
+        for place, index in enumerate(empty.tolist()):
+            items = list(self._frames.dissect(block.frame(index)))
+            more = len(empty) - place - 1
+            if place >= _FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], Lost):
+                yield index, replace(items[0], more=more)
+                return
+            for item in items:
+                yield index, item
 
     def _hits(self, block: FrameBlock, views: Views, common: TcpFrames) -> list[int]:
         """Positions of the frames that may make their flow ours and are not of a flow that is."""
@@ -321,7 +341,9 @@ class Dissector:
 
     def _count_lost(self, lost: Lost) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
-            self._lost.setdefault(lost.kind, _Count()).add(lost.frame)
+            count = self._lost.setdefault(lost.kind, _Count())
+            count.add(lost.frame)
+            count.count += lost.more
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
         """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port makes it ours."""

@@ -61,6 +61,8 @@ class Lost(Struct, frozen=True):
     kind: Literal["truncated", "malformed", "gap", "limit"]
     ends: tuple[End, End] | None
     frame: int
+    # Later frames of which the same is true.
+    more: int = 0
 
 
 Item = Found | Lost | Problem | UdpPayload

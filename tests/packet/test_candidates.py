@@ -2,10 +2,12 @@
 
 import pytest
 
+from analyzer.core.events import Problem
 from analyzer.packet import dissector as dissector_module
 from analyzer.packet.candidates import Flows, begins_like_ours
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import ACK, SYN, Segment
+from analyzer.packet.plain import FrameDissector
+from analyzer.packet.segment import ACK, SYN, Segment, SegmentBatch
 from tests.build.packet import CLIENT, SERVER, block, both, dissect, ethernet, ipv4, ipv6, one_by_one, rpc, smb2, tcp
 
 NOISE = [ethernet(ipv4(tcp(b"GET / HTTP/1.1\r\n\r\n" * 4, sport=30000 + n, dport=80))) for n in range(40)]
@@ -131,3 +133,22 @@ def test_frames_without_bytes_do_not_wait_for_ever(monkeypatch, fast):
     for number in range(0, 10_000, 500):
         list(reader.feed(block([b""] * 500, first=number + 1)))
         assert sum(len(held.block) for held in reader._held) <= 1500
+
+
+def test_of_many_frames_without_bytes_the_first_ones_are_looked_at(monkeypatch):
+    looked_at = []
+    original = FrameDissector.dissect
+    monkeypatch.setattr(
+        FrameDissector, "dissect", lambda road, frame: (looked_at.append(frame), original(road, frame))[1]
+    )
+    for fast in (True, False):
+        looked_at.clear()
+        reader = Dissector(fast=fast)
+        frames = [b"", *talk(445, b"message"), *[b""] * 999]
+        segments = list(reader.feed(block(frames)))
+        rest = list(reader.finish())
+        assert sum(len(list(item)) for item in segments + rest if isinstance(item, SegmentBatch)) == 5
+        (lost,) = (item for item in rest if isinstance(item, Problem))
+        assert lost.text.startswith("1000 frames")
+        assert lost.frames == (1, *range(7, 22))
+        assert len(looked_at) < 30
