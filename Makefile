@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest hostile fuzz buffers man constraints clean
+.PHONY: help timeline test setup-package setup-tests lint pytest hostile fuzz package test-lowest buffers man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -21,6 +21,8 @@ help:
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
+	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
+	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
@@ -52,6 +54,12 @@ pytest: setup-tests
 
 hostile: setup-tests
 	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)
+
+package:
+	@PYTHON='$(PYTHON)' sh .ci/package.sh
+
+test-lowest:
+	@PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/lowest.sh $(PYTEST_ARGS)
 
 fuzz: setup-tests
 	$(BIN)/python -m fuzz.run $(FUZZ_ARGS)

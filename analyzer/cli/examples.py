@@ -97,6 +97,10 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ),
     ),
     "docs": (OTHER, (("what there is to read", "docs"), ("every key of the output", "docs output"))),
+    "limits": (
+        OTHER,
+        (("what a capture may cost, and why", "limits"), ("the same for programs", "limits --format jsonl")),
+    ),
 }
 
 

@@ -25,6 +25,8 @@ DEBUG_VARIABLE = "PCQ_DEBUG"
 _SECRET = ("--password", "--nt-hash", "--smb-session-key")
 # Given back when memory has run out, so that there is some left to say so.
 _RESERVE_BYTES = 1 << 20
+# How a supervised process says that it could not even say what happened.
+_UNSAID = 125
 
 
 def run_process() -> None:
@@ -175,7 +177,7 @@ def _supervised(arguments: Sequence[str]) -> int:
     """Runs a command in a process of its own, since libraries in native code abort where address space is short."""
     child = os.fork()
     if child == 0:
-        code = EXIT_FAILED
+        code = _UNSAID
         try:
             code = guarded(arguments)
             flush_streams()
@@ -185,7 +187,7 @@ def _supervised(arguments: Sequence[str]) -> int:
         # The terminal sends Ctrl-C to both processes; what is sent to this one alone is handed on.
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else lambda number, _: os.kill(child, number))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code >= 0:
+    if code >= 0 and code != _UNSAID:
         return code
     _say_failure(MemoryError(), arguments)
     return EXIT_FAILED

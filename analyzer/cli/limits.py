@@ -34,11 +34,12 @@ def limits(
             }
             put(json.dumps(record))
         else:
-            put(f"{_amount(default, about.unit):>10}  {about.what}", f"{'':12}{about.reason}")
+            put(f"{amount(default, about.unit):>10}  {about.what}", f"{'':12}{about.reason}")
             put(f"{'':12}{f'{about.option} changes it.' if about.option else 'It is fixed.'}", "")
     if output_format is Format.text:
         put("Reaching a limit is a problem of kind `limit` that names what was given up; what was read before stands.")
 
 
-def _amount(number: int, unit: str) -> str:
+def amount(number: int, unit: str) -> str:
+    """A number with its unit, for people."""
     return f"{number >> 20} MiB" if unit == "bytes" and number >= 1 << 20 else f"{number:,}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 from typer.main import get_command
 
 from analyzer.cli.commands import command_line
+from analyzer.cli.limits import amount
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
 
 
@@ -37,3 +39,14 @@ def test_limits_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {record["name"]: record["default"] for record in records} == structs.asdict(DEFAULTS)
     assert {record["record"] for record in records} == {"limit"}
+
+
+def test_the_page_lists_every_limit() -> None:
+    """After a change of a limit: put the table that this builds into docs/reliability.md."""
+    rows = ["| default | what | why | option |", "|---|---|---|---|"]
+    for name, about in ABOUT.items():
+        option = f"`{about.option}`" if about.option else ""
+        rows.append(f"| {amount(getattr(DEFAULTS, name), about.unit)} | {about.what} | {about.reason} | {option} |")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reliability.md").read_text("utf-8")
+    table = "\n".join(rows)
+    assert f"<!-- limits -->\n\n{table}\n\n<!-- end of limits -->" in page
