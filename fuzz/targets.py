@@ -30,20 +30,20 @@ from analyzer.channel.events import ChannelBatch
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
+from analyzer.filters.grammar import parse
 from analyzer.model.connection import Channel
 from analyzer.model.metadata import metadata_from_json
 from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment, SegmentBatch
 from analyzer.pipeline.run import analyze
-from analyzer.report.hexdump import dumped_bytes
 from analyzer.rpc.layer import RpcLayer
+from analyzer.series.paths import wildcard
 from analyzer.smb.compression import decompress
 from analyzer.tcp.events import Connection, StreamBatch
 from analyzer.tcp.flow import TcpLimits
 from analyzer.tcp.recognition import Recognition
-from analyzer.timeline.filters.grammar import parse
-from analyzer.timeline.paths import wildcard
+from analyzer.views.hexdump import dumped_bytes
 from fuzz import captures
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth
