@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.lines import Record, call_record, session_record
+from analyzer.contents.lines import Record, call_record, plain, session_record
 from analyzer.core.errors import InputError
 from analyzer.formats.dataframes import calls_table, problems_table, records_table
 from analyzer.formats.tables import table_of
@@ -78,7 +78,9 @@ class Capture:
     @cached_property
     def sessions(self) -> pl.DataFrame:
         """One row an SMB session."""
-        return records_table(session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+        return records_table(
+            plain(session_record(session, self.analysis.capture)) for session in self.analysis.sessions
+        )
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
@@ -111,7 +113,8 @@ class Capture:
 
     def call(self, number: int) -> dict[str, Any]:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""
-        return call_record(number, the_call(self.analysis, number), self.analysis)
+        record: dict[str, Any] = plain(call_record(the_call(self.analysis, number), self.analysis))
+        return record
 
 
 def analyze(

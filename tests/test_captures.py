@@ -12,7 +12,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record, timeline_records
+from analyzer.contents.lines import Record, plain, timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
 from analyzer.pipeline.run import analyze
@@ -52,7 +52,7 @@ def test_secrets_and_truths_are_all_used() -> None:
 @pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
 def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     analysis = _analysis(capture)
-    records = _plain(timeline_records(analysis))
+    records = _plain(map(plain, timeline_records(analysis)))
     calls = [record for record in records if record["record"] == "call"]
     samples = _plain(sample_records(analysis))
     true = truth.load(capture)
@@ -71,5 +71,6 @@ def test_the_command_prints_these_records(command: str) -> None:
     argv += ["--secrets", str(capture.secrets_path), "--format", "jsonl"]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
-    records = timeline_records if command == "timeline" else sample_records
-    assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records(_analysis(capture)))
+    analysis = _analysis(capture)
+    records = map(plain, timeline_records(analysis)) if command == "timeline" else sample_records(analysis)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records)

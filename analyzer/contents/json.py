@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import orjson
 
-from analyzer.contents.lines import ReadyJson, Record
+from analyzer.contents.lines import Record, plain
+from analyzer.model.record import Record as TypedRecord
 from analyzer.output.escapes import safe_json
 
 
@@ -20,6 +22,17 @@ def dumps_line(record: Record) -> bytes:
     return _dumped(record, orjson.OPT_APPEND_NEWLINE)
 
 
+def encoded_line(record: TypedRecord) -> bytes:
+    """The same of a record as it is made; a part that is JSON text already is written as it is."""
+    try:
+        return safe_json(_ENCODER.encode(record)) + b"\n"
+    except (UnicodeEncodeError, OverflowError):
+        return dumps_line(plain(record))
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
 def _dumped(record: Record, option: int) -> bytes:
     try:
         return safe_json(orjson.dumps(record, default=_ready, option=orjson.OPT_PASSTHROUGH_DATACLASS | option))
@@ -31,16 +44,16 @@ def _dumped(record: Record, option: int) -> bytes:
 
 
 def _ready(value: Any) -> orjson.Fragment:
-    if isinstance(value, ReadyJson):
-        return orjson.Fragment(value.text)
+    if isinstance(value, msgspec.Raw):
+        return orjson.Fragment(bytes(value))
     raise TypeError
 
 
 def _parsed(value: Any) -> Any:
-    if isinstance(value, ReadyJson):
+    if isinstance(value, msgspec.Raw):
         import json
 
-        return json.loads(value.text)
+        return json.loads(bytes(value))
     raise TypeError(f"{type(value).__name__} in a record")
 
 

@@ -1,4 +1,4 @@
-"""The versioned JSON form of the model: one dictionary a record, as documented in docs/output.md (schema 1)."""
+"""The records of `timeline` and `sessions`, made of the calls, problems and sessions of an analysis (docs/output.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from analyzer.buffers import BufferDecode, ReadyTrees, decode_buffer, find_damage
 from analyzer.core.absence import Missing
@@ -18,14 +18,17 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import iso_time
 from analyzer.core.traced import TracedBytes
 from analyzer.core.win32 import win32_name
-from analyzer.model.analysis import SCHEMA, Analysis, CaptureFacts
-from analyzer.model.call import AuthFacts, Call, Side, SideName, SmbFacts
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call, CallRecord, CountersetFacts, ReadFacts, RegistryFacts, Side, SideName, SideRecord
+from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, SummaryRecord
 from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import Endpoint
+from analyzer.model.record import Record as TypedRecord
 from analyzer.model.registry import registry_value
 from analyzer.rpc.status import fault_name
 
+# A record as JSON has it.
 Record = dict[str, Any]
 
 
@@ -39,48 +42,38 @@ def frames_json(frames: tuple[int, ...], facts: CaptureFacts) -> Record:
     }
 
 
-def capture_record(facts: CaptureFacts) -> Record:
-    return {
-        "record": "capture",
-        "schema": SCHEMA,
-        "files": list(facts.files),
-        "frames": facts.frames,
-        "bytes": facts.bytes,
-        "first_time_ns": facts.first_time_ns,
-        "last_time_ns": facts.last_time_ns,
-    }
+def numbered(frames: tuple[int, ...], facts: CaptureFacts) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
+    """`frames` as Wireshark's numbers, and with several files the position in `files` of each."""
+    if len(facts.files) <= 1:
+        return frames, UNSET  # ids of the first file are the numbers
+    return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
+
+
+def plain(value: Any) -> Any:
+    """A record as dictionaries and lists, as JSON has them; what is left out there is left out."""
+    if isinstance(value, Struct):
+        config = type(value).__struct_config__
+        out: Record = {config.tag_field: config.tag} if config.tag_field is not None else {}
+        for name in value.__struct_fields__:
+            if (item := getattr(value, name)) is not UNSET:
+                out[name] = plain(item) if isinstance(item, Struct | tuple) else item
+        return out
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def capture_record(facts: CaptureFacts) -> CaptureRecord:
+    return CaptureRecord(
+        schema=SCHEMA,
+        files=facts.files,
+        frames=facts.frames,
+        bytes=facts.bytes,
+        first_time_ns=facts.first_time_ns,
+        last_time_ns=facts.last_time_ns,
+    )
 
 
 def endpoint_json(endpoint: Endpoint) -> Record:
     return {"ip": endpoint.ip, "port": endpoint.port}
-
-
-def smb_json(smb: SmbFacts | None) -> Record | None:
-    if smb is None:
-        return None
-    return {
-        "dialect": smb.dialect,
-        "session_id": smb.session_id,
-        "encrypted": smb.encrypted,
-        "signed": smb.signed,
-        "signature_ok": smb.signature_ok,
-        "compressed": smb.compressed,
-    }
-
-
-def auth_json(auth: AuthFacts) -> Record:
-    """Who made the call, and how it was secured."""
-    return {
-        "type": auth.type,
-        "level": auth.level,
-        "user": auth.user,
-        "user_from": auth.user_from,
-        "user_source": auth.user_source,
-        "anonymous": auth.anonymous,
-        "workstation": auth.workstation,
-        "verified": auth.verified,
-        "door": auth.decryption,
-    }
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
@@ -100,12 +93,6 @@ def buffer_damage(side: Side) -> DecodeError | None:
 def buffer_order(side: Side) -> bool | None:
     """Whether the buffer is big-endian. An array of GUIDs follows the call's data representation; others say it or have none."""
     return side.big_endian if side.buffer_kind == "guids" else None
-
-
-class ReadyJson(Struct, frozen=True):
-    """A value of a record that is JSON text already."""
-
-    text: bytes
 
 
 class Damages:
@@ -154,44 +141,45 @@ def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
 
-def side_json(
+def side_record(
     call: Call,
     name: SideName,
     facts: CaptureFacts,
     damages: Damages | None = None,
     *,
     ready: ReadyTrees | None = None,
-) -> Record | None:
-    """One side of a call. What is wrong with its buffer is noted in `damages`; what `ready` can make of its buffer, is."""
+) -> SideRecord | None:
+    """One side of a call. What is wrong with its buffer is noted in `damages`; what `ready` can make of its buffer, is `Raw`."""
     side = call.request if name == "request" else call.response
     if side is None:
         if damages is not None:
             damages.note_absent(call.number, name, side)
         return None
     stub = known_stub(side, call.opnum)
-    out: Record = frames_json(side.frames, facts)
+    frames, files = numbered(side.frames, facts)
     data = None if isinstance(stub, Missing) else stub.data
-    out["stub_length"] = len(data) if data is not None else None
-    out["stub_sha256"] = sha256(data).hexdigest() if data is not None else None
-    out["wire_length"] = side.wire_length
-    out["why_missing"] = stub.value if isinstance(stub, Missing) else None
-    out["verification_trailer"] = side.verification_trailer
-    out["params"] = side.params
-    out["buffer_kind"] = side.buffer_kind
     tree, problem, notes = _buffer_of(side, data, ready)
     if damages is not None:
         damages.note(call.number, name, side, problem)
-    out["buffer"] = tree
-    if notes:
-        out["buffer_notes"] = list(notes)
-    if problem is not None:
-        out["buffer_problem"] = str(problem)
-    return out
+    return SideRecord(
+        frames=frames,
+        frame_files=files,
+        stub_length=len(data) if data is not None else None,
+        stub_sha256=sha256(data).hexdigest() if data is not None else None,
+        wire_length=side.wire_length,
+        why_missing=stub.value if isinstance(stub, Missing) else None,
+        verification_trailer=side.verification_trailer,
+        params=side.params,
+        buffer_kind=side.buffer_kind,
+        buffer=tree,
+        buffer_notes=tuple(notes) if notes else UNSET,
+        buffer_problem=str(problem) if problem is not None else UNSET,
+    )
 
 
 def _buffer_of(
     side: Side, stub: bytes | None, ready: ReadyTrees | None
-) -> tuple[Record | ReadyJson | None, DecodeError | None, Sequence[str]]:
+) -> tuple[Record | Raw | None, DecodeError | None, Sequence[str]]:
     """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None, None, ()
@@ -199,104 +187,83 @@ def _buffer_of(
     data = stub[slice(*side.buffer_span)] if stub is not None else side.buffer_data
     kind, order = side.buffer_kind, buffer_order(side)
     if ready is not None and (made := ready.tree(kind, data, big_endian=order)) is not None:
-        return ReadyJson(made.text), made.problem, made.notes
+        return Raw(made.text), made.problem, made.notes
     decoded = decode_buffer(kind, data, big_endian=order)
     return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
 
 
 def call_record(
-    number: int, call: Call, analysis: Analysis, damages: Damages | None = None, *, ready: ReadyTrees | None = None
-) -> Record:
-    """The record of call `number` (from 1). What is wrong with its buffers is noted in `damages`; `ready` as for `side_json`."""
+    call: Call,
+    analysis: Analysis,
+    damages: Damages | None = None,
+    *,
+    ready: ReadyTrees | None = None,
+    time_delta_ns: int | UnsetType | None = UNSET,
+    sides: bool = True,
+) -> CallRecord:
+    """The record of a call. What is wrong with its buffers is noted in `damages`; `ready` as for `side_record`. Without `sides`,
+    which cost hashes and the trees of buffers, these are None."""
     facts = analysis.capture
-    out = call_head(number, call, analysis)
-    # Put in their place among the other keys, where readers of earlier releases know them.
-    read = out.pop("read")
-    out["request"] = side_json(call, "request", facts, damages, ready=ready)
-    out["response"] = side_json(call, "response", facts, damages, ready=ready)
-    out["read"] = read
-    return out
+    counterset = call.counterset
+    read = None
+    if call.read is not None:
+        words = value_in_words(call.read.value_name, analysis.name_tables.of(call.server), call.read.key)
+        read = ReadFacts(call.read.number, call.read.attempt, call.read.key, words)
+    return CallRecord(
+        number=call.number,
+        time_ns=call.time_ns,
+        client=call.client,
+        server=call.server,
+        transport=call.transport,
+        pipe=call.pipe,
+        session=call.session,
+        smb=call.smb,
+        auth=call.auth,
+        interface=call.interface,
+        syntax=call.syntax,
+        opnum=call.opnum,
+        method=call.method,
+        call_id=call.call_id,
+        context_id=call.context_id,
+        state=call.state,
+        reason=call.reason,
+        status=call.status,
+        fault=call.fault,
+        time=iso_time(call.time_ns),
+        time_relative_ns=call.time_ns - facts.first_time_ns if facts.first_time_ns is not None else None,
+        time_delta_ns=time_delta_ns,
+        status_name=win32_name(call.status) if call.status is not None else None,
+        fault_name=fault_name(call.fault) if call.fault is not None else None,
+        latency_ns=call.latency_ns,
+        handle=call.handle,
+        handle_uuid=call.handle_uuid,
+        counterset=CountersetFacts(counterset, analysis.catalogs.of(call.server).label(counterset))
+        if counterset is not None
+        else None,
+        request=side_record(call, "request", facts, damages, ready=ready) if sides else None,
+        response=side_record(call, "response", facts, damages, ready=ready) if sides else None,
+        registry=registry_facts(call),
+        read=read,
+    )
 
 
-def call_head(number: int, call: Call, analysis: Analysis) -> Record:
-    """The record of a call without its two sides, which cost hashes and the trees of buffers."""
-    facts = analysis.capture
-    time_ns = call.time_ns
-    out: Record = {
-        "record": "call",
-        "number": number,
-        "time_ns": time_ns,
-        "time": iso_time(time_ns),
-        "time_relative_ns": time_ns - facts.first_time_ns if facts.first_time_ns is not None else None,
-        "client": endpoint_json(call.client),
-        "server": endpoint_json(call.server),
-        "transport": call.transport,
-        "pipe": call.pipe,
-        "smb": smb_json(call.smb),
-        "auth": auth_json(call.auth),
-        "interface": {
-            "uuid": call.interface.uuid,
-            "version": call.interface.version,
-            "name": call.interface.name,
-            "recognised": call.interface.recognised,
-        },
-        "syntax": call.syntax,
-        "opnum": call.opnum,
-        "method": call.method,
-        "call_id": call.call_id,
-        "context_id": call.context_id,
-        "state": call.state,
-        "reason": call.reason,
-        "status": call.status,
-        "status_name": win32_name(call.status) if call.status is not None else None,
-        "fault": call.fault,
-        "fault_name": fault_name(call.fault) if call.fault is not None else None,
-        "latency_ns": call.latency_ns,
-        "handle": handle_json(call),
-        "counterset": counterset_json(call, analysis),
-    }
-    read = call.read if call.is_winreg else None
-    out["registry"] = registry_json(call)
-    out["read"] = None
-    if read is not None:
-        words = value_in_words(read.value_name, analysis.name_tables.of(call.server), read.key)
-        out["read"] = {"number": read.number, "attempt": read.attempt, "key": read.key, "value": words}
-    return out
-
-
-def registry_json(call: Call) -> Record | None:
+def registry_facts(call: Call) -> RegistryFacts | None:
     """The key and value that a winreg call is about; None for performance keys and other interfaces."""
     value = registry_value(call)
     if call.path is None and value is None:
         return None
     content = value.content() if value is not None else None
-    return {
-        "path": call.path,
-        "value": value.name if value is not None else None,
-        "type": value.type_name if value is not None else None,
-        "data": content.hex() if isinstance(content, bytes) else content,
-    }
+    return RegistryFacts(
+        call.path,
+        value.name if value is not None else None,
+        value.type_name if value is not None else None,
+        content.hex() if isinstance(content, bytes) else tuple(content) if isinstance(content, list) else content,
+    )
 
 
-def counterset_json(call: Call, analysis: Analysis) -> Record | None:
-    """The counterset a call names among its parameters, by the name the capture tells for it."""
-    if not call.is_perflib or call.counterset is None:
-        return None
-    return {"guid": call.counterset, "name": analysis.catalogs.of(call.server).label(call.counterset)}
-
-
-def handle_json(call: Call) -> Record | None:
-    return {"label": call.handle, "uuid": call.handle_uuid} if call.handle is not None else None
-
-
-def problem_record(problem: Problem, facts: CaptureFacts) -> Record:
-    return {
-        "record": "problem",
-        "kind": problem.kind,
-        "layer": problem.layer,
-        **frames_json(problem.frames, facts),
-        "text": problem.text,
-    }
+def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
+    frames, files = numbered(problem.frames, facts)
+    return ProblemRecord(kind=problem.kind, layer=problem.layer, frames=frames, frame_files=files, text=problem.text)
 
 
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
@@ -329,70 +296,73 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
                 )
 
 
-def summary_record(analysis: Analysis, problems: Counter[str]) -> Record:
+def summary_record(analysis: Analysis, problems: Counter[str], shown: int, selected_by: str | None) -> SummaryRecord:
     """Counts: calls by state, by interface and method, problems by kind."""
     states: Counter[str] = Counter()
     methods: Counter[str] = Counter()
     for (state, interface, method), count in analysis.calls.tally.items():
         states[state] += count
         methods[f"{interface}.{method}"] += count
-    return {
-        "record": "summary",
-        "calls": len(analysis.calls),
-        "calls_by_state": _sorted(states),
-        "calls_by_method": _sorted(methods),
-        "problems": sum(problems.values()),
-        "problems_by_kind": dict(sorted(problems.items())),
-        "sessions": len(analysis.sessions),
-    }
+    return SummaryRecord(
+        calls=len(analysis.calls),
+        calls_by_state=_sorted(states),
+        calls_by_method=_sorted(methods),
+        problems=sum(problems.values()),
+        problems_by_kind=_sorted(problems),
+        sessions=len(analysis.sessions),
+        calls_shown=shown,
+        selected_by=selected_by,
+    )
 
 
 def _sorted(counts: Counter[str]) -> dict[str, int]:
     return {name: count for name, count in sorted(counts.items()) if count}
 
 
-def session_record(session: SmbSession, facts: CaptureFacts) -> Record:
+def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
     identity = session.identity
-    return {
-        "record": "session",
-        "session_id": f"{session.session_id:#018x}",
-        "client": endpoint_json(session.client),
-        "server": endpoint_json(session.server),
-        "dialect": session.dialect,
-        "client_guid": session.client_guid,
-        "server_guid": session.server_guid,
-        "cipher": session.cipher,
-        "signing": session.signing,
-        "mechanism": identity.mechanism,
-        "user": identity.account,
-        "user_source": identity.account_source,
-        "anonymous": identity.is_anonymous,
-        "refused": session.refused,
-        "refused_name": nt_status_name(session.refused) if session.refused is not None else None,
-        "domain": identity.domain,
-        "workstation": identity.workstation,
-        "server_name": identity.server_name,
-        "server_domain": identity.server_domain,
-        "server_dns_name": identity.server_dns_name,
-        "server_dns_domain": identity.server_dns_domain,
-        "server_os_version": identity.os_version,
-        "client_os_version": identity.client_os_version,
-        "service": identity.service,
-        "realm": identity.realm,
-        "etype": identity.etype,
-        "kvno": identity.kvno,
-        "door": session.door.value,
-        "reason": session.reason,
-        "first_time_ns": session.first_time_ns,
-        "last_time_ns": session.last_time_ns,
-        **frames_json(session.frames, facts),
-        "encrypted_messages": session.encrypted_messages,
-        "opened_messages": session.opened_messages,
-        "signed_messages": session.signed_messages,
-        "verified_messages": session.verified_messages,
-        "trees": list(session.trees),
-        "pipes": list(session.pipes),
-    }
+    frames, files = numbered(session.frames, facts)
+    return SessionRecord(
+        session=session.number,
+        session_id=f"{session.session_id:#018x}",
+        client=session.client,
+        server=session.server,
+        dialect=session.dialect,
+        client_guid=session.client_guid,
+        server_guid=session.server_guid,
+        cipher=session.cipher,
+        signing=session.signing,
+        mechanism=identity.mechanism,
+        user=identity.account,
+        user_source=identity.account_source,
+        anonymous=identity.is_anonymous,
+        refused=session.refused,
+        refused_name=nt_status_name(session.refused) if session.refused is not None else None,
+        domain=identity.domain,
+        workstation=identity.workstation,
+        server_name=identity.server_name,
+        server_domain=identity.server_domain,
+        server_dns_name=identity.server_dns_name,
+        server_dns_domain=identity.server_dns_domain,
+        server_os_version=identity.os_version,
+        client_os_version=identity.client_os_version,
+        service=identity.service,
+        realm=identity.realm,
+        etype=identity.etype,
+        kvno=identity.kvno,
+        decryption=session.door.value,
+        reason=session.reason,
+        first_time_ns=session.first_time_ns,
+        last_time_ns=session.last_time_ns,
+        frames=frames,
+        frame_files=files,
+        encrypted_messages=session.encrypted_messages,
+        decrypted_messages=session.opened_messages,
+        signed_messages=session.signed_messages,
+        verified_messages=session.verified_messages,
+        trees=session.trees,
+        pipes=session.pipes,
+    )
 
 
 def timeline_records(
@@ -401,24 +371,23 @@ def timeline_records(
     shown: Sequence[tuple[int, Call]] | None = None,
     selected_by: str | None = None,
     ready: ReadyTrees | None = None,
-) -> Iterator[Record]:
+) -> Iterator[TypedRecord]:
     """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says.
 
-    What `ready` can make of buffers is `ReadyJson`, for those who write it as it is.
+    What `ready` can make of buffers is `Raw`, for those who write it as it is.
     """
     facts = analysis.capture
     damages = Damages()
     yield capture_record(facts)
     before: int | None = None
     count = 0
-    for number, call in shown if shown is not None else enumerate(analysis.calls, 1):
-        record = call_record(number, call, analysis, damages, ready=ready)
-        record["time_delta_ns"] = call.time_ns - before if before is not None else None
+    for _, call in shown if shown is not None else enumerate(analysis.calls, 1):
+        delta = call.time_ns - before if before is not None else None
+        yield call_record(call, analysis, damages, ready=ready, time_delta_ns=delta)
         before = call.time_ns
         count += 1
-        yield record
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
-    yield summary_record(analysis, kinds) | {"calls_shown": count, "selected_by": selected_by}
+    yield summary_record(analysis, kinds, count, selected_by)

@@ -99,7 +99,8 @@ _CALL = (
     _field("auth.anonymous", Kind.FLAG, "the logon was anonymous (a null session)"),
     _field("auth.workstation", Kind.TEXT, "the name the client gives itself"),
     _field("auth.verified", Kind.FLAG, "the RPC checksums fit"),
-    _field("auth.door", Kind.TEXT, "why a seal stayed shut"),
+    _field("auth.decryption", Kind.TEXT, "why a sealed call could not be unsealed"),
+    _field("auth.decrypted_by", Kind.TEXT, "which of the given keys unsealed it"),
     _field("interface", Kind.INTERFACE, "name or UUID of the interface", "interface.name", "interface.uuid"),
     _field("interface.uuid", Kind.GUID, "UUID of the interface"),
     _field("interface.version", Kind.TEXT, "its version (1.0)"),
@@ -118,7 +119,7 @@ _CALL = (
     _field("fault_name", Kind.TEXT, "name of the fault"),
     _field("latency", Kind.SECONDS, "from the request's last frame to the response's first (0.5, 500ms)", "latency_ns"),
     _field("latency_ns", Kind.NUMBER, "the same in nanoseconds"),
-    _field("handle", Kind.HANDLE, "handle the call works on (q2, k1, UUID)", "handle.label", "handle.uuid"),
+    _field("handle", Kind.HANDLE, "handle the call works on (q2, k1, UUID)", "handle", "handle_uuid"),
     _field(
         "counterset", Kind.NAME, "counterset the call asks about, by name or GUID", "counterset.name", "counterset.guid"
     ),

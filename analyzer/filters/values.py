@@ -11,10 +11,11 @@ from typing import Any
 
 from analyzer.contents.lines import (
     Record,
-    call_head,
+    call_record,
     decoded_buffer,
     known_stub,
-    side_json,
+    plain,
+    side_record,
 )
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
@@ -94,8 +95,8 @@ _QUICK: dict[str, Callable[[int, Call], Any]] = {
     "latency_ns": lambda number, call: call.latency_ns,
     "auth.user": lambda number, call: call.auth.user,
     "smb.session_id": lambda number, call: int(smb.session_id, 16) if (smb := call.smb) is not None else None,
-    "handle.label": lambda number, call: call.handle,
-    "handle.uuid": lambda number, call: call.handle_uuid,
+    "handle": lambda number, call: call.handle,
+    "handle_uuid": lambda number, call: call.handle_uuid,
 }
 
 
@@ -121,7 +122,7 @@ class CallValues:
             side = self._call.request if name == "request" else self._call.response
             return self._of_side(field, name, side, rest) if side is not None else ()
         if self._head is None:
-            self._head = call_head(self._number, self._call, self._analysis)
+            self._head = plain(call_record(self._call, self._analysis, sides=False))
         return list(_at(field, self._head, path))
 
     def _of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
@@ -152,7 +153,7 @@ class CallValues:
                 tree = self._trees[which]
                 return _found_in(tree, rest.split(".")) if rest else (True,) if tree else ()
             case _:
-                return list(_at(field, side_json(self._call, which, self._analysis.capture) or {}, path))
+                return list(_at(field, plain(side_record(self._call, which, self._analysis.capture)) or {}, path))
 
 
 def _some(value: Any) -> Sequence[Any]:

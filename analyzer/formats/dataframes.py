@@ -9,7 +9,7 @@ import polars as pl
 
 from analyzer.buffers import ReadyTrees
 from analyzer.contents.json import json_ready
-from analyzer.contents.lines import Record, all_problems, call_record, problem_record
+from analyzer.contents.lines import Record, all_problems, call_record, plain, problem_record
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 
@@ -96,7 +96,7 @@ def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None 
     """
     calls = enumerate(analysis.calls, 1) if shown is None else shown
     ready = ReadyTrees()
-    rows = (_call_row(call_record(number, call, analysis, ready=ready)) for number, call in calls)
+    rows = (_call_row(plain(call_record(call, analysis, ready=ready))) for _, call in calls)
     return frame_of(rows, _CALL_SCHEMA)
 
 
@@ -116,7 +116,6 @@ def _call_row(record: Record) -> Record:
         "auth_level": record["auth"]["level"],
         "user": record["auth"]["user"],
         "interface": record["interface"]["name"] or record["interface"]["uuid"],
-        "handle": (record["handle"] or {}).get("label"),
         "counterset": (counterset := record["counterset"] or {}).get("name") or counterset.get("guid"),
         "request_frames": request.get("frames"),
         "response_frames": response.get("frames"),
@@ -149,7 +148,7 @@ def sample_row(record: Record) -> Record:
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
     """One row for each thing that could not be read."""
-    rows = (problem_record(problem, analysis.capture) for problem in all_problems(analysis))
+    rows = (plain(problem_record(problem, analysis.capture)) for problem in all_problems(analysis))
     return frame_of(rows, _PROBLEM_SCHEMA)
 
 

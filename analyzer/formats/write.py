@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 
 from analyzer.buffers import ReadyTrees
-from analyzer.contents.json import dumps, dumps_line
+from analyzer.contents.json import dumps, dumps_line, encoded_line
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json, evidence_lines
 from analyzer.output.gate import Destination
 from analyzer.output.terminal import write_markup
@@ -70,7 +70,7 @@ def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | Non
 def json_lines(view: View) -> Iterator[bytes]:
     """The records of a view as JSON, each with a newline; any number of whole lines at a time."""
     if isinstance(view, Timeline):
-        return map(dumps_line, view.timeline(ReadyTrees()))
+        return map(encoded_line, view.timeline(ReadyTrees()))
     if isinstance(view, Samples):
         from analyzer.formats.sample_lines import sample_json_lines
 

@@ -13,8 +13,6 @@ from analyzer.model.evidence import FileDigest
 from analyzer.model.name_tables import NameTables
 from analyzer.model.store import CallStore
 
-SCHEMA = 1
-
 
 class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.contents.lines import Record, session_record
+from analyzer.contents.lines import Record, plain, session_record
 from analyzer.model.analysis import Analysis
 from analyzer.views.view import OfCapture
 
@@ -17,7 +17,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
-        return (session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+        return (plain(session_record(session, self.analysis.capture)) for session in self.analysis.sessions)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.views.session_text import session_lines

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from analyzer.buffers import FieldMap, StubKind, map_fields
-from analyzer.contents.lines import Record, buffer_order, call_record, frames_json
+from analyzer.contents.lines import Record, buffer_order, call_record, frames_json, plain
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.times import iso_time
@@ -32,7 +32,7 @@ class Show(Struct, OfCapture, frozen=True):
 
     def records(self) -> Iterator[Record]:
         call = the_call(self.analysis, self.number)
-        yield call_record(self.number, call, self.analysis) | {
+        yield plain(call_record(call, self.analysis)) | {
             "layers": {name: _side_json(call, name, side, self.analysis) for name, side in _sides(call)}
         }
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 from rich.cells import cell_len
 
-from analyzer.contents.lines import Record, endpoint_json, frames_json, session_record
+from analyzer.contents.lines import Record, endpoint_json, frames_json, plain, session_record
 from analyzer.core.frames import number_of
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
@@ -54,7 +54,7 @@ def stats_records(analysis: Analysis) -> Iterator[Record]:
     for poll in poll_stats(analysis):
         yield {"record": "poll-stats"} | _plain(poll, analysis, (poll.first_call, poll.last_call))
     for session in analysis.sessions:
-        yield session_record(session, facts)
+        yield plain(session_record(session, facts))
     for identity in identity_stats(analysis):
         yield {"record": "identity-stats"} | _plain(identity, analysis, (identity.first_call, identity.last_call))
     for error in error_stats(analysis):

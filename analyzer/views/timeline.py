@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.buffers import ReadyTrees
-from analyzer.contents.lines import Record, timeline_records
+from analyzer.contents.lines import Record, plain, timeline_records
 from analyzer.filters.selection import EVERYTHING, Selection
 from analyzer.model.analysis import Analysis
+from analyzer.model.record import Record as TypedRecord
 from analyzer.views.view import Clock, OfCapture
 
 
@@ -23,10 +24,10 @@ class Timeline(Struct, OfCapture, frozen=True):
     unfold: bool = False
 
     def records(self) -> Iterator[Record]:
-        return self.timeline()
+        return map(plain, self.timeline())
 
-    def timeline(self, ready: ReadyTrees | None = None) -> Iterator[Record]:
-        """The records; with `ready`, buffers whose JSON is quickly had come as `ReadyJson`."""
+    def timeline(self, ready: ReadyTrees | None = None) -> Iterator[TypedRecord]:
+        """The records as they are made; with `ready`, buffers whose JSON is quickly had come as JSON text."""
         shown = self.selection.shown(self.analysis)
         return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, ready=ready)
 

@@ -564,8 +564,8 @@ def test_handles_and_sessions_are_followed() -> None:
     assert len(shown("--follow-session", session)) == len(shown("--follow-session", "1")) == 15
     assert shown("--follow-session", "0x1") == []
     of_key = shown("--follow-handle", "k1")
-    assert {one["handle"]["label"] for one in of_key} == {"k1"}  # type: ignore[index]
-    assert shown("--follow-handle", of_key[0]["handle"]["uuid"]) == of_key  # type: ignore[index]
+    assert {one["handle"] for one in of_key} == {"k1"}  # type: ignore[index]
+    assert shown("--follow-handle", of_key[0]["handle_uuid"]) == of_key  # type: ignore[index]
     assert run("timeline", CLEAR, "--follow-session", "16").exit_code == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record, session_record, timeline_records
+from analyzer.contents.lines import Record, plain, session_record, timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.core.absence import Missing
 from analyzer.core.frames import frame_id
@@ -43,7 +43,8 @@ AUTH = {
     "anonymous": FLAG,
     "workstation": TEXT,
     "verified": FLAG,
-    "door": TEXT,
+    "decryption": TEXT,
+    "decrypted_by": TEXT,
 }
 SIDE = {
     "frames": list,
@@ -68,6 +69,7 @@ CALL = {
     "server": ENDPOINT,
     "transport": str,
     "pipe": TEXT,
+    "session": NUMBER,
     "smb": (dict, type(None)),
     "auth": AUTH,
     "interface": {"uuid": TEXT, "version": TEXT, "name": TEXT, "recognised": bool},
@@ -83,7 +85,8 @@ CALL = {
     "fault": NUMBER,
     "fault_name": TEXT,
     "latency_ns": NUMBER,
-    "handle": (dict, type(None)),
+    "handle": TEXT,
+    "handle_uuid": TEXT,
     "counterset": (dict, type(None)),
     "registry": (dict, type(None)),
     "request": (dict, type(None)),
@@ -191,7 +194,7 @@ def check_call(record: Record) -> None:
 
 
 def check_timeline(analysis: Analysis) -> list[Record]:
-    records = [strictly(record) for record in timeline_records(analysis)]
+    records = [strictly(record) for record in map(plain, timeline_records(analysis))]
     kinds = [record["record"] for record in records]
     calls, problems = kinds.count("call"), kinds.count("problem")
     assert kinds == ["capture"] + ["call"] * calls + ["problem"] * problems + ["summary"]
@@ -223,7 +226,7 @@ def test_every_record_has_its_keys(capture: truth.Capture, with_secrets: bool) -
     for record in sample_records(analysis):
         check_sample(strictly(record))
     for session in analysis.sessions:
-        assert strictly(session_record(session, analysis.capture))["record"] == "session"
+        assert strictly(plain(session_record(session, analysis.capture)))["record"] == "session"
     for record in host_records(analysis):
         assert strictly(record)["record"] == "host"
 
@@ -248,7 +251,9 @@ def test_every_kind_of_call_has_its_keys() -> None:
 
 def test_an_answer_without_request_does_not_claim_a_stub() -> None:
     (record,) = [
-        one for one in timeline_records(analysis_of(Calls().exchange(None, None, b"abc"))) if one["record"] == "call"
+        one
+        for one in map(plain, timeline_records(analysis_of(Calls().exchange(None, None, b"abc"))))
+        if one["record"] == "call"
     ]
     assert record["request"] is None
     assert record["response"]["stub_sha256"] is None
@@ -268,7 +273,7 @@ def test_integers_keep_all_their_bits() -> None:
 
 def test_several_files_name_the_file_of_each_frame() -> None:
     make = Calls(first_frame=frame_id(1, 5))
-    records = list(timeline_records(analysis_of(make.open_query(), files=("a.pcap", "b.pcap"))))
+    records = list(map(plain, timeline_records(analysis_of(make.open_query(), files=("a.pcap", "b.pcap")))))
     assert records[1]["request"]["frames"] == [5]
     assert records[1]["request"]["frame_files"] == [1]
 
@@ -291,7 +296,7 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
 def test_damage_in_a_buffer_is_a_problem_with_its_call() -> None:
     data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
     analysis = analysis_of(Calls().counter_data(data))
-    (problem,) = [one for one in timeline_records(analysis) if one["record"] == "problem"]
+    (problem,) = [one for one in map(plain, timeline_records(analysis)) if one["record"] == "problem"]
     assert (problem["kind"], problem["layer"], problem["frames"]) == ("truncated", "pcq", [2])
     assert problem["text"].startswith("call #1: perf-data buffer of the response is damaged: blocks[0]")
     assert unread(analysis)
@@ -310,5 +315,5 @@ def test_big_endian_guids_are_read_in_the_order_of_their_call() -> None:
     for big_endian in (False, True):
         make = Calls(big_endian=big_endian)
         guids = make.stub().uuid(COUNTERSET).data
-        records = list(timeline_records(analysis_of(make.enumerate_sets(guids))))
+        records = list(map(plain, timeline_records(analysis_of(make.enumerate_sets(guids)))))
         assert records[1]["response"]["buffer"] == {"guids": [COUNTERSET]}

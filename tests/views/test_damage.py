@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from analyzer.contents.json import dumps
-from analyzer.contents.lines import timeline_records
+from analyzer.contents.lines import plain, timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.core.events import Event
 from analyzer.formats.dataframes import calls_table, problems_table
@@ -75,7 +75,7 @@ def conversation(*, ndr64: bool, big_endian: bool) -> list[Exchange]:
 
 def everything(analysis: Analysis) -> None:
     """Every report of an analysis, as it would be written."""
-    for record in (*timeline_records(analysis), *sample_records(analysis)):
+    for record in (*map(plain, timeline_records(analysis)), *sample_records(analysis)):
         dumps(record)
     lines = [*timeline_lines(analysis, 80, all_attempts=True), *sample_lines(analysis, 80)]
     for number in range(1, len(analysis.calls) + 1):
@@ -134,5 +134,5 @@ def test_without_damage_everything_is_read() -> None:
             analysis = analysis_of(*conversation(ndr64=ndr64, big_endian=big_endian))
             everything(analysis)
             assert {call.state for call in analysis.calls} == {"complete"}
-            assert [record for record in timeline_records(analysis) if record["record"] == "problem"] == []
+            assert [record for record in map(plain, timeline_records(analysis)) if record["record"] == "problem"] == []
             assert len(list(sample_records(analysis))) == 13
