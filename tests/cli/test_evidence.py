@@ -105,6 +105,10 @@ def test_standard_input_compressed_and_damaged_files_are_hashed_whole(tmp_path: 
     assert records(given.stdout.decode())[0]["inputs"] == [
         {"role": "capture", "name": "-", "size": CLEAR.stat().st_size, "sha256": SHA256}
     ]
+
+
+@pytest.mark.needs("tshark")
+def test_what_tshark_reads_is_hashed_too() -> None:
     by_tshark = records(run("timeline", CLEAR, "--engine", "tshark", "--format", "jsonl", "--hash").stdout)
     assert by_tshark[0]["inputs"][0]["sha256"] == SHA256  # type: ignore[index]
 

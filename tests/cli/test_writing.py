@@ -86,7 +86,10 @@ WRITERS: dict[str, list[object]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.needs("tshark") if name == "crosscheck" else ()) for name in WRITERS],
+)
 def test_minus_is_standard_output_and_a_file_gets_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,6 +199,7 @@ def test_every_command_goes_on_without_files_that_cannot_be_read(folder: Path, t
     }
 
 
+@pytest.mark.needs("tshark")
 def test_one_good_file_among_bad_ones_is_read_by_tshark_as_well(folder: Path) -> None:
     result = run("timeline", *given(folder), "--engine", "tshark", "--format", "jsonl")
     assert result.exit_code == 6
