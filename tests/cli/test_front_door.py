@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,9 +77,8 @@ def test_the_manual_page_that_is_installed_is_of_this_command_line() -> None:
     assert set(re.findall(r"^\.SS .*$", page, re.MULTILINE)) <= known
 
 
+@pytest.mark.needs("groff")
 def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
-    if shutil.which("groff") is None:
-        return
     (tmp_path / "page.1").write_text(manual_page(), encoding="utf-8")
     done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
