@@ -4,6 +4,8 @@ A test marked `needs("tshark", ...)` is skipped where one of these programs or p
 Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
 summary says so.
 
+Properties are tried with the same examples in every run of CI, so that what is green stays green; elsewhere, they are random, and a failure prints the line that repeats it.
+
 And no secret is printed: everything the tests print, and everything a failure shows, is searched for the secrets of the captures.
 """
 
@@ -17,8 +19,13 @@ from functools import cache
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import settings
 
 from tests.secrets import leaks
+
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("local", deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 # Tests that CI may skip, each with its reason.
 ALLOWED_SKIPS: dict[str, str] = {}

@@ -208,7 +208,7 @@ class Flow:
         self.gapped = False
         # The last segments, as long as their numbers were far off in both directions.
         self.out_of_window: list[Segment] = []
-        # Segments that were put among what is held.
+        # Segments taken since it was opened.
         self.count = 0
         self.time_ns = 0
 

@@ -78,6 +78,7 @@ class Reassembler:
         if half is not None and half.state is IN_SEQUENCE and _continues(half, event):
             flow = half.flow
             flow.time_ns = event.time_ns
+            flow.count += event.stop - event.first
             if event.time_ns > self._order.now:
                 self._order.now = event.time_ns
             if not event.count:
@@ -109,8 +110,10 @@ class Reassembler:
         batch = StreamBatch(
             half.flow.connection, half.direction, offset, item.payload, item.borders, replies, reply_offset
         )
-        if not other.seen and 0 < (lead := (item.ack - other.next) & MASK) <= MAX_WINDOW:
-            other.acked = other.last_ack = max(other.acked, other.next + lead)
+        if not other.seen:
+            lead = (item.ack - other.next) & MASK
+            other.last_ack = other.next + (lead if lead <= MAX_WINDOW else 0)
+            other.acked = max(other.acked, other.last_ack)
         if item.reply_seq >= 0:
             replied = batch.replied
             size -= replied
