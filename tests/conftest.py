@@ -4,7 +4,8 @@ A test marked `needs("tshark", ...)` is skipped where one of these programs or p
 Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
 summary says so.
 
-Properties are tried with the same examples in every run of CI, so that what is green stays green; elsewhere, they are random, and a failure prints the line that repeats it.
+Properties are tried with the same examples in every run of CI, so that what is green stays green; elsewhere they are random,
+and a failure prints the line that repeats it.
 
 And no secret is printed: everything the tests print, and everything a failure shows, is searched for the secrets of the captures.
 """
