@@ -26,11 +26,11 @@ from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
 from analyzer.statistics.hosts import host_records
+from analyzer.viewmodel.layers import the_call
 from analyzer.views.audit import AuditView
 from analyzer.views.counters import Counters
 from analyzer.views.handles import Handles
 from analyzer.views.samples import Samples
-from analyzer.views.show import the_call
 from analyzer.views.stats import stats_records
 
 if TYPE_CHECKING:

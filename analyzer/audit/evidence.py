@@ -13,7 +13,8 @@ from analyzer.audit.answers import DataAnswer, read_answer
 from analyzer.audit.identifiers import IdentifierList, read_identifiers
 from analyzer.audit.knowledge import Knowledge
 from analyzer.audit.verdicts import At, SideName
-from analyzer.buffers import BufferDecode, Field, StubDecode, StubKind, decode_buffer, decode_stub, map_fields
+from analyzer.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
+from analyzer.contents.fields import buffer_fields, stub_fields
 from analyzer.contents.lines import buffer_order
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
@@ -167,21 +168,15 @@ class SideEvidence:
     @cached_property
     def stub_fields(self) -> Field | None:
         """The fields of the stub beside their bytes; None where its layout is not known."""
-        interface = _INTERFACES.get(self.call.interface.uuid or "")
-        if interface is None or self.call.opnum is None or isinstance(self.captured, Missing):
-            return None
-        kind = StubKind(interface, self.call.opnum, self.name, self.call.syntax == "ndr64", self.side.big_endian)
-        try:
-            return map_fields(kind, self.captured.data).root
-        except KeyError:
-            return None
+        fields = stub_fields(self.call, self.name)
+        return fields.root if fields is not None else None
 
     @cached_property
     def buffer_fields(self) -> Field:
         """The fields of `lpData` beside their bytes; only for sides that have a buffer of a known layout."""
-        assert self.side.buffer is not None
-        assert self.side.buffer_kind is not None
-        return map_fields(self.side.buffer_kind, self.side.buffer.data, big_endian=buffer_order(self.side)).root
+        fields = buffer_fields(self.side)
+        assert fields is not None
+        return fields.root
 
 
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")

@@ -16,7 +16,8 @@ from msgspec import Struct, field
 from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
 from analyzer.contents.json import dumps
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json
-from analyzer.views.audit import AuditView, section_words
+from analyzer.viewmodel.words import section_words
+from analyzer.views.audit import AuditView
 
 _SHOWN = 10
 # XML 1.0 section 2.2 has no place for most control characters, nor for lone surrogates.
@@ -44,7 +45,7 @@ def junit_xml(
         ElementTree.SubElement(case, "error", message=sentence)
     suites: dict[str, list[Coverage]] = {}
     for coverage in view.audit.coverage.values():
-        suites.setdefault(section_words(coverage), []).append(coverage)
+        suites.setdefault(section_words(coverage.requirement), []).append(coverage)
     for section, covered in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=section, tests=str(len(covered)), errors="0")
         for coverage in covered:

@@ -13,6 +13,7 @@ from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, CoverageVerdict,
 from analyzer.audit.records import coverage_record, finding_record, requirement_json
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.contents.lines import Record
+from analyzer.viewmodel.words import section_words
 from analyzer.views.text import folded, frames_words, header_lines, safe, styled
 from analyzer.views.verdict import nothing_decrypted
 from analyzer.views.view import OfCapture
@@ -175,7 +176,7 @@ class AuditView(Struct, OfCapture, frozen=True):
     def _coverage_lines(self, width: int | None) -> Iterator[str]:
         sections: dict[str, Counter[CoverageVerdict]] = {}
         for coverage in self.audit.coverage.values():
-            sections.setdefault(section_words(coverage), Counter())[coverage.verdict] += 1
+            sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
         wide = max(map(len, sections), default=len("coverage"))
         heads = "".join(f"{verdict.replace('-', ' '):>{len(verdict) + 2}}" for verdict in VERDICTS)
         yield f"[bold]{'coverage':<{wide}}  {heads}[/]"
@@ -216,24 +217,8 @@ def _cell(verdict: CoverageVerdict, count: int) -> str:
     return f"[{_STYLES[verdict]}]{text}[/]" if count and verdict in _STYLES else text
 
 
-def section_words(coverage: Coverage) -> str:
-    """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
-    prefix, section = coverage.requirement.id.partition("-")[0], coverage.requirement.section
-    if prefix == "PCQ":
-        return f"MS-PCQ {section}"
-    return f"{'winperf.h' if prefix == 'WP' else 'perflib.h'} {_STRUCTURES.get(section, section)}"
-
-
 _STYLES: dict[CoverageVerdict, str] = {"fail": "red", "warn": "yellow"}
 _ACTORS = {Actor.CLIENT: "the client", Actor.SERVER: "the server", Actor.EITHER: "either side"}
-_STRUCTURES = {
-    "DB": "PERF_DATA_BLOCK",
-    "OT": "PERF_OBJECT_TYPE",
-    "CD": "PERF_COUNTER_DEFINITION",
-    "ID": "PERF_INSTANCE_DEFINITION",
-    "CB": "PERF_COUNTER_BLOCK",
-    "QCD": "PerfQueryCounterData",
-}
 
 
 class MatrixView(Struct, frozen=True):

@@ -22,9 +22,9 @@ from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
 from analyzer.series.paths import PathSelection
 from analyzer.series.series import Point, Series, points
 from analyzer.statistics.hosts import machine_names
+from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
-from analyzer.views.words import shortened
 
 SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"

@@ -17,6 +17,7 @@ from analyzer.buffers import (
     winperf_rows,
 )
 from analyzer.capture.looks import capture_format
+from analyzer.contents.fields import status_name
 from analyzer.contents.lines import Record
 from analyzer.contents.samples import perflib_json, winperf_json
 from analyzer.core.errors import InputError
@@ -25,11 +26,11 @@ from analyzer.model.buffer import BufferKind
 from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable
 from analyzer.pcq.samples import samples_of as perflib_samples_of
+from analyzer.viewmodel.layers import buffer_layer
 from analyzer.views.hexdump import dumped_bytes
 from analyzer.views.sample_text import counter_path, value_words
 from analyzer.views.text import safe
 from analyzer.views.tree import tree_lines
-from analyzer.views.words import status_name
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
 _PLAIN_HEX = re.compile(rb"(?:[0-9a-fA-F]{2}[\s,:]*)+")
@@ -138,6 +139,6 @@ class Decode(Struct, frozen=True):
         else:
             yield f"[bold]{self.kind}[/]"
         mapped = map_fields(self.kind, self.data, status_name=status_name)
-        yield from tree_lines(mapped, untraced(self.data), None, width)
+        yield from tree_lines(buffer_layer(untraced(self.data), self.kind, mapped), None, width)
         if mapped.problem is None and (left := len(self.data) - self.decoded().consumed) > 0:
             yield f"  {left} bytes follow the buffer"

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from analyzer.contents.fields import status_name
 from analyzer.contents.lines import Record, endpoint_json, frames_json
 from analyzer.core.times import NS_PER_S
 from analyzer.core.win32 import win32_name
@@ -17,9 +18,9 @@ from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
 from analyzer.rpc.status import fault_name
 from analyzer.statistics.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.viewmodel.words import counterset_words
 from analyzer.views.text import folded, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
-from analyzer.views.words import counterset_words, status_name
 
 _INDENT = 20
 # A client that changes a long list before each poll must not make the record as long as the square of it.

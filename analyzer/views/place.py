@@ -11,7 +11,7 @@ from analyzer.audit.verdicts import At
 from analyzer.contents.lines import Record, frames_json
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
-from analyzer.views.show import the_call
+from analyzer.viewmodel.layers import the_call
 from analyzer.views.text import call_lines, folded, frames_words, safe
 from analyzer.views.view import OfCapture
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from analyzer.buffers import FieldMap, StubKind, map_fields
-from analyzer.contents.lines import Record, buffer_order, call_record, frames_json, plain
-from analyzer.core.absence import Missing
-from analyzer.core.errors import InputError
+from analyzer.contents.lines import Record, call_record, plain
 from analyzer.core.times import iso_time
-from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call, Side
-from analyzer.model.pdus import Fragment
-from analyzer.views.text import call_lines, folded, frames_words, safe, styled
-from analyzer.views.tree import field_json, tree_lines
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call, PduRecord
+from analyzer.model.record import PlaceExtent
+from analyzer.model.tree import SideLayers
+from analyzer.model.view import Layer, SideView
+from analyzer.viewmodel.layers import side_views, the_call
+from analyzer.views.text import call_lines, folded, safe, styled
+from analyzer.views.tree import field_record, placed_words, tree_lines
 from analyzer.views.view import OfCapture
-from analyzer.views.words import status_name
 
 _HEX_WIDTH = 16
 _HEX_LINES = 8
@@ -31,9 +29,9 @@ class Show(Struct, OfCapture, frozen=True):
     number: int
 
     def records(self) -> Iterator[Record]:
-        call = the_call(self.analysis, self.number)
+        call, facts = the_call(self.analysis, self.number), self.analysis.capture
         yield plain(call_record(call, self.analysis)) | {
-            "layers": {name: _side_json(call, name, side, self.analysis) for name, side in _sides(call)}
+            "layers": {side.name: plain(_side_layers(side, facts)) for side in side_views(call)}
         }
 
     def lines(self, width: int | None) -> Iterator[str]:
@@ -50,80 +48,63 @@ class Show(Struct, OfCapture, frozen=True):
             pipe = call.pipe or "of unknown name"
             carrier = ", ".join([f"SMB {smb.dialect}", f"session {int(smb.session_id, 16):#x}", *protected])
             yield from self._folded(f"  {carrier}, pipe {pipe}", width)
-        for name, side in _sides(call):
+        for side in side_views(call):
             yield ""
-            yield f"[bold]{name}[/]"
-            yield from self._side_lines(call, name, side, width)
+            yield f"[bold]{side.name}[/]"
+            yield from _side_lines(call, side, self.analysis.capture, width)
 
     @staticmethod
     def _folded(line: str, width: int | None) -> Iterator[str]:
         yield from (safe(text) for text in folded(line, 4, width))
 
-    def _side_lines(
-        self, call: Call, name: Literal["request", "response"], side: Side, width: int | None
-    ) -> Iterator[str]:
-        facts = self.analysis.capture
-        fragments = side.pdus
-        for number, fragment in enumerate(fragments, 1):
-            yield from _fragment_lines(number, len(fragments), fragment, self.analysis, width)
-        if side.problem is not None:
-            yield styled("red", f"  the stub does not decode: {side.problem}")
-        if isinstance(side.stub, Missing):
-            yield styled("yellow", f"  stub: {side.stub.value}{'' if call.reason is None else f' ({call.reason})'}")
-            return
-        yield f"  [bold]stub[/], {len(side.stub)} bytes"
-        fields = _stub_fields(call, name, side)
-        if fields is None:
-            yield from _hex_lines(side.stub.data)
-        else:
-            yield from tree_lines(fields, side.stub, facts, width, indent=4)
-        if side.buffer is not None:
-            yield f"  [bold]lpData[/], {len(side.buffer)} bytes of the stub" + (
-                f", {side.buffer_kind}" if side.buffer_kind is not None else ", not of a kind this program knows"
-            )
-            if side.buffer_kind is not None:
-                yield from tree_lines(_buffer_fields(side), side.buffer, facts, width, indent=4)
+
+def _side_lines(call: Call, side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    count = sum(layer.kind == "pdu" for layer in side.layers)
+    pdus = iter(range(1, count + 1))
+    for layer in side.layers:
+        if layer.kind == "pdu":
+            yield from _pdu_lines(layer, next(pdus), count, facts, width)
+        elif layer.kind == "sealed":
+            yield from _sealed_lines(layer)
+    if side.problem is not None:
+        yield styled("red", f"  the stub does not decode: {side.problem}")
+    if side.missing is not None:
+        yield styled("yellow", f"  stub: {side.missing}{'' if call.reason is None else f' ({call.reason})'}")
+    for layer in side.layers:
+        if layer.kind == "stub":
+            yield f"  [bold]stub[/], {len(layer.data)} bytes"
+            if layer.tree is not None:
+                yield from tree_lines(layer, facts, width, indent=4)
+            if layer.tree is None or side.problem is not None:
+                yield from _hex_lines(layer.data)
+        elif layer.kind == "buffer":
+            kind = side.buffer_kind if side.buffer_kind is not None else "not of a kind this program knows"
+            yield f"  [bold]lpData[/], {len(layer.data)} bytes of the stub, {kind}"
+            if layer.tree is not None:
+                yield from tree_lines(layer, facts, width, indent=4)
 
 
-def the_call(analysis: Analysis, number: int) -> Call:
-    """Call `number` of the timeline; raises `InputError` where there is none."""
-    if not 1 <= number <= len(analysis.calls):
-        raise InputError(
-            f"there is no call {number}: the capture has {len(analysis.calls)} calls",
-            hint="`timeline` prints the number of each call behind a #",
-        )
-    return analysis.calls[number - 1]
-
-
-def _sides(call: Call) -> Iterator[tuple[Literal["request", "response"], Side]]:
-    if call.request is not None:
-        yield "request", call.request
-    if call.response is not None:
-        yield "response", call.response
-
-
-def _fragment_lines(
-    number: int, count: int, fragment: Fragment, analysis: Analysis, width: int | None
-) -> Iterator[str]:
-    """How a PDU was carried and what was undone to read it."""
-    pdu = fragment.pdu
+def _pdu_lines(layer: Layer, number: int, count: int, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    """How a PDU was carried and what was undone to reach it."""
     where = ", ".join(
-        f"{frames_words((extent.frame,), analysis.capture)} bytes {extent.start} to {extent.start + extent.length}"
-        for extent in pdu.origin(0, len(pdu))
+        f"{placed_words(((run.file, run.frame),), facts)} bytes {run.start} to {run.start + run.length}"
+        for run in layer.runs
     )
-    steps = "".join(f", {step}" for step in pdu.steps)
-    line = f"  PDU {number} of {count}, {len(pdu)} bytes: {where}{steps}"
+    steps = "".join(f", {step}" for step in layer.steps)
+    line = f"  PDU {number} of {count}, {len(layer.data)} bytes: {where}{steps}"
     yield from (safe(text) for text in folded(line, 4, width))
-    sealed = pdu.data[fragment.stub_start : fragment.stub_stop]
-    if isinstance(fragment.plain, Missing):
-        yield f"    stub bytes {fragment.stub_start} to {fragment.stub_stop} of the PDU, {fragment.plain.value}:"
-        yield from _hex_lines(sealed)
-        return
-    undone = [step for step in fragment.plain.steps if step not in pdu.steps]
-    if undone:
-        yield f"    sealed stub, bytes {fragment.stub_start} to {fragment.stub_stop} of the PDU:"
-        yield from _hex_lines(sealed)
-        yield f"    opened by {safe(', '.join(undone))}"
+
+
+def _sealed_lines(layer: Layer) -> Iterator[str]:
+    """What is encrypted of a PDU, and what unsealed it."""
+    span = f"bytes {layer.offset} to {layer.offset + len(layer.data)} of the PDU"
+    if layer.undone_by:
+        yield f"    sealed stub, {span}:"
+        yield from _hex_lines(layer.data)
+        yield f"    decrypted by {safe(', '.join(layer.undone_by))}"
+    else:
+        yield f"    stub {span}, {layer.problem}:"
+        yield from _hex_lines(layer.data)
 
 
 def _hex_lines(data: bytes) -> Iterator[str]:
@@ -135,58 +116,31 @@ def _hex_lines(data: bytes) -> Iterator[str]:
         yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
 
 
-def _stub_fields(call: Call, name: Literal["request", "response"], side: Side) -> FieldMap | None:
-    """The fields of a stub; None where its layout is not known."""
-    if isinstance(side.stub, Missing) or not side.params or call.opnum is None or call.fault is not None:
-        return None
-    if call.is_perflib or call.is_winreg:
-        kind = StubKind(
-            "perflib-v2" if call.is_perflib else "winreg",
-            call.opnum,
-            name,
-            call.syntax == "ndr64",
-            side.big_endian,
-        )
-        try:
-            return map_fields(kind, side.stub.data, status_name=status_name)
-        except KeyError:
-            return None
-    return None
-
-
-def _buffer_fields(side: Side) -> FieldMap:
-    assert side.buffer is not None
-    assert side.buffer_kind is not None
-    return map_fields(side.buffer_kind, side.buffer.data, big_endian=buffer_order(side), status_name=status_name)
-
-
-def _side_json(call: Call, name: Literal["request", "response"], side: Side, analysis: Analysis) -> Record:
-    facts = analysis.capture
-    out: Record = {
-        "pdus": [
-            {
-                "length": len(fragment.pdu),
-                "steps": list(fragment.pdu.steps),
-                "stub_start": fragment.stub_start,
-                "stub_stop": fragment.stub_stop,
-                "opened_by": []
-                if isinstance(fragment.plain, Missing)
-                else [step for step in fragment.plain.steps if step not in fragment.pdu.steps],
-                "extents": [
-                    {**frames_json((extent.frame,), facts), "start": extent.start, "length": extent.length}
-                    for extent in fragment.pdu.origin(0, len(fragment.pdu))
-                ],
-            }
-            for fragment in side.pdus
-        ]
-    }
-    stub: Any = None
-    if not isinstance(side.stub, Missing) and (fields := _stub_fields(call, name, side)) is not None:
-        stub = field_json(fields.root, side.stub, facts)
-    out["stub"] = stub
-    out["buffer"] = (
-        field_json(_buffer_fields(side).root, side.buffer, facts)
-        if side.buffer is not None and side.buffer_kind is not None
-        else None
+def _side_layers(side: SideView, facts: CaptureFacts) -> SideLayers:
+    """A side as a record."""
+    stub, buffer = side.layer("stub"), side.layer("buffer")
+    sealed = {layer.parent: layer for layer in side.layers if layer.kind == "sealed"}
+    return SideLayers(
+        pdus=tuple(_pdu_record(layer, sealed.get(layer.id), facts) for layer in side.layers if layer.kind == "pdu"),
+        stub=field_record(stub.tree, stub, facts) if stub is not None and stub.tree is not None else None,
+        buffer=field_record(buffer.tree, buffer, facts) if buffer is not None and buffer.tree is not None else None,
     )
-    return out
+
+
+def _pdu_record(pdu: Layer, sealed: Layer | None, facts: CaptureFacts) -> PduRecord:
+    return PduRecord(
+        length=len(pdu.data),
+        steps=pdu.steps,
+        stub_start=pdu.stub_start,
+        stub_stop=pdu.stub_stop,
+        decrypted_by=sealed.undone_by if sealed is not None else (),
+        extents=tuple(
+            PlaceExtent(
+                frames=(run.frame,),
+                frame_files=(run.file,) if len(facts.files) > 1 else UNSET,
+                start=run.start,
+                length=run.length,
+            )
+            for run in pdu.runs
+        ),
+    )

@@ -24,9 +24,9 @@ from analyzer.statistics.summary import (
     method_stats,
     poll_stats,
 )
+from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, frames_words, header_lines, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
-from analyzer.views.words import shortened
 
 _SHOWN_CALLS = 6
 _SHOWN_NAME = 40

@@ -24,23 +24,29 @@ from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import AuthLevel, Door
-from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.model.view import Outcome
 from analyzer.statistics.decryption import openings
+from analyzer.viewmodel.rows import outcome_of
+from analyzer.viewmodel.words import answered, asked, handle_words, method_words, status_words
 from analyzer.views.runs import Run
 from analyzer.views.view import Clock
-from analyzer.views.words import answered, asked, status_words
 
 if TYPE_CHECKING:
     pass
 
-_STATE_STYLE = {"complete": "green", "sealed": "yellow", "request-only": "yellow", "response-only": "yellow"}
+_STYLES: dict[Outcome, str] = {
+    "ok": "green",
+    "size": "yellow",
+    "failed": "red",
+    "sealed": "yellow",
+    "one-sided": "yellow",
+    "damaged": "red",
+}
 _FRAMES_SHOWN = 8
 # So many sessions, ways of calling and kinds of problems are listed, the others counted.
 _HEADER_LINES = 12
 _SHOWN_PROBLEMS = 24
 _NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
-# ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry.
-_TOO_SMALL = (8, ERROR_MORE_DATA)
 _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
@@ -212,10 +218,7 @@ def _outcome(call: Call, told: str) -> str:
 
 
 def _style(call: Call) -> str:
-    if call.state == "complete" and (call.fault is not None or call.status):
-        # That a buffer is too small is how sizes are asked for.
-        return "yellow" if call.fault is None and call.status in _TOO_SMALL else "red"
-    return _STATE_STYLE.get(call.state, "red")
+    return _STYLES[outcome_of(call)]
 
 
 def run_lines(
@@ -259,22 +262,6 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
         # The space before the arrow keeps what was asked apart from the markup.
         cut = start_of_outcome + 1 if is_outcome else len(line)
         yield safe(line[:cut]) + (styled(style, line[cut:]) if is_outcome else "")
-
-
-def handle_words(call: Call) -> str:
-    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
-    label = call.handle
-    return f"{label} " if label is not None else ""
-
-
-def method_words(call: Call) -> str:
-    """The method, without what its interface's name already says."""
-    opnum = call.opnum
-    name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
-    if call.is_perflib:
-        return name.removeprefix("PerflibV2")
-    interface = call.interface.name or call.interface.uuid
-    return f"{interface}.{name}" if interface is not None else name
 
 
 def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:

@@ -1,15 +1,15 @@
-"""A buffer or stub beside its bytes: one line a field, with offset, length, raw bytes, value, meaning and frames."""
+"""A layer beside its bytes: one line a field, with offset, length, raw bytes, value, meaning and frames."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
-from analyzer.buffers import Field, FieldMap
-from analyzer.contents.lines import Record, frames_json
-from analyzer.core.traced import TracedBytes
+from analyzer.core.frames import frame_id
 from analyzer.model.analysis import CaptureFacts
+from analyzer.model.tree import FieldNode
+from analyzer.model.view import Layer, Node
 from analyzer.views.text import folded, frames_words, safe, styled
 
 _RAW_SHOWN, _RAW_SHOWN_NARROW = 16, 8
@@ -17,26 +17,30 @@ _WIDE = 132
 _TEXT_SHOWN = 200
 
 
-def tree_lines(
-    fields: FieldMap, source: TracedBytes, facts: CaptureFacts | None, width: int | None, *, indent: int = 2
-) -> Iterator[str]:
-    """The fields of `source` (the bytes the map was made from), then the readings chosen and the damage, if any."""
-    page = _Page(source, facts, width, indent, _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW)
+def tree_lines(layer: Layer, facts: CaptureFacts | None, width: int | None, *, indent: int = 2) -> Iterator[str]:
+    """The fields of a layer that has some, then the readings chosen and the damage, if any."""
+    assert layer.tree is not None
+    page = _Page(layer, facts, width, indent, _RAW_SHOWN if width is None or width >= _WIDE else _RAW_SHOWN_NARROW)
     where = (
-        f"  {safe(f'(all in {frames_words(source.frames, facts)})')}" if facts is not None and page.in_one_frame else ""
+        f"  {safe(f'(all in {placed_words(layer.frames, facts)})')}" if facts is not None and page.in_one_frame else ""
     )
     yield f"{' ' * indent}[bold]{'offset':>8} {'length':>7}  {'bytes':<{3 * page.raw_shown}} field[/]{where}"
-    yield from page.lines(fields.root, 0)
-    for note in fields.notes:
+    yield from page.lines(layer.tree, 0)
+    for note in layer.notes:
         yield styled("cyan", f"{' ' * indent}note: {note}")
-    if fields.problem is not None:
-        yield styled("red", f"{' ' * indent}damaged: {fields.problem}")
+    if layer.problem is not None:
+        yield styled("red", f"{' ' * indent}damaged: {layer.problem}")
+
+
+def placed_words(frames: tuple[tuple[int, int], ...], facts: CaptureFacts) -> str:
+    """`frame 12`, for frames by file and number."""
+    return frames_words(tuple(frame_id(file, number) for file, number in frames), facts)
 
 
 class _Page(Struct, frozen=True):
-    """How the fields of one piece of bytes are laid out. Frames stand beside each field where there are several."""
+    """How the fields of a layer are laid out. Frames stand beside each field where there are several."""
 
-    source: TracedBytes
+    layer: Layer
     facts: CaptureFacts | None
     width: int | None
     indent: int
@@ -44,34 +48,34 @@ class _Page(Struct, frozen=True):
 
     @property
     def in_one_frame(self) -> bool:
-        return len(self.source.frames) == 1
+        return len(self.layer.frames) == 1
 
-    def lines(self, field: Field, depth: int) -> Iterator[str]:
-        raw = "" if field.children else _hex(field.raw, self.raw_shown)
-        place = f"{' ' * self.indent}{field.start:8} {field.length:7}  {raw:<{3 * self.raw_shown}} "
-        line = f"{place}{'  ' * depth}{_words(field)}"
-        if not field.children and field.length and self.facts is not None and not self.in_one_frame:
-            line += f"   [{frames_words(self.source[field.start : field.stop].frames, self.facts)}]"
+    def lines(self, node: Node, depth: int) -> Iterator[str]:
+        raw = "" if node.children else _hex(self.layer.data[node.start : node.stop], self.raw_shown)
+        place = f"{' ' * self.indent}{node.start:8} {node.length:7}  {raw:<{3 * self.raw_shown}} "
+        line = f"{place}{'  ' * depth}{node_words(node)}"
+        if not node.children and node.length and self.facts is not None and not self.in_one_frame:
+            line += f"   [{placed_words(self.layer.frames_at(node.start, node.stop), self.facts)}]"
         hanging = len(place) + 2 * depth + 2
         if self.width is not None and hanging > self.width - 20:
             hanging = 4
         yield from (safe(text) for text in folded(line, hanging, self.width))
-        for child in field.children:
+        for child in node.children:
             yield from self.lines(child, depth + 1)
 
 
-def _words(field: Field) -> str:
+def node_words(node: Node) -> str:
     """`dwStatus = 4201 (ERROR_WMI_INSTANCE_NOT_FOUND)`; a structure is its name and what it is."""
-    name = field.spelling or field.name
-    if field.children:
-        return f"{name}: {field.doc_ref}" if field.doc_ref else f"{name}:"
-    value = field.value
-    if field.type == "bytes" and isinstance(value, str) and field.length > _RAW_SHOWN:
-        return f"{name}: {field.length} bytes"
+    name = node.spelling or node.name
+    if node.children:
+        return f"{name}: {node.reference}" if node.reference else f"{name}:"
+    value = node.value
+    if node.type == "bytes" and isinstance(value, str) and node.length > _RAW_SHOWN:
+        return f"{name}: {node.length} bytes"
     if isinstance(value, str) and len(value) > _TEXT_SHOWN:
-        value = f"{value[:_TEXT_SHOWN]}… ({field.length} bytes)"
+        value = f"{value[:_TEXT_SHOWN]}… ({node.length} bytes)"
     words = name if value is None else f"{name} = {value}"
-    return f"{words} ({field.meaning})" if field.meaning is not None else words
+    return f"{words} ({node.meaning})" if node.meaning is not None else words
 
 
 def _hex(raw: bytes, most: int) -> str:
@@ -79,21 +83,19 @@ def _hex(raw: bytes, most: int) -> str:
     return shown if len(raw) <= most else shown[:-3] + " …"
 
 
-def field_json(field: Field, source: TracedBytes, facts: CaptureFacts | None) -> Record:
+def field_record(node: Node, layer: Layer, facts: CaptureFacts) -> FieldNode:
     """The same as nested records; `raw` is hexadecimal."""
-    out: Record = {
-        "name": field.name,
-        "spelling": field.spelling,
-        "type": field.type,
-        "offset": field.start,
-        "length": field.length,
-        "value": field.value,
-        "meaning": field.meaning,
-    }
-    if facts is not None:
-        out |= frames_json(source[field.start : field.stop].frames, facts)
-    if field.children:
-        out["children"] = [field_json(child, source, facts) for child in field.children]
-    else:
-        out["raw"] = field.raw.hex()
-    return out
+    frames = layer.frames_at(node.start, node.stop)
+    return FieldNode(
+        name=node.name,
+        spelling=node.spelling,
+        type=node.type,
+        offset=node.start,
+        length=node.length,
+        value=node.value,
+        meaning=node.meaning,
+        frames=tuple(number for _, number in frames),
+        frame_files=tuple(file for file, _ in frames) if len(facts.files) > 1 else UNSET,
+        children=tuple(field_record(child, layer, facts) for child in node.children) or UNSET,
+        raw=UNSET if node.children else layer.data[node.start : node.stop].hex(),
+    )

@@ -17,9 +17,9 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.statistics import Who
 from analyzer.model.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
 from analyzer.statistics.triage import Triaged, triage, unreadable
+from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, safe, styled
 from analyzer.views.verdict import nothing_found
-from analyzer.views.words import shortened
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
 _SHOWN_PROCESSES = 60

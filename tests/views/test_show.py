@@ -110,7 +110,7 @@ def test_a_call_is_shown_with_its_steps() -> None:
     for part in (
         "PDU 1 of 1",
         "sealed stub",
-        "opened by rpc-",
+        "decrypted by rpc-",
         "stub, ",
         "RequestCode = 1",
         "lpData, ",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from analyzer.audit.catalogue import Requirement
 from analyzer.buffers import PERF_NO_INSTANCES, BufferDecode
 from analyzer.buffers.names import counter_type_name
 from analyzer.buffers.vector import Grid, Layout, regular_parts
+from analyzer.contents.fields import status_name
 from analyzer.contents.lines import Damages, decoded_buffer
 from analyzer.core.absence import Missing
 from analyzer.core.labels import label
-from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.model.catalog import Catalog
@@ -43,8 +44,20 @@ def status_words(call: Call) -> str:
     return "answered"
 
 
-def status_name(status: int) -> str:
-    return win32_name(status) or f"error {status}"
+def handle_words(call: Call) -> str:
+    """The handle a call works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+    label = call.handle
+    return f"{label} " if label is not None else ""
+
+
+def method_words(call: Call) -> str:
+    """The method, without what its interface's name already says."""
+    opnum = call.opnum
+    name = call.method or (f"opnum {opnum}" if opnum is not None else "unknown method")
+    if call.is_perflib:
+        return name.removeprefix("PerflibV2")
+    interface = call.interface.name or call.interface.uuid
+    return f"{interface}.{name}" if interface is not None else name
 
 
 def asked(call: Call, analysis: Analysis) -> str:
@@ -339,3 +352,21 @@ def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
     """One line of at most that many characters; `show` has the whole."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def section_words(requirement: Requirement) -> str:
+    """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
+    prefix, section = requirement.id.partition("-")[0], requirement.section
+    if prefix == "PCQ":
+        return f"MS-PCQ {section}"
+    return f"{'winperf.h' if prefix == 'WP' else 'perflib.h'} {_STRUCTURES.get(section, section)}"
+
+
+_STRUCTURES = {
+    "DB": "PERF_DATA_BLOCK",
+    "OT": "PERF_OBJECT_TYPE",
+    "CD": "PERF_COUNTER_DEFINITION",
+    "ID": "PERF_INSTANCE_DEFINITION",
+    "CB": "PERF_COUNTER_BLOCK",
+    "QCD": "PerfQueryCounterData",
+}

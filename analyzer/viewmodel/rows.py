@@ -1,0 +1,60 @@
+"""The rows of the call list: one a call, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.core.frames import file_of, number_of
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call
+from analyzer.model.view import Outcome, Row
+from analyzer.model.winreg import ERROR_MORE_DATA
+from analyzer.viewmodel.words import answered, asked, method_words, status_words
+
+# ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry: how sizes are asked for.
+_TOO_SMALL = (8, ERROR_MORE_DATA)
+
+
+def rows(analysis: Analysis) -> Iterator[Row]:
+    """Every call, in the order of the timeline."""
+    return (row_of(call, analysis) for call in analysis.calls)
+
+
+def row_of(call: Call, analysis: Analysis) -> Row:
+    """The row of a call."""
+    return Row(
+        number=call.number,
+        time_ns=call.time_ns,
+        client=call.client,
+        server=call.server,
+        user=call.auth.user,
+        interface=call.interface.name or call.interface.uuid,
+        method=method_words(call),
+        handle=call.handle,
+        asked=asked(call, analysis),
+        answered=answered(call, analysis),
+        status=status_words(call),
+        outcome=outcome_of(call),
+        state=call.state,
+        reason=call.reason,
+        latency_ns=call.latency_ns,
+        frames=tuple(frame_label(frame, analysis.capture) for frame in call.frames),
+    )
+
+
+def outcome_of(call: Call) -> Outcome:
+    """What became of a call."""
+    if call.state == "complete":
+        if call.fault is None and not call.status:
+            return "ok"
+        # That a buffer is too small is how sizes are asked for.
+        return "size" if call.fault is None and call.status in _TOO_SMALL else "failed"
+    if call.state == "sealed":
+        return "sealed"
+    return "one-sided" if call.state in ("request-only", "response-only") else "damaged"
+
+
+def frame_label(frame: int, facts: CaptureFacts) -> str:
+    """A frame as it is named: `12`, `2:12` for frame 12 of the second of several files."""
+    number = str(number_of(frame))
+    return number if len(facts.files) <= 1 else f"{file_of(frame) + 1}:{number}"
