@@ -1,4 +1,4 @@
-"""The notebook's door: `analyze` reads a capture, and the result shows itself as tables.
+"""What notebooks import: `analyze` reads a capture, and the result shows itself as tables.
 
 import analyzer as pcq
 cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")

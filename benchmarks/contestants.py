@@ -177,8 +177,8 @@ def slow_peers(packets: int) -> list[Contestant]:
 
 
 def kaitai(packets: int) -> Contestant:
-    """Our rooms, and behind them the compiled parser as Kaitai Struct makes it, whose objects nobody looks at."""
-    return Contestant("plain Kaitai behind our rooms", _python(_KAITAI), _seen_by_kaitai, packets)
+    """Our layers, and behind them the compiled parser as Kaitai Struct makes it, whose objects nobody looks at."""
+    return Contestant("plain Kaitai behind our layers", _python(_KAITAI), _seen_by_kaitai, packets)
 
 
 def _has(module: str) -> bool:

@@ -172,8 +172,8 @@ def decoding_v1(rounds: int, scale: float = 1.0) -> list[str]:
     data = buffers.winperf([buffers.PerfObject(230, counters, instances)])
     again = V1Reader()
     read = again.read(data)
-    said = [value for one in winperf_rows(data).objects[0].instances for value in one.values]
-    if read is None or read.values.tolist() != said:
+    stated = [value for one in winperf_rows(data).objects[0].instances for value in one.values]
+    if read is None or read.values.tolist() != stated:
         raise SystemExit("arrays and the plain parser disagree about a PERF_DATA_BLOCK")
     decoders: dict[str, Callable[[], object]] = {
         "plain compiled parser, objects only": lambda: plan_for("winperf", data, None).fresh("plain"),
@@ -184,7 +184,7 @@ def decoding_v1(rounds: int, scale: float = 1.0) -> list[str]:
     times: dict[str, list[float]] = {name: [] for name in decoders}
     for _ in range(rounds):
         for name, decoder in decoders.items():
-            times[name].append(timed(decoder) * 1e9 / len(said))
+            times[name].append(timed(decoder) * 1e9 / len(stated))
     plain = times["plain compiled parser, objects only"]
     out = [f"| decoder | PERF_DATA_BLOCK, {rows:,} instances x 27 counters |", "|---|---|"]
     for name, taken in times.items():
@@ -221,14 +221,14 @@ def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
     channels = Channels()
     smb, tcp = SmbLayer(keyring, channels), TcpChannels(channels)
     rpc = RpcLayer(keyring, max_stub=max_stub, pdus=False)
-    rooms = {
+    layers = {
         "reading the file, packets": _Room(lambda block: dissector.feed(block), dissector.finish),  # type: ignore[arg-type]
         "TCP streams": _Room(streams.feed, lambda: chain([CaptureEnds()], streams.finish())),
         "SMB, decryption": _Room(smb.feed, smb.finish),
         "DCERPC on TCP": _Room(tcp.feed, tcp.finish),
         "DCERPC, unsealing": _Room(rpc.feed, rpc.finish),
     }
-    first = rooms["reading the file, packets"]
+    first = layers["reading the file, packets"]
     blocks = iter(reader)
     last = False
     while not last:
@@ -237,9 +237,9 @@ def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
         first.seconds += time.process_time() - begun
         last = block is None
         events: Iterable[Any] = [block] if isinstance(block, FrameBlock) else []
-        for room in rooms.values():
-            events = room.feed(events, last=last)
-    return {name: room.seconds for name, room in rooms.items()}
+        for layer in layers.values():
+            events = layer.feed(events, last=last)
+    return {name: layer.seconds for name, layer in layers.items()}
 
 
 def ciphers(sealed: int, fragment: int) -> dict[str, float]:

@@ -4,7 +4,7 @@
     python benchmarks/instructions.py --record   # writes the counts as the new ones, to be committed with what changed them
 
 A busy machine does not change these counts, so they may decide where times may not. The bound is generous, since another
-version of Python, numpy or polars counts otherwise: it notices a hot path that took a slow road, not a tenth here or there.
+version of Python, numpy or polars counts otherwise: it notices a hot path that became slow, not a tenth here or there.
 Callgrind looks on only while a path is walked the second time, so that start-up does not count; it has a path of its own, a whole
 process with a small capture and all bytecode at hand.
 """
@@ -83,8 +83,8 @@ def walk(directory: Path) -> None:
 
 def _control(option: str) -> None:
     """Tells callgrind something. It listens while the program runs, so this must not wait idly, nor for nothing: that counts."""
-    with subprocess.Popen(["callgrind_control", option, str(os.getpid())], stdout=subprocess.DEVNULL) as told:
-        while told.poll() is None:
+    with subprocess.Popen(["callgrind_control", option, str(os.getpid())], stdout=subprocess.DEVNULL) as reported:
+        while reported.poll() is None:
             time.sleep(0.002)
 
 

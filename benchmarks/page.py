@@ -90,7 +90,7 @@ _LIMITS = """\
   value.
 * Rows and trees are Python objects, one a value; that is what they cost. They are for `show`, notebooks and irregular
   buffers.
-* The captures are in order and without loss. Disorder takes slower roads, in all of the contestants.
+* The captures are in order and without loss. Disorder takes slower paths, in all of the contestants.
 * scapy and pyshark would need minutes a run, so they get the first packets of a capture, once, and their time is multiplied
   by what is left out. The beginning of a capture is not its average, and start-up counts as if it were repeated: orders of
   magnitude.
@@ -106,16 +106,16 @@ busy machine, and always took more processor time.
 
 ## One way instead of two
 
-Until November 2026 the layers between `packet` and `rpc` had a second, quick way for the usual messages. Batches with one handler
+Until November 2026 the layers between `packet` and `rpc` had a second, fast path for the usual messages. Batches with one handler
 a message came in its place. Processor time of `timeline`, new beside old, median of the ratios of alternating runs on a machine
 that was busy with other work: `mixed` 0.97, `files` 1.01 to 1.09, `calls` 1.03 to 1.08, `polling` 1.04, `reply` 1.09,
 `recorded` 1.11 to 1.15.
 In `recorded`, messages are small, so that the price of each is all there is: a header, an operation, a fragment and what became of
-its security are objects now, where the quick way kept them in local variables.
+its security are objects now, where the fast path kept them in local variables.
 
 * Events appended to a list, in place of five nested generators, and msgspec structs for what a handler is given: without both, one
   way would have cost what the long way did.
-* Passing the rest of a batch on in one piece when its first turns show what the connection carries: `recorded`, layers up to `rpc`
+* Passing the rest of a batch on in one piece when its first parts show what the connection carries: `recorded`, layers up to `rpc`
   alone, from 1.51 to 1.47 times the old.
 * The expected place in a keystream tried before the generator of candidates is made, sessions looked up once a message.
 * Not tried: mypyc. It would need wheels for each platform."""
@@ -156,10 +156,10 @@ def _version(name: str) -> str:
 
 def _first_line(*command: str) -> str:
     try:
-        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        stated = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return f"{command[0]} not installed"
-    found = re.search(r"(\S+)\s+(?:\(Wireshark\)\s+|version\s+)?(\d[\d.]+)", said.stdout)
+    found = re.search(r"(\S+)\s+(?:\(Wireshark\)\s+|version\s+)?(\d[\d.]+)", stated.stdout)
     return f"{command[0]} {found[2]}" if found else command[0]
 
 
@@ -269,7 +269,7 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
         "## Aims\n",
         "| aim | measured | |",
         "|---|---|---|",
-        *(f"| {aim} | {said} | {'reached' if yes else 'not reached'} |" for aim, said, yes in rows),
+        *(f"| {aim} | {stated} | {'reached' if yes else 'not reached'} |" for aim, stated, yes in rows),
         "",
     ]
 

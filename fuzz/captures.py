@@ -129,14 +129,14 @@ def _conversation(rng: Mutator, level: str) -> bytes:
     sealed = rng.random() < 0.4
     mine: rpc.RealSealer | None = None
     theirs: rpc.RealSealer | None = None
-    said: list[tuple[int, bytes]] = [(0, rpc.bind()), (1, rpc.bind_ack())]
+    sent: list[tuple[int, bytes]] = [(0, rpc.bind()), (1, rpc.bind_ack())]
     if sealed:
         security = ntlm_handshake(seed=rng.randrange(8))
         level_of = rng.choice((4, 5, 6, 6))
         first, second, third = (rpc.Auth(token, level_of) for _, token in security.legs)
         mine = rpc.RealSealer(security, "initiator", level=level_of)
         theirs = rpc.RealSealer(security, "acceptor", level=level_of)
-        said = [
+        sent = [
             (0, rpc.bind(auth=first, flags=rpc.WHOLE | rpc.HEADER_SIGN)),
             (1, rpc.bind_ack(auth=second)),
             (0, rpc.pdu(rpc.AUTH3, bytes(4), auth=third)),
@@ -148,19 +148,19 @@ def _conversation(rng: Mutator, level: str) -> bytes:
             for flags, piece in rpc.fragments(stub, rng.choice((24, 200, 4000, 4000))):
                 flags = rng.randrange(256) if level == "pdu" and rng.random() < 0.02 else flags
                 if is_answer:
-                    said.append((1, rpc.response(piece, call_id=call_id, flags=flags, sealer=sealer)))
+                    sent.append((1, rpc.response(piece, call_id=call_id, flags=flags, sealer=sealer)))
                 else:
-                    said.append((0, rpc.request(opnum, piece, call_id=call_id, flags=flags, sealer=sealer)))
+                    sent.append((0, rpc.request(opnum, piece, call_id=call_id, flags=flags, sealer=sealer)))
     if level == "pdu" and rng.random() < 0.5:
-        at = rng.randrange(len(said))
-        said.insert(rng.randrange(len(said)), said.pop(at))
-    said = [(way, changed("pdu", made, [made for _, made in said])) for way, made in said]
+        at = rng.randrange(len(sent))
+        sent.insert(rng.randrange(len(sent)), sent.pop(at))
+    sent = [(way, changed("pdu", made, [made for _, made in sent])) for way, made in sent]
     if rng.random() < 0.4:
-        return _segments(rng, level, said, 135)
+        return _segments(rng, level, sent, 135)
     talk = smb.Talk(dialect=rng.choice((0x0202, 0x0300, 0x0311)))
     talk.begin().tree().open(rng.choice(("winreg", "PIPE\\winreg", "other")))
     waiting: bytes | None = None
-    for way, made in said:
+    for way, made in sent:
         if way == 0 and waiting is None and rng.random() < 0.5:
             waiting = made
         elif way == 1 and waiting is not None:
@@ -193,13 +193,13 @@ def _call(rng: Mutator, changed: Callable[..., bytes]) -> tuple[int, bytes, byte
     return opnum, asked.uint(1 << 16).data, answer.data
 
 
-def _segments(rng: Mutator, level: str, said: Sequence[tuple[int, bytes]], port: int) -> bytes:
+def _segments(rng: Mutator, level: str, sent: Sequence[tuple[int, bytes]], port: int) -> bytes:
     """What both ends say, as TCP segments in a capture."""
     seq = [rng.getrandbits(32), rng.getrandbits(32)]
     segments: list[tuple[int, int, int, int, bytes]] = []
     if rng.random() < 0.8:
         segments += [(0, seq[0] - 1, 0, 2, b""), (1, seq[1] - 1, seq[0], 0x12, b"")]
-    for way, data in said:
+    for way, data in sent:
         size = rng.choice((7, 100, 1460, 1460, 9000))
         for at in range(0, len(data), size):
             piece = data[at : at + size]

@@ -47,12 +47,12 @@ class Run:
             self.seconds = used.ru_utime + used.ru_stime
             self.megabytes = used.ru_maxrss / 1024
             errors.seek(0)
-            self.said = errors.read().decode("utf-8", "replace")
+            self.printed = errors.read().decode("utf-8", "replace")
 
     @property
     def is_sound(self) -> bool:
         """It ended by itself, with an exit code of ours and without a traceback."""
-        return 0 <= self.code < 70 and "Traceback" not in self.said
+        return 0 <= self.code < 70 and "Traceback" not in self.printed
 
 
 def _growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
@@ -113,7 +113,7 @@ def main() -> int:
                 ),
             )
             if bad and (problem := [run for run in runs if not run.is_sound]):
-                _say(f"  exit {problem[0].code}: {problem[0].said.strip()[-600:]}")
+                _say(f"  exit {problem[0].code}: {problem[0].printed.strip()[-600:]}")
         for name, command in expressions():
             if given.only not in name:
                 continue
@@ -132,7 +132,7 @@ def main() -> int:
                 ),
             )
             if bad:
-                _say(f"  exit {run.code}: {run.said.strip()[-600:]}")
+                _say(f"  exit {run.code}: {run.printed.strip()[-600:]}")
     _say(f"\nAn empty capture takes {base.seconds:.2f} s and {base.megabytes:.0f} MB. {failed} beyond the bounds.")
     return 1 if failed else 0
 

@@ -81,10 +81,10 @@ def _chunks(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += 1 + size
 
 
-def _as_chunks(said: Sequence[tuple[int, bytes]]) -> bytes:
+def _as_chunks(sent: Sequence[tuple[int, bytes]]) -> bytes:
     """The bytes that `_chunks` takes apart into this."""
     out = bytearray()
-    for way, data in said:
+    for way, data in sent:
         for at in range(0, len(data), 64):
             piece = data[at : at + 64]
             out += bytes([(len(piece) - 1) << 1 | way]) + piece
@@ -359,12 +359,12 @@ def _smb_talks() -> tuple[bytes, ...]:
 
 @cache
 def _rpc_talks() -> tuple[bytes, ...]:
-    said = [(0, build_rpc.bind()), (1, build_rpc.bind_ack())]
+    sent = [(0, build_rpc.bind()), (1, build_rpc.bind_ack())]
     for number, (opnum, direction, stub) in enumerate(captures.stubs()[:12], 2):
         if direction == "request":
-            said.append((0, build_rpc.request(opnum, stub[:400], call_id=number)))
+            sent.append((0, build_rpc.request(opnum, stub[:400], call_id=number)))
         else:
-            said.append((1, build_rpc.response(stub[:400], call_id=number)))
+            sent.append((1, build_rpc.response(stub[:400], call_id=number)))
     security = build_auth.ntlm_handshake()
     first, second, third = (build_rpc.Auth(token, 6) for _, token in security.legs)
     mine = build_rpc.RealSealer(security, "initiator")
@@ -375,7 +375,7 @@ def _rpc_talks() -> tuple[bytes, ...]:
         (0, build_rpc.request(0, bytes(32), call_id=2, sealer=mine)),
         (0, build_rpc.request(0, bytes(64), call_id=3, sealer=mine)),
     ]
-    return (_as_chunks(said), _as_chunks(sealed))
+    return (_as_chunks(sent), _as_chunks(sealed))
 
 
 @cache

@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 class _Workers:
-    """With pytest-xdist the workers collect, and the process that writes the summary does not: they tell it."""
+    """With pytest-xdist the workers collect, and the process that writes the summary does not: they report it."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

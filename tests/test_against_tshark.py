@@ -20,7 +20,7 @@ from tests import truth
 
 pytestmark = pytest.mark.needs("tshark", "pyshark")
 
-# tshark takes port 4451 for something else unless told, and drops what comes out of order unless told.
+# tshark takes port 4451 for something else unless stated, and drops what comes out of order unless stated.
 DECODE_AS = {"tcp.port==4451": "nbss"}
 PREFERENCES = {"tcp.reassemble_out_of_order": "TRUE"}
 REQUEST = 0

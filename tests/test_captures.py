@@ -58,7 +58,7 @@ def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     true = truth.load(capture)
     if capture.damaged:
         differences = truth.compare_damaged(true, calls, samples, capture.intact_calls)
-        assert [record for record in records if record["record"] == "problem"], "nothing is said about the damage"
+        assert [record for record in records if record["record"] == "problem"], "nothing is stated about the damage"
     else:
         differences = truth.compare(true, calls, samples)
     assert not differences, "\n".join(differences[:20])

@@ -55,10 +55,10 @@ def test_every_capture_is_read_within_bounds() -> None:
 def test_pdus_by_type_and_opnums_by_interface_are_those_of_tshark() -> None:
     files, _ = ours()
     wrong = []
-    for name, said in expected().items():
+    for name, stated in expected().items():
         if name in OTHER_FORMATS:
             continue
-        theirs, mine = said["dcerpc"], files[name]
+        theirs, mine = stated["dcerpc"], files[name]
         same = all(mine[key] == theirs[key] for key in ("pdus_by_type", "request_opnums_by_interface"))
         if same and name in DIFFERENT:
             wrong.append((name, "no longer differs: take it off the list"))
@@ -71,10 +71,10 @@ def test_pdus_by_type_and_opnums_by_interface_are_those_of_tshark() -> None:
 
 def test_bound_interfaces_are_those_of_tshark() -> None:
     files, _ = ours()
-    for name, said in expected().items():
+    for name, stated in expected().items():
         if name in OTHER_FORMATS or name in DIFFERENT:
             continue
-        assert set(files[name]["bound"]) == set(said["dcerpc"]["bind_context_uuids"]), name
+        assert set(files[name]["bound"]) == set(stated["dcerpc"]["bind_context_uuids"]), name
 
 
 def test_the_registry_reads_of_a_real_windows_xp() -> None:

@@ -1,4 +1,4 @@
-"""Handle lives and the meaning of blocks are what the server itself noted, in every capture whose server did."""
+"""Handle lifetimes and the meaning of blocks are what the server itself noted, in every capture whose server did."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyzer.model.store import CallWriter
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
 from analyzer.resolution.resolve import resolved
-from analyzer.statistics.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
 from analyzer.winperf.layer import KeyFollower
 from tests import truth
 
@@ -28,11 +28,11 @@ Key = tuple[str, int, int, str]
 CAPTURES = [capture for capture in truth.captures() if capture.file.startswith("pcq_")]
 
 
-def lives_of(capture: truth.Capture) -> dict[str, HandleLife]:
+def lifetimes_of(capture: truth.Capture) -> dict[str, HandleLifetime]:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
-    lives = handle_lives(analysis)
-    assert len({life.handle for life in lives}) == len(lives)
-    return {life.handle: life for life in lives}
+    lifetimes = handle_lifetimes(analysis)
+    assert len({lifetime.handle for lifetime in lifetimes}) == len(lifetimes)
+    return {lifetime.handle: lifetime for lifetime in lifetimes}
 
 
 def lines_of(capture: truth.Capture) -> dict[str, list[Line]]:
@@ -57,13 +57,13 @@ def ours(identifier: Identifier) -> Key:
 
 
 def compare(event: HandleEvent, line: Line, held: list[Key]) -> None:
-    """One call as we tell it and as the server noted it; `held` is the server's list before it."""
+    """One call as we report it and as the server noted it; `held` is the server's list before it."""
     kind = KINDS.get(line["opnum"]) or ("add" if line["add"] else "remove")
     assert event.kind == kind
     assert (event.status, event.fault) == (line.get("status"), line.get("fault"))
     if line["opnum"] in (INFO, VALIDATE) and line["status"] == 0:
-        told = [(*ours(one), one.status) for one in event.identifiers or ()]
-        assert told == [(*key(item), item["status"]) for item in line["decoded"]]
+        reported = [(*ours(one), one.status) for one in event.identifiers or ()]
+        assert reported == [(*key(item), item["status"]) for item in line["decoded"]]
         if line["opnum"] == INFO:
             assert [one.index for one in event.identifiers or ()] == [item["index"] for item in line["decoded"]]
     if event.succeeded and line["opnum"] != OPEN:
@@ -77,17 +77,17 @@ def compare(event: HandleEvent, line: Line, held: list[Key]) -> None:
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
 def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> None:
-    lives, lines = lives_of(capture), lines_of(capture)
-    assert set(lives) == set(lines)
+    lifetimes, lines = lifetimes_of(capture), lines_of(capture)
+    assert set(lifetimes) == set(lines)
     for handle, noted in lines.items():
-        life = lives[handle]
-        assert len(life.events) == len(noted)
-        # Calls of several clients on the same handle are told in the order of time.
+        lifetime = lifetimes[handle]
+        assert len(lifetime.events) == len(noted)
+        # Calls of several clients on the same handle are reported in the order of time.
         held: list[Key] = []
         closed = False
-        for event, line in zip(life.events, noted, strict=True):
+        for event, line in zip(lifetime.events, noted, strict=True):
             compare(event, line, held)
-            assert ("after-close" in event.oddities) == closed
+            assert ("after-close" in event.anomalies) == closed
             if line["opnum"] == VALIDATE and line["status"] == 0:
                 for item in line["decoded"]:
                     if item["status"] == 0 and line["add"]:
@@ -96,9 +96,9 @@ def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> Non
                         held.remove(key(item))
             closed |= line["opnum"] == CLOSE and line["status"] == 0
         was_opened = noted[0]["opnum"] == OPEN
-        assert life.origin == ("opened" if was_opened else "never opened")
+        assert lifetime.origin == ("opened" if was_opened else "never opened")
         assert was_opened or handle == NEVER_GIVEN_OUT
-        assert life.end == ("closed" if closed else "never closed")
+        assert lifetime.end == ("closed" if closed else "never closed")
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda capture: capture.file)
@@ -109,11 +109,11 @@ def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> Non
         if call.opnum != INFO:
             writer.append(call)
     calls, _ = resolved(writer, CatalogLearner(), KeyFollower(), ())
-    lives = {life.handle: life for life in handle_lives(replace(analysis, calls=calls))}
+    lifetimes = {lifetime.handle: lifetime for lifetime in handle_lifetimes(replace(analysis, calls=calls))}
     replayed = 0
     for handle, noted in lines_of(capture).items():
         held: list[Key] = []
-        events = iter(lives[handle].events)
+        events = iter(lifetimes[handle].events)
         for line in noted:
             if line["opnum"] == INFO:
                 continue
@@ -125,15 +125,15 @@ def test_the_order_of_adding_alone_tells_no_other(capture: truth.Capture) -> Non
             elif line["opnum"] == VALIDATE and line["status"] == 0:
                 changed = [key(item) for item in line["decoded"] if item["status"] == 0]
                 held = [*held, *changed] if line["add"] else [one for one in held if one not in changed]
-    assert replayed or not any(life.polls for life in lives.values())
+    assert replayed or not any(lifetime.polls for lifetime in lifetimes.values())
 
 
-def test_two_clients_are_told_apart() -> None:
+def test_two_clients_are_distinguished() -> None:
     (capture,) = (capture for capture in CAPTURES if "2clients" in capture.file)
-    lives = [life for life in lives_of(capture).values() if life.origin == "opened"]
-    assert len(lives) == 4
-    assert len({life.clients for life in lives}) == 2
-    assert all(len(life.channels) == 1 for life in lives)
-    calls = sorted((event.call, life.clients[0]) for life in lives for event in life.events)
+    lifetimes = [lifetime for lifetime in lifetimes_of(capture).values() if lifetime.origin == "opened"]
+    assert len(lifetimes) == 4
+    assert len({lifetime.clients for lifetime in lifetimes}) == 2
+    assert all(len(lifetime.channels) == 1 for lifetime in lifetimes)
+    calls = sorted((event.call, lifetime.clients[0]) for lifetime in lifetimes for event in lifetime.events)
     turns = sum(one[1] != other[1] for one, other in pairwise(calls))
     assert turns > len(calls) // 2, "their calls lie between each other"

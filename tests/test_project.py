@@ -103,8 +103,8 @@ def test_every_dependency_has_a_line_that_says_why() -> None:
 
 def test_every_room_is_in_the_architecture() -> None:
     described = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = {path.parent.name for path in (ROOT / "analyzer").glob("*/__init__.py")}
-    assert not {room for room in rooms if f"`{room}`" not in described}
+    packages = {path.parent.name for path in (ROOT / "analyzer").glob("*/__init__.py")}
+    assert not {package for package in packages if f"`{package}`" not in described}
 
 
 # Built from pieces, or this file would be the first to hold them.
@@ -193,13 +193,13 @@ _IN_THE_ROOT = {
 def test_no_file_lies_astray() -> None:
     """A file named `-` was committed once, and nothing noticed."""
     names = [path.relative_to(ROOT).as_posix() for path in _tracked()]
-    stray = [
+    unexpected = [
         name
         for name in names
         for folder, _, rest in [name.partition("/")]
         if not (name in _IN_THE_ROOT if not rest else re.fullmatch(_EXPLAINED.get(folder, "(?!)"), rest))
     ]
-    assert not stray
+    assert not unexpected
 
 
 def test_the_package_is_typed_and_names_what_it_offers() -> None:

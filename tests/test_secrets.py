@@ -87,7 +87,7 @@ def test_a_bad_secrets_file_is_named_without_its_secrets(tmp_path: Path, content
     path.write_text(content)
     with pytest.raises(InputError) as caught:
         Keyring.load(path)
-    said = f"{caught.value} {caught.value.hint}"
-    assert "59583041426537374e336259436e504a" not in said
-    if '"keytabs"' not in content:  # the name of a missing file has to be said
-        assert leaks(said.encode()) == []
+    stated = f"{caught.value} {caught.value.hint}"
+    assert "59583041426537374e336259436e504a" not in stated
+    if '"keytabs"' not in content:  # the name of a missing file has to be stated
+        assert leaks(stated.encode()) == []

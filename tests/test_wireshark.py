@@ -95,20 +95,20 @@ def leaves(field: Field, path: str = "", outer: str = "") -> Iterator[Leaf]:
     gen = generator()
     for child in field.children:
         name = re.sub(r"\[\d+\]$", "", child.name)
-        said = gen.filter_name(field.type, name)
+        stated = gen.filter_name(field.type, name)
         if child.children:
-            yield from leaves(child, field.type, said)
+            yield from leaves(child, field.type, stated)
             continue
         if field.type in gen.WRAPPERS and name == "data":
-            said = f"{outer}.data"
+            stated = f"{outer}.data"
         elif child.type == "winperf.counter_value":
-            said = "winperf.counter_block.value"
+            stated = "winperf.counter_block.value"
         value = child.value
-        if value is None or said not in registered() or "ProtoField.none" in registered()[said]:
+        if value is None or stated not in registered() or "ProtoField.none" in registered()[stated]:
             continue
-        if f"{said}.text" in registered() and isinstance(value, str):
-            said = f"{said}.text"
-        yield child.start, child.length, said, value
+        if f"{stated}.text" in registered() and isinstance(value, str):
+            stated = f"{stated}.text"
+        yield child.start, child.length, stated, value
 
 
 def ours(capture: truth.Capture) -> Iterator[tuple[int, str, list[Leaf]]]:

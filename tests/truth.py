@@ -137,7 +137,7 @@ def load(capture: Capture) -> list[TrueCall]:
 
 
 def server_views(document: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What the server did for each client, in order. Which connection is whose tells the handle that it was given."""
+    """What the server did for each client, in order. Which connection is whose states the handle that it was given."""
     lines = document.get("server_view") or []
     clients = {raw["client"] for raw in document["calls"]}
     if len(clients) == 1:
@@ -182,7 +182,7 @@ def compare(true: Sequence[TrueCall], calls: Sequence[Record], samples: Sequence
 
 def _in_order_of(ours: Sequence[Record], true: Sequence[TrueCall]) -> Sequence[TrueCall]:
     """The calls of several clients noted the time by themselves; on the wire they may lie otherwise. Whose connection is
-    whose tells the first request, which names another machine for each client."""
+    whose states the first request, which names another machine for each client."""
     by_client: dict[str, list[TrueCall]] = {}
     for one in true:
         by_client.setdefault(one.client, []).append(one)
@@ -202,7 +202,7 @@ def _in_order_of(ours: Sequence[Record], true: Sequence[TrueCall]) -> Sequence[T
 def compare_damaged(
     true: Sequence[TrueCall], calls: Sequence[Record], samples: Sequence[Record], intact: int
 ) -> list[str]:
-    """As `compare`, where bytes are missing: the first `intact` calls are whole, and whatever else is said is true."""
+    """As `compare`, where bytes are missing: the first `intact` calls are whole, and whatever else is stated is true."""
     ours = [call for call in calls if call["interface"]["uuid"] in (PCQ, WINREG)]
     first = ours[:intact]
     found = [

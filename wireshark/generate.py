@@ -79,7 +79,7 @@ def prefix_of(path: str) -> str:
 
 
 def filter_name(path: str, field: str) -> str:
-    """The filter of a field: `pcq.query_counter_data.block.type`; the name of the structure is not told twice."""
+    """The filter of a field: `pcq.query_counter_data.block.type`; the name of the structure is not stated twice."""
     if path.startswith("ms_pcq_stubs.") and field in SHARED:
         return SHARED[field]
     prefix = prefix_of(path)
@@ -207,7 +207,7 @@ def expression(source: object, path: str) -> str:
 
 
 class Generator:
-    """Gathers ProtoFields and descriptions."""
+    """Collects ProtoFields and descriptions."""
 
     def __init__(self) -> None:
         self.fields: dict[str, str] = {}
@@ -271,7 +271,7 @@ class Generator:
             names = {number: name for name, number in win32_numbers().items()}
         if not names:
             return None
-        made = "{ " + ", ".join(f"[{number}] = {text(said)}" for number, said in sorted(names.items())) + " }"
+        made = "{ " + ", ".join(f"[{number}] = {text(stated)}" for number, stated in sorted(names.items())) + " }"
         for name, known in self.tables.items():
             if known == made:
                 return name
@@ -341,16 +341,16 @@ class Generator:
         if "-meaning" in field:
             parts.append(f"meaning = {text(field['-meaning'])}")
         if "-special" in field:
-            said = {int(number): str(name) for number, name in field["-special"].items()}
+            stated = {int(number): str(name) for number, name in field["-special"].items()}
             parts.append(
-                "special = { " + ", ".join(f"[{number}] = {text(name)}" for number, name in said.items()) + " }"
+                "special = { " + ", ".join(f"[{number}] = {text(name)}" for number, name in stated.items()) + " }"
             )
         if "-encoding" in field:
             parts.append(f"encoding = {text(field['-encoding'])}")
         if "-flags" in field:
             flags = _find_enum(field["-flags"], path)
             parts.append(
-                "flags = { " + ", ".join(f"{{ {bit}, {text(said)} }}" for bit, (said, _) in flags.items()) + " }"
+                "flags = { " + ", ".join(f"{{ {bit}, {text(stated)} }}" for bit, (stated, _) in flags.items()) + " }"
             )
         if spelling in ("lpData", "lpvalueBuf") or (dotted, name) == (f"{SILENT}.optional_data", "array"):
             parts.append("payload = true")
@@ -365,30 +365,30 @@ class Generator:
     def _shown(self, name: str, field: dict[str, Any], path: tuple[str, ...]) -> Iterator[str]:
         """What a field is shown as: its ProtoField, and those of other forms it may have."""
         dotted, kind = ".".join(path), field.get("type")
-        said, spelling = filter_name(dotted, name), str(field["-orig-id"])
+        stated, spelling = filter_name(dotted, name), str(field["-orig-id"])
         if isinstance(kind, dict):
             cases = set(kind["cases"].values())
             if cases <= INTEGERS.keys():
-                yield f"field = {self._register(said, spelling, 'uint64', 'base.DEC')}"
+                yield f"field = {self._register(stated, spelling, 'uint64', 'base.DEC')}"
                 yield "wide = true"
             else:
-                yield f"field = {self._register(said, spelling, 'none')}"
+                yield f"field = {self._register(stated, spelling, 'none')}"
         elif field.get("-meaning") in ("counter-value", "v1-value"):
-            yield f"field = {self._register(said, spelling, 'uint64', 'base.DEC')}"
-            yield f"text = {self._register(said + '.text', spelling, 'string')}"
-            yield f"raw = {self._register(said + '.bytes', spelling, 'bytes')}"
+            yield f"field = {self._register(stated, spelling, 'uint64', 'base.DEC')}"
+            yield f"text = {self._register(stated + '.text', spelling, 'string')}"
+            yield f"raw = {self._register(stated + '.bytes', spelling, 'bytes')}"
         elif kind in INTEGERS:
-            yield f"field = {self._register(said, spelling, *self._integer(kind, field, path))}"
+            yield f"field = {self._register(stated, spelling, *self._integer(kind, field, path))}"
         elif kind == "strz" or (kind is None and "-encoding" in field):
-            yield f"field = {self._register(said, spelling, 'string')}"
+            yield f"field = {self._register(stated, spelling, 'string')}"
         elif kind is None:
-            yield f"field = {self._register(said, spelling, 'bytes')}"
+            yield f"field = {self._register(stated, spelling, 'bytes')}"
         else:
             target = _resolved(str(kind).partition("(")[0], path)
-            yield f"field = {self._register(said, spelling, 'guid' if target in LEAVES else 'none')}"
+            yield f"field = {self._register(stated, spelling, 'guid' if target in LEAVES else 'none')}"
             if target in WRAPPERS:
                 form = "string" if "-encoding" in field else "bytes"
-                yield f"data = {self._register(said + '.data', spelling, form)}"
+                yield f"data = {self._register(stated + '.data', spelling, form)}"
 
     def _integer(self, kind: str, field: dict[str, Any], path: tuple[str, ...]) -> tuple[str, ...]:
         if field.get("-meaning") == "filetime":
@@ -437,7 +437,7 @@ def _case(case: str, path: str) -> str:
 
 
 def _valid(field: dict[str, Any], path: tuple[str, ...]) -> str:
-    """A Lua function that tells what is wrong with a value, nil for nothing."""
+    """A Lua function that states what is wrong with a value, nil for nothing."""
     dotted, rule = ".".join(path), field["valid"]
     if not isinstance(rule, dict):
         return f'function(o) if o._ ~= {rule} then return o._ .. " where only {rule} is allowed" end end'

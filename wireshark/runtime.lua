@@ -377,11 +377,11 @@ local function padding(tvb, start, from, stop, kind)
   local size, count = u4(tvb, from), u4(tvb, from + 4)
   local after = from + size
   if (size % 8 == 0 and (after - start) % 8 == 0) or size < 8 or after > stop then return 0 end
-  local as_said = left_over(tvb, after, stop, kind, count)
-  if as_said == 0 then return 0 end
+  local as_stated = left_over(tvb, after, stop, kind, count)
+  if as_stated == 0 then return 0 end
   local padded = left_over(tvb, after + 4, stop, kind, count)
   if padded == 0 then return 4 end
-  if as_said and as_said < 8 then return 0 end
+  if as_stated and as_stated < 8 then return 0 end
   return padded and padded < 8 and 4 or 0
 end
 
@@ -457,7 +457,7 @@ for _, name in ipairs({
   seen[name] = Field.new(name)
 end
 
--- The pipe that each frame's request of SMB is about: answers do not tell, but which request they answer.
+-- The pipe that each frame's request of SMB is about: answers do not state it, only which request they answer.
 local pipes = {}
 
 -- The PDUs of a frame with their fields, in order.

@@ -3,7 +3,7 @@ counts disagree ([MS-PCQ] sections 2.2.4.7 to 2.2.4.11 and 3.1.4.1.6).
 
 One wrong number makes everything after it look wrong. So a block that does not come out is read again with one number after the
 other taken from what surrounds it (the size of a value from its length, a count from what is there, the end of a block from its
-content): the first reading that uses the block up tells which number it was, and the rest is judged as it stands.
+content): the first reading that uses the block up states which number it was, and the rest is judged as it stands.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from analyzer.buffers.text import utf16_length
 BLOCK_HEADER = BLOCK.size
 # A block of so many counters or instances is not searched for the one instance that has too few or too many values.
 _MOST_COUNTERS, _MOST_ROWS = 512, 4096
-# So many bytes of an answer are read again at most; a forged one must not cost more than it tells.
+# So many bytes of an answer are read again at most; a forged one must not cost more than it states.
 _MOST_REREAD = 4 << 20
 
 
@@ -239,9 +239,9 @@ def _of_regular(answer: DataAnswer, number: int, at: int, regular: RegularBlock)
 
 def _ids_size(answer: DataAnswer, block: Block, natural: int) -> None:
     at = block.ids_at
-    said = f"{natural} or {rounded(natural)}" if natural % 8 else f"{natural}"
+    stated = f"{natural} or {rounded(natural)}" if natural % 8 else f"{natural}"
     answer.flaws.append(
-        Flaw(FlawKind.IDS_SIZE, f"{block.path}.body.counters.size", (at, at + 4), said, f"{block.ids_size}")
+        Flaw(FlawKind.IDS_SIZE, f"{block.path}.body.counters.size", (at, at + 4), stated, f"{block.ids_size}")
     )
 
 
@@ -372,14 +372,14 @@ class _Content(Struct):
     ids_size: int = 0
     instances_at: int | None = None
     total_size: int = 0
-    said_instances: int = 0
+    stated_instances: int = 0
     rows: list[Row] = field(default_factory=list)
 
     @property
     def contradictions(self) -> int:
         """Numbers that are not those of this reading."""
         if self.instances_at is not None:
-            return (self.total_size != self.end - self.instances_at) + (self.said_instances != len(self.rows))
+            return (self.total_size != self.end - self.instances_at) + (self.stated_instances != len(self.rows))
         return self.ids is not None and len(self.ids) != len(self.rows[0].shape.sizes)
 
 
@@ -395,8 +395,8 @@ class _Way(NamedTuple):
 
     @property
     def corrections(self) -> int:
-        odd_row = self.other_row is not None
-        return self.natural_values + self.natural_names + (self.ids_end > 1) + (self.counted > 0) + odd_row
+        extra_row = self.other_row is not None
+        return self.natural_values + self.natural_names + (self.ids_end > 1) + (self.counted > 0) + extra_row
 
 
 _AS_SAID = _Way()
@@ -428,7 +428,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
     leads_on = fits and _is_block(data, at + size)
     if not leads_on and fits and size % 8 and at + rounded(size) <= len(data) and _is_block(data, at + rounded(size)):
         stops = (at + size, at + rounded(size))
-        found = (_filling(answer, block, stop, only_as_said=False) for stop in stops)
+        found = (_filling(answer, block, stop, only_as_stated=False) for stop in stops)
         content = next((one for one in found if one is not None), None)
         if content is not None:
             wanted = f"{rounded(size)}"
@@ -437,7 +437,7 @@ def _block(answer: DataAnswer, number: int, at: int) -> Block:
             block.stop = at + rounded(size)
             return block
     # Where nothing follows that looks like a block, only a content that needs no correction vouches for its end.
-    content = _filling(answer, block, at + size, only_as_said=not leads_on) if fits else None
+    content = _filling(answer, block, at + size, only_as_stated=not leads_on) if fits else None
     if content is not None:
         _take(answer, block, content)
         return block
@@ -476,7 +476,7 @@ _WANTED = {
 }
 
 
-def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_said: bool) -> _Content | None:
+def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_stated: bool) -> _Content | None:
     """The first reading that uses a block up."""
     for way in _WAYS:
         content = _content(answer.data, block, stop, way, by_count=False)
@@ -485,7 +485,7 @@ def _filling(answer: DataAnswer, block: Block, stop: int, *, only_as_said: bool)
         if way == _AS_SAID and (content := _padded(answer.data, block, stop)) is not None:
             return content
         answer.rereads -= stop - block.at
-        if block.kind == ERROR or only_as_said or answer.rereads < 0:
+        if block.kind == ERROR or only_as_stated or answer.rereads < 0:
             return None
     return _with_another_row(answer, block, stop) if block.kind == COUNTERSET else None
 
@@ -546,9 +546,9 @@ def _content(
     if kind in (COUNTERS, COUNTERSET):
         if at + 8 > stop:
             return None
-        content.ids_size, said = COUNTER_IDS.unpack_from(data, at)
+        content.ids_size, stated = COUNTER_IDS.unpack_from(data, at)
         inside = max(content.ids_size - 8, 0) // 4
-        count = (said, inside, inside - 1)[way.counted]
+        count = (stated, inside, inside - 1)[way.counted]
         natural = 8 + 4 * count
         if count < 0 or at + natural > stop:
             return None
@@ -569,9 +569,9 @@ def _content(
     if at + 8 > stop:
         return None
     content.instances_at = at
-    content.total_size, content.said_instances = INSTANCES_HEADER.unpack_from(data, at)
+    content.total_size, content.stated_instances = INSTANCES_HEADER.unpack_from(data, at)
     at += 8
-    wanted_rows = content.said_instances if most_rows is None else min(most_rows, content.said_instances)
+    wanted_rows = content.stated_instances if most_rows is None else min(most_rows, content.stated_instances)
     while (len(content.rows) < wanted_rows) if by_count else at < stop:
         if at + 8 > stop:
             return None
@@ -620,15 +620,15 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
     at = block.at + BLOCK_HEADER
     block.rows = content.rows
     if content.ids is not None:
-        said = COUNTER_IDS.unpack_from(answer.data, at)[1]
+        stated = COUNTER_IDS.unpack_from(answer.data, at)[1]
         block.ids, block.ids_at, block.ids_size = content.ids, at, content.ids_size
         natural = 8 + 4 * len(content.ids)
-        if content.ids_size not in (natural, rounded(natural)) and said == len(content.ids):
+        if content.ids_size not in (natural, rounded(natural)) and stated == len(content.ids):
             _ids_size(answer, block, natural)
-        if said != len(content.ids):
+        if stated != len(content.ids):
             span = (at + 4, at + 8)
             path_ids = f"{path}.counters.num_counters"
-            answer.flaws.append(Flaw(FlawKind.IDS_COUNT, path_ids, span, f"{len(content.ids)}", f"{said}"))
+            answer.flaws.append(Flaw(FlawKind.IDS_COUNT, path_ids, span, f"{len(content.ids)}", f"{stated}"))
     if block.kind == COUNTERS and content.ids is not None:
         values = len(content.rows[0].shape.sizes)
         if values != len(content.ids):
@@ -637,10 +637,10 @@ def _take(answer: DataAnswer, block: Block, content: _Content) -> None:
             answer.flaws.append(Flaw(FlawKind.VALUE_COUNT, path_ids, span, f"{values}", f"{len(content.ids)}"))
     if content.instances_at is not None:
         start = content.instances_at
-        block.instances_at, block.num_instances = start, content.said_instances
-        if content.said_instances != len(content.rows):
+        block.instances_at, block.num_instances = start, content.stated_instances
+        if content.stated_instances != len(content.rows):
             span = (start + 4, start + 8)
-            seen = f"{content.said_instances}"
+            seen = f"{content.stated_instances}"
             path_count = f"{path}.instances.num_instances"
             answer.flaws.append(Flaw(FlawKind.INSTANCE_COUNT, path_count, span, f"{len(content.rows)}", seen))
         if content.total_size != content.end - start:
@@ -667,10 +667,10 @@ def _look_at_sizes(answer: DataAnswer, block: Block) -> None:
         following = block.rows[number + 1].name_at - 8 if number + 1 < len(block.rows) else block.stop
         if row.header_size:
             at = row.name_at - 8
-            said = INSTANCE_HEADER.unpack_from(answer.data, at)[0]
-            if said != row.header_size:
+            stated = INSTANCE_HEADER.unpack_from(answer.data, at)[0]
+            if stated != row.header_size:
                 path = f"{_row_path(block, number)}.header.size"
-                answer.flaws.append(Flaw(FlawKind.INSTANCE_SIZE, path, (at, at + 4), f"{row.header_size}", f"{said}"))
+                answer.flaws.append(Flaw(FlawKind.INSTANCE_SIZE, path, (at, at + 4), f"{row.header_size}", f"{stated}"))
         if sum(row.shape.sizes) == following - row.begin:
             continue
         for column, (held, size) in enumerate(zip(row.shape.data_sizes, row.shape.sizes, strict=True)):

@@ -24,7 +24,7 @@ from analyzer.model import winreg
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.model.catalog import Catalog
-from analyzer.statistics.handles import HandleLife, handle_lives
+from analyzer.statistics.handles import HandleLifetime, handle_lifetimes
 
 
 class Place(Struct, frozen=True):
@@ -212,7 +212,7 @@ class CallEvidence:
 
     def __init__(self, number: int, call: Call, catalog: Catalog | None = None) -> None:
         self.number, self.call = number, call
-        # What the server told about its countersets, over the whole capture.
+        # What the server reported about its countersets, over the whole capture.
         self.catalog = catalog if catalog is not None else Catalog()
         self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
         self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
@@ -265,17 +265,17 @@ class Evidence:
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """What the servers said, over the whole capture."""
+        """What the servers stated, over the whole capture."""
         return Knowledge(self.analysis.calls)
 
     @cached_property
-    def lives(self) -> tuple[HandleLife, ...]:
-        """The life of every query handle."""
-        return handle_lives(self.analysis)
+    def lifetimes(self) -> tuple[HandleLifetime, ...]:
+        """The lifetime of every query handle."""
+        return handle_lifetimes(self.analysis)
 
     @cached_property
     def unbound(self) -> tuple[CallEvidence, ...]:
-        """The first PerflibV2 call of each channel whose bind was not captured, so that the interface was told by its calls."""
+        """The first PerflibV2 call of each channel whose bind was not captured, so that its calls showed the interface."""
         bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
         first: dict[int, CallEvidence] = {}
         for call in self.calls():

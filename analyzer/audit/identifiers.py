@@ -76,7 +76,7 @@ class IdentifierBlock(NamedTuple):
 
 
 class SizeFlaw(NamedTuple):
-    """A Size that does not lead on: where it stands, what it says, and what it should be as far as that can be told."""
+    """A Size that does not lead on: where it stands, what it says, and what it should be as far as it is known."""
 
     path: str
     span: tuple[int, int]

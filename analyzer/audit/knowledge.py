@@ -1,4 +1,4 @@
-"""What servers said over a capture that rules compare other calls with: the countersets they listed (EnumerateCounterSet), the
+"""What servers stated over a capture that rules compare other calls with: the countersets they listed (EnumerateCounterSet), the
 instances they listed (EnumerateCounterSetInstances), and query handles to which the same counter was added twice."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class InstanceList(Struct, frozen=True):
 
 
 class Knowledge:
-    """Gathered once, before rules ask."""
+    """Collected once, before rules ask."""
 
     def __init__(self, calls: Iterable[Call]) -> None:
         self._countersets: dict[str, set[str]] = {}

@@ -83,7 +83,7 @@ def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evi
 class Rule(Struct, frozen=True):
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
 
-    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. `by_method` tells which
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. `by_method` states which
     of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
     """
 

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from analyzer.audit.answers import Block, DataAnswer
+from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.knowledge import Knowledge
-from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.buffers.layout import ERROR
 from analyzer.model.query import Identifier, QueryView
 
@@ -40,7 +40,7 @@ class Column(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A block, or a column of one, of which the capture does not tell what it holds, and why."""
+    """A block, or a column of one, of which the capture does not state what it holds, and why."""
 
     block: Block
     reason: str
@@ -54,7 +54,7 @@ NO_HANDLE = "the handle of the call is not in the capture"
 
 
 def held_of(call: CallEvidence, knowledge: Knowledge) -> tuple[QueryView, Sequence[Identifier]] | str:
-    """The query of a call with what it holds; why that cannot be said, where it cannot."""
+    """The query of a call with what it holds; why that cannot be stated, where it cannot."""
     query = query_of(call)
     if query is None:
         return NO_HANDLE

@@ -82,7 +82,7 @@ class At(Struct, frozen=True):
 class Judgement(Struct, frozen=True):
     """One verdict. `count` occurrences at once, for what passed. `frames` are those of the side `at` names, unless given.
 
-    `also` are further requirements that demand the same thing: it is told once and counted for each.
+    `also` are further requirements that demand the same thing: it is reported once and counted for each.
     `expected` and `seen` are values in words; `message` is one sentence without them, in the past tense. `actor` is given where it
     does not follow from the requirement and the side (see `findings.actor_of`). A `note` is a warning that only informs; the
     profile `strict` has none. `displaces`: the parameters of the call are not where the IDL puts them, so that whatever other
@@ -117,7 +117,7 @@ def passed(requirement: str, count: int = 1) -> Judgement:
 
 
 def inconclusive(requirement: str, reason: str, call: CallEvidence | None = None) -> Judgement:
-    """Cannot be said, for this reason: `the counterset's registration is not in the capture`."""
+    """Cannot be stated, for this reason: `the counterset's registration is not in the capture`."""
     return Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason)
 
 

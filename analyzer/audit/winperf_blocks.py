@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from analyzer.audit.checks import cannot_say
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import cannot_say
 from analyzer.audit.rule import Reads
 from analyzer.audit.verdicts import Judgement
 from analyzer.model.winreg import Opnum
@@ -52,7 +52,7 @@ def block_of(call: CallEvidence) -> Block | None:
 
 
 def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgement]:
-    """What is to be said of requirements about fields that the damage of a block leaves out."""
+    """What is to be stated of requirements about fields that the damage of a block leaves out."""
     return cannot_say(requirements, "the block is damaged before what is to be judged", call)
 
 

@@ -97,13 +97,13 @@ def left_over(side: SideEvidence) -> int | None:
     return None if layout is None else len(side.stub) - layout.consumed
 
 
-def trouble_at(side: SideEvidence) -> At:
+def problem_at(side: SideEvidence) -> At:
     """Where a stub that does not decode goes wrong; the whole stub where that is behind its end."""
-    trouble = side.side.problem
+    problem = side.side.problem
     length = len(_Stub(side).data)
-    if trouble is None or trouble.start is None or trouble.stop is None or not trouble.start < trouble.stop <= length:
+    if problem is None or problem.start is None or problem.stop is None or not problem.start < problem.stop <= length:
         return At(side.name)
-    return At(side.name, f"stub[{trouble.start}:{trouble.stop}]")
+    return At(side.name, f"stub[{problem.start}:{problem.stop}]")
 
 
 class SealedPdu(Struct, frozen=True):

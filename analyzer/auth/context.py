@@ -1,4 +1,4 @@
-"""What the rooms above use of authentication: who somebody is, why a door stayed shut, and how a message is opened."""
+"""What the layers above use of authentication: identities, the decryption status and its reason, decrypted messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from analyzer.core.limits import DEFAULTS
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 
 Sender = Literal["initiator", "acceptor"]
 
@@ -22,16 +22,16 @@ NTLM_SIGNATURE = b"NTLMSSP\x00"
 class Unprotected(Struct, frozen=True):
     """One message after its security was undone.
 
-    `body` has the length of the sealed body (padding still on); None where it could not be opened, with `door` and `reason`.
+    `body` has the length of the sealed body (padding still on); None where it could not be decrypted (`decryption`, `reason`).
     `verified`: the checksum was right (True), wrong (False), there is none at this level or no key for it (None). At
-    PRIVACY a wrong checksum never gives a body: it is `door` WRONG_KEY or BYTES_MISSING. Below PRIVACY the body was never
-    hidden and is always given, with `door` NOT_SEALED, and `reason` where it could not be verified. `header_signed`: the
+    PRIVACY a wrong checksum never gives a body: it is `decryption` WRONG_KEY or BYTES_MISSING. Below PRIVACY the body was never
+    hidden and is always given, with `decryption` NOT_SEALED, and `reason` where it could not be verified. `header_signed`: the
     checksum covers the PDU header too.
     """
 
     body: bytes | None
     verified: bool | None
-    door: Door
+    decryption: Decryption
     reason: str | None = None
     header_signed: bool | None = None
 
@@ -99,15 +99,15 @@ class Handshake(Protocol):
     def identity(self) -> Identity: ...
 
     @property
-    def door(self) -> Door: ...
+    def decryption(self) -> Decryption: ...
 
     @property
     def reason(self) -> str | None:
-        """A sentence on why `door` is shut, naming user or ticket (principal, realm, etype, kvno); None when open."""
+        """A sentence on why nothing can be decrypted, naming user or ticket (principal, realm, etype, kvno); None where it can."""
         ...
 
     @property
-    def opened_by(self) -> str | None:
+    def decrypted_by(self) -> str | None:
         """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while shut."""
         ...
 
@@ -124,6 +124,6 @@ class Handshake(Protocol):
     def context(self, search: SearchBudget | None = None) -> SecurityContext:
         """A new security context in its initial state (keystreams at the start); `search` is shared by all of an analysis.
 
-        Usable also when `door` is shut: it then says so for every message.
+        Usable also without a key: it then says so for every message.
         """
         ...

@@ -2,7 +2,7 @@
 
 A handshake looks at each token and finds out what it is: raw NTLM, SPNEGO with something inside, Kerberos with or without
 its GSS-API framing. It collects; what opens is decided by the exchange of the mechanism that was chosen. Nothing that a
-token holds makes `feed` raise: a token that cannot be read shuts the door and says why.
+token holds makes `feed` raise: a token that cannot be read makes everything undecryptable and states why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.spnego import MECHANISMS, is_spnego, parse_spnego
 from analyzer.core.errors import DecodeError, MalformedError, UnsupportedError
 from analyzer.core.labels import label
-from analyzer.model.security import AuthLevel, AuthType, Door, Identity
+from analyzer.model.security import AuthLevel, AuthType, Decryption, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
@@ -44,13 +44,13 @@ class TokenHandshake:
         self._offered: tuple[str, ...] = ()
         self._chosen: str | None = None
         self._missed: list[Sender] = []
-        self._trouble: tuple[Door, str] | None = None
+        self._token_error: tuple[Decryption, str] | None = None
         self._foreign: str | None = None
         if auth_type is not None and auth_type not in _READABLE:
             self._foreign = label(AuthType, auth_type).removeprefix("GSS_").lower()
 
     def __repr__(self) -> str:
-        return f"TokenHandshake({self.identity.mechanism}, {self.door.name})"
+        return f"TokenHandshake({self.identity.mechanism}, {self.decryption.name})"
 
     @cached_property
     def _ntlm(self) -> NtlmExchange:
@@ -72,10 +72,10 @@ class TokenHandshake:
         try:
             self._take(sender, bytes(token))
         except DecodeError as error:
-            door = Door.UNSUPPORTED if isinstance(error, UnsupportedError) else Door.NO_HANDSHAKE
-            self._trouble = (door, f"a token of the {sender} cannot be read: {error}")
+            decryption = Decryption.UNSUPPORTED if isinstance(error, UnsupportedError) else Decryption.NO_HANDSHAKE
+            self._token_error = (decryption, f"a token of the {sender} cannot be read: {error}")
         else:
-            self._trouble = None
+            self._token_error = None
 
     def missed(self, sender: Sender) -> None:
         """See `Handshake.missed`."""
@@ -147,8 +147,8 @@ class TokenHandshake:
         return self._kerberos if self._chosen == "krb5" else None
 
     @property
-    def door(self) -> Door:
-        """See `Handshake.door`."""
+    def decryption(self) -> Decryption:
+        """See `Handshake.decryption`."""
         return self._verdict()[0]
 
     @property
@@ -156,19 +156,19 @@ class TokenHandshake:
         """See `Handshake.reason`."""
         return self._verdict()[1]
 
-    def _verdict(self) -> tuple[Door, str | None]:
+    def _verdict(self) -> tuple[Decryption, str | None]:
         if self._foreign is not None:
-            return Door.UNSUPPORTED, f"security provider {self._foreign} is not supported"
+            return Decryption.UNSUPPORTED, f"security provider {self._foreign} is not supported"
         exchange = self._exchange
-        if self._trouble is not None and (exchange is None or not exchange.complete):
-            return self._trouble
+        if self._token_error is not None and (exchange is None or not exchange.complete):
+            return self._token_error
         if exchange is not None:
-            return exchange.door, exchange.reason
+            return exchange.decryption, exchange.reason
         if self._chosen is not None:
-            return Door.UNSUPPORTED, f"security mechanism {self._chosen} is not supported"
+            return Decryption.UNSUPPORTED, f"security mechanism {self._chosen} is not supported"
         if self._missed:
-            return Door.NO_HANDSHAKE, "the authentication tokens are not in the capture"
-        return Door.NO_HANDSHAKE, "no authentication token is in the capture"
+            return Decryption.NO_HANDSHAKE, "the authentication tokens are not in the capture"
+        return Decryption.NO_HANDSHAKE, "no authentication token is in the capture"
 
     @property
     def session_key(self) -> bytes | None:
@@ -177,10 +177,10 @@ class TokenHandshake:
         return exchange.session_key if exchange is not None else None
 
     @property
-    def opened_by(self) -> str | None:
-        """See `Handshake.opened_by`."""
+    def decrypted_by(self) -> str | None:
+        """See `Handshake.decrypted_by`."""
         exchange = self._exchange
-        return exchange.opened_by if exchange is not None else None
+        return exchange.decrypted_by if exchange is not None else None
 
     @property
     def is_anonymous(self) -> bool:
@@ -198,26 +198,26 @@ class TokenHandshake:
         made = exchange.context(search) if exchange is not None else None
         if made is not None:
             return made
-        door, reason = self._verdict()
-        return ShutContext(door, reason)
+        decryption, reason = self._verdict()
+        return KeylessContext(decryption, reason)
 
 
-class ShutContext:
+class KeylessContext:
     """A context without keys: says for every sealed message why, and hands on what was never sealed."""
 
-    def __init__(self, door: Door, reason: str | None) -> None:
-        self._door = door
+    def __init__(self, decryption: Decryption, reason: str | None) -> None:
+        self._decryption = decryption
         self._reason = reason
 
     def __repr__(self) -> str:
-        return f"ShutContext({self._door.name})"
+        return f"KeylessContext({self._decryption.name})"
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """See `SecurityContext.open`."""
         if level >= AuthLevel.PRIVACY:
-            return Unprotected(None, None, self._door, self._reason)
+            return Unprotected(None, None, self._decryption, self._reason)
         reason = self._reason if level >= AuthLevel.PKT else None
-        return Unprotected(pdu[body], None, Door.NOT_SEALED, reason)
+        return Unprotected(pdu[body], None, Decryption.NOT_SEALED, reason)
 
     def lost(self, sender: Sender, length: int | None) -> None:
         """See `SecurityContext.lost`."""

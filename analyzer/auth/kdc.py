@@ -1,7 +1,7 @@
 """What a KDC's replies say in clear: which client each ticket was issued to, and the encryption types (RFC 4120 section 5.4.2).
 
 AS-REP and TGS-REP name the client beside the ticket; the ticket itself hides the name from everybody but its service. The
-same ticket, byte for byte, stands in the AP-REQ that the client sends to the service, and so the reply tells who sent it.
+same ticket, byte for byte, stands in the AP-REQ that the client sends to the service, and so the reply states who sent it.
 Nothing protects the name on its way: it is evidence, not proof. Nothing else of KDC traffic is read.
 
 `KdcLayer` takes TCP streams (RFC 4120 section 7.2.2: a length of four bytes, then the message) and UDP datagrams of port 88.
@@ -88,8 +88,8 @@ class KdcLayer:
         elif isinstance(event, Gap):
             stream.gap(event.direction)
         else:
-            for turn in event:
-                for message in stream.take(turn):
+            for part in event:
+                for message in stream.take(part):
                     self._message(message)
         return ()
 
@@ -125,12 +125,12 @@ class _Stream:
         if direction == self._direction:
             self._drop()
 
-    def take(self, turn: StreamBatch) -> Iterator[TracedBytes]:
-        """The messages that one turn completes. After a loss, the next message is taken up where a turn begins with one."""
-        if turn.direction != self._direction:
+    def take(self, part: StreamBatch) -> Iterator[TracedBytes]:
+        """The messages that one part completes. After a loss, the next message is taken up where a part begins with one."""
+        if part.direction != self._direction:
             return
-        self._held.append(turn.data)
-        self._size += len(turn.data)
+        self._held.append(part.data)
+        self._size += len(part.data)
         while self._size > KERBEROS_PREFIX_LEN:
             if not self._wanted:
                 length = KERBEROS_PREFIX_LEN + 1

@@ -27,7 +27,7 @@ from analyzer.auth.kerberos import RC4_HMAC, Key
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import rc4
 from analyzer.core.errors import DecodeError
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 
 _CFX_HEADER_LEN = 16
 _SEC_TRAILER_LEN = 8
@@ -127,35 +127,37 @@ class KerberosContext:
         start, stop, _ = body.indices(len(pdu))
         at, end, _ = verifier.indices(len(pdu))
         if level < AuthLevel.PKT:
-            return Unprotected(pdu[start:stop], None, Door.NOT_SEALED)
+            return Unprotected(pdu[start:stop], None, Decryption.NOT_SEALED)
         parts = _Parts(pdu[:start], pdu[start:stop], pdu[stop:at], pdu[at:end], level >= AuthLevel.PRIVACY)
-        found, reason, door = self._open(parts)
+        found, reason, decryption = self._open(parts)
         if found is not None:
             plain, header_signed = found
             self._header_signed = header_signed
-            return Unprotected(plain, True, Door.OPEN if parts.sealed else Door.NOT_SEALED, None, header_signed)
+            return Unprotected(
+                plain, True, Decryption.DECRYPTED if parts.sealed else Decryption.NOT_SEALED, None, header_signed
+            )
         if parts.sealed:
-            return Unprotected(None, False, door, reason)
-        return Unprotected(parts.body, False, Door.NOT_SEALED, reason)
+            return Unprotected(None, False, decryption, reason)
+        return Unprotected(parts.body, False, Decryption.NOT_SEALED, reason)
 
-    def _open(self, parts: _Parts) -> tuple[tuple[bytes, bool] | None, str, Door]:
+    def _open(self, parts: _Parts) -> tuple[tuple[bytes, bool] | None, str, Decryption]:
         token = parts.token
         kind = token[:2]
         if token[:1] == b"\x60":
             try:
                 framed = unwrap_gss(token)
             except DecodeError as error:
-                return None, f"the verifier is no Kerberos token: {error}", Door.WRONG_KEY
+                return None, f"the verifier is no Kerberos token: {error}", Decryption.WRONG_KEY
             token = framed[1] if framed is not None else b""
             kind = token[:2]
         found: tuple[bytes, bool] | None = None
         cfx = kind in (_WRAP, _MIC)
         if not cfx and kind not in (_WRAP_RC4, _MIC_RC4):
-            return None, "the verifier is no Kerberos token", Door.WRONG_KEY
+            return None, "the verifier is no Kerberos token", Decryption.WRONG_KEY
         keys = [key for key in self._keys if (key.etype == RC4_HMAC) != cfx and key.is_usable]
         if not keys:
             types = ", ".join(str(key.etype) for key in self._keys)
-            return None, f"no key of the context (encryption types {types}) fits the token", Door.UNSUPPORTED
+            return None, f"no key of the context (encryption types {types}) fits the token", Decryption.UNSUPPORTED
         if cfx and len(token) >= _CFX_HEADER_LEN:
             for key in self._in_order(keys, token[2]):
                 found = self._open_wrap(parts, token, key) if kind == _WRAP else self._check_mic(parts, token, key)
@@ -169,7 +171,7 @@ class KerberosContext:
                     break
         number = int.from_bytes(token[8:16], "big") if cfx else None
         which = f" {number}" if number is not None else ""
-        return found, f"the checksum of message{which} is wrong", Door.WRONG_KEY
+        return found, f"the checksum of message{which} is wrong", Decryption.WRONG_KEY
 
     def _in_order(self, keys: list[Key], flags: int) -> list[Key]:
         proven = self._proven.get(flags)

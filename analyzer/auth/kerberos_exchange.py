@@ -30,7 +30,7 @@ from analyzer.auth.kerberos import (
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey, etype_name
 from analyzer.core.errors import DecodeError
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
@@ -52,9 +52,9 @@ class KerberosExchange:
         self._session_key: Key | None = None
         self._initiator_subkey: Key | None = None
         self._acceptor_subkey: Key | None = None
-        self.opened_by: str | None = None
+        self.decrypted_by: str | None = None
         self.identity = Identity(mechanism="krb5")
-        self.door = Door.NO_HANDSHAKE
+        self.decryption = Decryption.NO_HANDSHAKE
         self.reason: str | None = "the Kerberos AP-REQ is not in the capture"
 
     @property
@@ -76,7 +76,7 @@ class KerberosExchange:
                 self._solve_reply()
         else:
             self._error = message
-            if self.door is not Door.OPEN:
+            if self.decryption is not Decryption.DECRYPTED:
                 self.reason = f"{self.reason}; the {sender} answered {message.name}"
 
     def _solve(self, request: ApReq) -> None:
@@ -89,7 +89,7 @@ class KerberosExchange:
             self.identity = replace(self.identity, client_principal=issued.client, kdc_frames=issued.frames)
         name = KerberosKey(request.service, request.realm, ticket.etype, ticket.kvno, b"").name
         if ticket.etype not in SUPPORTED_ETYPES:
-            self.door = Door.UNSUPPORTED
+            self.decryption = Decryption.UNSUPPORTED
             self.reason = f"the ticket for {name} uses {etype_name(ticket.etype)}, which is not supported"
             return
         part: TicketPart | None = None
@@ -98,13 +98,13 @@ class KerberosExchange:
             any_named |= named
             part = open_ticket(request, key)
             if part is not None:
-                self.opened_by = what
+                self.decrypted_by = what
                 break
         if part is None:
             if any_named:
-                self.door, self.reason = Door.WRONG_KEY, f"the key given for {name} is wrong"
+                self.decryption, self.reason = Decryption.WRONG_KEY, f"the key given for {name} is wrong"
             else:
-                self.door, self.reason = Door.NO_KEY, f"no key given for {name}"
+                self.decryption, self.reason = Decryption.NO_KEY, f"no key given for {name}"
             return
         self._session_key = part.session_key
         self.identity = replace(
@@ -114,7 +114,7 @@ class KerberosExchange:
             client_principal=f"{part.client}@{part.realm}",
             kdc_frames=(),
         )
-        self.door, self.reason = Door.OPEN, None
+        self.decryption, self.reason = Decryption.DECRYPTED, None
         try:
             authenticator = open_authenticator(request, part.session_key)
         except DecodeError as error:
@@ -122,7 +122,10 @@ class KerberosExchange:
         else:
             why = f"it uses {etype_name(request.authenticator.etype)}" if authenticator is None else ""
         if authenticator is None:
-            self.door, self.reason = Door.UNSUPPORTED, f"the authenticator for {name} cannot be opened: {why}"
+            self.decryption, self.reason = (
+                Decryption.UNSUPPORTED,
+                f"the authenticator for {name} cannot be opened: {why}",
+            )
             return
         self._initiator_subkey = authenticator.subkey
 
@@ -160,10 +163,10 @@ class KerberosExchange:
     @property
     def session_key(self) -> bytes | None:
         keys = self._keys
-        return keys[0].data if keys and self.door is Door.OPEN else None
+        return keys[0].data if keys and self.decryption is Decryption.DECRYPTED else None
 
     def context(self, search: SearchBudget | None = None) -> SecurityContext | None:
-        if self.door is not Door.OPEN:
+        if self.decryption is not Decryption.DECRYPTED:
             return None
         # Not before there is a key: it loads the ciphers.
         from analyzer.auth.kerberos_context import KerberosContext

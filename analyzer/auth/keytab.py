@@ -66,7 +66,7 @@ def parse_keytab(data: bytes) -> tuple[KerberosKey, ...]:
         raise MalformedError("does not begin with 0x0501 or 0x0502", field="keytab.version", start=0, stop=2)
     if data[1] == 2:
         return tuple(_read_entries(data, "big", old=False))
-    # Version 1 is in the byte order of the machine that wrote it; the first entry's size tells which that was.
+    # Version 1 is in the byte order of the machine that wrote it; the first entry's size states which that was.
     size = int.from_bytes(data[2:6], sys.byteorder, signed=True)
     other: Literal["little", "big"] = "big" if sys.byteorder == "little" else "little"
     return tuple(_read_entries(data, sys.byteorder if abs(size) <= len(data) else other, old=True))

@@ -217,7 +217,7 @@ def _field(raw: bytes, at: int, name: str) -> bytes:
 
 
 def _text(data: bytes, flags: int) -> str:
-    # Which OEM code page a client has is not said anywhere; 437 maps every byte to something.
+    # Which OEM code page a client has is not stated anywhere; 437 maps every byte to something.
     return data.decode("utf-16-le", "replace") if flags & Flag.UNICODE else data.decode("cp437")
 
 
@@ -318,7 +318,7 @@ def prove(
             return Proof(_exported(answer, flags, _kxkey_v1(challenge, answer, flags, key, password)), answer.domain)
         return None
     if len(answer.lm_response) == 24 and password is not None:
-        # Windows 9x and clients told to: only the LM response is there.
+        # Windows 9x and clients so configured: only the LM response is there.
         hashed = lm_hash(password)
         if hmac.compare_digest(_desl(hashed, challenge.challenge), answer.lm_response):
             return Proof(_exported(answer, flags, _lm_kxkey(answer, flags, hashed)), answer.domain)

@@ -25,7 +25,7 @@ from msgspec import Struct
 from analyzer.auth.context import SearchBudget, Sender, Unprotected
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm import Flag, direction_keys
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 
 SIGNATURE_LEN = 16
 
@@ -238,7 +238,7 @@ class NtlmContext:
         at, end, _ = verifier.indices(len(pdu))
         plain = pdu[start:stop]
         if level < AuthLevel.PKT:
-            return Unprotected(plain, None, Door.NOT_SEALED)
+            return Unprotected(plain, None, Decryption.NOT_SEALED)
         sealed = level >= AuthLevel.PRIVACY
         piece = _Piece(pdu[:start], plain, pdu[stop:at], pdu[at:end], sealed)
         stream = self._streams[sender]
@@ -428,7 +428,9 @@ class NtlmContext:
         body, header_signed = found
         self._header_signed = header_signed
         stream.adopt(position, number, self._spent(piece), was_searched=was_searched)
-        return Unprotected(body, True, Door.OPEN if piece.sealed else Door.NOT_SEALED, None, header_signed)
+        return Unprotected(
+            body, True, Decryption.DECRYPTED if piece.sealed else Decryption.NOT_SEALED, None, header_signed
+        )
 
     def _not_found(self, stream: _Stream, piece: _Piece, number: int) -> Unprotected:
         missing = number - stream.number - stream.failed_count
@@ -438,15 +440,17 @@ class NtlmContext:
             count = f"{missing} " if missing > 0 else ""
             found = "not looked for to the end" if stream.is_given_up else "not found"
             reason = f"{count}messages before it were not captured and its place in the keystream was {found}"
-            return self._refused(piece, stream, reason, Door.BYTES_MISSING)
+            return self._refused(piece, stream, reason, Decryption.BYTES_MISSING)
         return self._refused(piece, stream, f"the checksum of message {number} is wrong")
 
-    def _refused(self, piece: _Piece, stream: _Stream, reason: str, door: Door = Door.WRONG_KEY) -> Unprotected:
+    def _refused(
+        self, piece: _Piece, stream: _Stream, reason: str, decryption: Decryption = Decryption.WRONG_KEY
+    ) -> Unprotected:
         stream.failed_length += self._spent(piece)
         stream.failed_count += 1
         if piece.sealed:
-            return Unprotected(None, False, door, reason)
-        return Unprotected(piece.body, False, Door.NOT_SEALED, reason)
+            return Unprotected(None, False, decryption, reason)
+        return Unprotected(piece.body, False, Decryption.NOT_SEALED, reason)
 
 
 def _xor(left: bytes, right: bytes) -> bytes:

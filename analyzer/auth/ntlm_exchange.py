@@ -19,7 +19,7 @@ from analyzer.auth.ntlm import (
     parse_message,
     prove,
 )
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 
 
 class NtlmExchange:
@@ -31,8 +31,8 @@ class NtlmExchange:
         self._challenge: Challenge | None = None
         self._authenticate: Authenticate | None = None
         self._proof: Proof | None = None
-        self.opened_by: str | None = None
-        self.door = Door.NO_HANDSHAKE
+        self.decrypted_by: str | None = None
+        self.decryption = Decryption.NO_HANDSHAKE
         self.reason: str | None = "no NTLM message is in the capture"
         self.identity = Identity(mechanism="ntlm")
 
@@ -48,7 +48,7 @@ class NtlmExchange:
                 return
             # A new exchange begins.
             self._negotiate, self._challenge, self._authenticate = message, None, None
-            self._proof, self.opened_by = None, None
+            self._proof, self.decrypted_by = None, None
             self.identity = Identity(mechanism="ntlm")
         elif isinstance(message, Challenge):
             self._challenge = message
@@ -102,20 +102,20 @@ class NtlmExchange:
         return self._authenticate is not None and self._authenticate.is_anonymous
 
     def _solve(self) -> None:
-        self._proof, self.opened_by = None, None
+        self._proof, self.decrypted_by = None, None
         answer, challenge = self._authenticate, self._challenge
         if answer is None:
             missing = "authenticate" if challenge is not None else "challenge"
-            self.door, self.reason = Door.NO_HANDSHAKE, f"the NTLM {missing} message is not in the capture"
+            self.decryption, self.reason = Decryption.NO_HANDSHAKE, f"the NTLM {missing} message is not in the capture"
             return
         if answer.is_anonymous:
             self._proof = anonymous(answer)
-            self.opened_by = "anonymous session, no key needed"
-            self.door, self.reason = Door.OPEN, None
+            self.decrypted_by = "anonymous session, no key needed"
+            self.decryption, self.reason = Decryption.DECRYPTED, None
             return
         who = self.identity.account or "a user without a name"
         if challenge is None:
-            self.door = Door.NO_HANDSHAKE
+            self.decryption = Decryption.NO_HANDSHAKE
             self.reason = f"the NTLM challenge message is not in the capture, so no key of {who} can be used"
             return
         candidates = self._keyring.users_for(answer.user, answer.domain)
@@ -124,13 +124,16 @@ class NtlmExchange:
             proof = prove(challenge, answer, user.nt_hash, user.password, domains)
             if proof is not None:
                 self._proof = proof
-                self.opened_by = f"{user.kind} of {who}"
-                self.door, self.reason = Door.OPEN, None
+                self.decrypted_by = f"{user.kind} of {who}"
+                self.decryption, self.reason = Decryption.DECRYPTED, None
                 return
         if not candidates:
-            self.door, self.reason = Door.NO_KEY, f"no password or NT hash given for {who}"
+            self.decryption, self.reason = Decryption.NO_KEY, f"no password or NT hash given for {who}"
             return
-        self.door, self.reason = Door.WRONG_KEY, f"{_what(candidates)} given for {who} {_is(candidates)} wrong"
+        self.decryption, self.reason = (
+            Decryption.WRONG_KEY,
+            f"{_what(candidates)} given for {who} {_is(candidates)} wrong",
+        )
 
     @property
     def session_key(self) -> bytes | None:
@@ -145,7 +148,7 @@ class NtlmExchange:
 
     @property
     def mic_is_right(self) -> bool | None:
-        """Whether the exchange was changed on its way; None where that cannot be told."""
+        """Whether the exchange was changed on its way; None where that is not known."""
         parts = (self._negotiate, self._challenge, self._authenticate, self._proof)
         negotiate, challenge, answer, proof = parts
         if negotiate is None or challenge is None or answer is None or proof is None:

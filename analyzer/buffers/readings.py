@@ -67,13 +67,13 @@ def _padding(data: bytes, start: int, stop: int, kind: int) -> int:
     extra = 4
     if (size % 8 == 0 and after % 8 == 0) or size < 8 or after > stop:
         return 0
-    as_said = _left_over(data, after, stop, kind, count)
-    if as_said == 0:
+    as_stated = _left_over(data, after, stop, kind, count)
+    if as_stated == 0:
         return 0
     padded = _left_over(data, after + extra, stop, kind, count)
     if padded == 0:
         return extra
-    if as_said is not None and as_said < 8:
+    if as_stated is not None and as_stated < 8:
         return 0
     return extra if padded is not None and padded < 8 else 0
 

@@ -200,7 +200,7 @@ def try_stub(
 
 
 class _Found:
-    """Gathers parameters from a compiled stub."""
+    """Collects parameters from a compiled stub."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading

@@ -6,7 +6,7 @@ and the compiled parser read it, and their rows are what these arrays are tested
 * Blocks are found one after the other, by their sizes. Those without instances (types 0, 1 and 2) are then read all at once:
   the first value of each, the second of each, and so on, as each size says where the next value is.
 * Instances of a block nearly always have values of the same sizes as its first one, so the words in which those sizes stand
-  tell where rows may begin. An instance begins where the row before it ends, and its header's size must lead to the next of
+  show where rows may begin. An instance begins where the row before it ends, and its header's size must lead to the next of
   these places: if that holds for all, from the first to the end of the block, then these are the instances, whatever else
   looks like them. If it does not, the sizes are followed one by one.
 * Names are decoded as one text. Each has to begin with a character and to end with a NUL; if there are then as many pieces
@@ -102,7 +102,7 @@ Part = Grid | Singles
 class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """All of a buffer but its clocks and values, in the order of the buffer.
 
-    `statuses` is that of each block. `places` tells in which word of the buffer each value stands, None where values are not
+    `statuses` is that of each block. `places` states in which word of the buffer each value stands, None where values are not
     aligned to words.
     """
 

@@ -42,7 +42,7 @@ class HashedFile:
         self._again -= offset
 
     def digest(self, name: str) -> FileDigest:
-        """Reads what nobody has read (behind damage, say), and tells what the whole file is."""
+        """Reads what nobody has read (behind damage, say), and states what the whole file is."""
         with suppress(OSError, ValueError):
             while self.read(_AT_ONCE):
                 pass

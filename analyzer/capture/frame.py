@@ -13,7 +13,7 @@ from analyzer.core.traced import TracedBytes
 
 Heads = npt.NDArray[np.void]
 
-# What is gathered of each frame: the end of its record header, in both formats two words of time and two lengths, and its
+# What is read of each frame: the end of its record header, in both formats two words of time and two lengths, and its
 # first bytes, up to those behind the headers that nearly all frames have. A wide gather costs little more than a narrow one.
 HEAD_BEFORE, HEAD_LEN = 16, 72
 
@@ -64,10 +64,10 @@ class FrameBlock(Event, frozen=True, eq=False):
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
     """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""
-    return gathered(data, starts - HEAD_BEFORE, HEAD_LEN)
+    return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)
 
 
-def gathered(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
+def rows_at(data: bytes, at: npt.NDArray[np.int64], size: int) -> Heads:
     """So many bytes from each of some places on, which ascend; zero where the data does not reach."""
     last = len(data) - size
     low, high = np.searchsorted(at, (0, last + 1)).tolist()

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, gathered, heads_of
-from analyzer.capture.lanes import Lanes, first_right
+from analyzer.capture.frame import HEAD_BEFORE, HEAD_LEN, FrameBlock, heads_of, rows_at
 from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.speculative import SpeculativeScan, first_right
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
@@ -32,7 +32,7 @@ _KUZNETZOV_HEADER_LENS = (24, 28)
 # Wireshark refuses a longer frame of a network (WTAP_MAX_PACKET_SIZE_STANDARD); frame numbers are to agree with it.
 MAX_FRAME_BYTES = 262_144
 _GUESS_TRIES = 8
-# Enough to see several records of a variant that only its records tell apart.
+# Enough to see several records of a variant that only its records distinguish.
 _LOOK_AHEAD = 2 * MAX_FRAME_BYTES
 
 
@@ -101,13 +101,13 @@ class PcapFile:
             smallest=0,
             largest=MAX_FRAME_BYTES,
         )
-        guess, lanes = _Guess(chain, header), Lanes()
+        guess, partitions = _Guess(chain, header), SpeculativeScan()
         while True:
             data, last = read_on(self._stream, rest, self.block_bytes)
             found: Walk
             if self._fast and len(data) > 0:
                 guess.learn(data)
-                found = lanes.walk(chain, data, 0, guess)
+                found = partitions.walk(chain, data, 0, guess)
             else:
                 found = walk_plain(chain, data)
             if len(found.at):
@@ -135,7 +135,7 @@ class PcapFile:
         if header.record_header_len == HEAD_BEFORE:
             words = heads.view(header.order + "u4").reshape(-1, HEAD_LEN // 4)
         else:
-            words = gathered(data, found.at, _RECORD_HEADER_LEN).view(header.order + "u4").reshape(-1, 4)
+            words = rows_at(data, found.at, _RECORD_HEADER_LEN).view(header.order + "u4").reshape(-1, 4)
         times_ns = words[:, 0].astype(np.int64)
         times_ns *= NS_PER_S
         fractions = words[:, 1].astype(np.int64)

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from analyzer.capture.frame import FrameBlock, gathered, heads_of
-from analyzer.capture.lanes import Lanes, first_right
+from analyzer.capture.frame import FrameBlock, heads_of, rows_at
 from analyzer.capture.linktypes import link_type_of
+from analyzer.capture.speculative import SpeculativeScan, first_right
 from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
@@ -107,7 +107,7 @@ class PcapngFile:
         self._stream = stream
         self.file = file
         self._fast = fast
-        self._lanes = Lanes()
+        self._scan = SpeculativeScan()
         self._number = 0
         self._order: Literal["<", ">"] = "<"
         self._interfaces: list[Interface] = []
@@ -177,7 +177,7 @@ class PcapngFile:
         at = found.at
         if not len(at):
             return found, _NO_FIELDS
-        fields = gathered(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(-1, _FIELDS_LEN // 4)
+        fields = rows_at(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(-1, _FIELDS_LEN // 4)
         # The length stands at both ends of a block, and blocks follow each other without a gap; where the two differ, the chain
         # of blocks can no longer be trusted.
         ends = words_of(data, self._order)[np.append(at[1:], found.stop) - 4] == fields[:, _LENGTH]
@@ -202,7 +202,7 @@ class PcapngFile:
                 return Walk(np.concatenate(parts), found.stop, found.impossible)
             pos, width = found.stop, width * 4
         if self._fast:
-            found = self._lanes.walk(chain, data, pos, _Guess(self._order, pos))
+            found = self._scan.walk(chain, data, pos, _Guess(self._order, pos))
         else:
             found = walk_plain(chain, data, pos)
         return Walk(np.concatenate((*parts, found.at)), found.stop, found.impossible)
@@ -311,7 +311,7 @@ class PcapngFile:
         times = self._times(interface, np.where(simple, np.uint64(0), units))
         if simple.any():
             self._untimed += int(simple.sum())
-            # The frame before it is the best that can be said.
+            # The frame before it is the best that can be stated.
             known = np.maximum.accumulate(np.where(simple, -1, np.arange(len(at))))
             times = np.where(known < 0, self._last_time_ns, times[known])
         self._last_time_ns = int(times[-1])

@@ -23,8 +23,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.capture.digest import HashedFile
+from analyzer.capture.file_kinds import foreign_capture, looks_like
 from analyzer.capture.frame import FrameBlock
-from analyzer.capture.looks import foreign_capture, looks_like
 from analyzer.capture.pcap import PcapFile, is_pcap
 from analyzer.capture.streams import ByteStream, Peeked, open_stream
 from analyzer.core.errors import InputError
@@ -186,7 +186,7 @@ class _File:
 
     @property
     def position(self) -> int:
-        """How many bytes of the file have been read, packed as they may be; 0 where a source does not tell."""
+        """How many bytes of the file have been read, packed as they may be; 0 where a source does not know."""
         if self._file is not None:
             with suppress(OSError, ValueError):  # a pipe, or closed by now
                 self._position = self._file.tell()
@@ -274,7 +274,7 @@ class CaptureReader:
     """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
 
     Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
-    grows while iterating and is complete afterwards; with `hashing`, `digests` then tells what each file was.
+    grows while iterating and is complete afterwards; with `hashing`, `digests` then states what each file was.
     """
 
     def __init__(

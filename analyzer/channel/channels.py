@@ -53,11 +53,11 @@ class _TcpChannel:
             return [ChannelGap(self.channel, from_client, item.length, item.frames, item.reason)]
         out: list[Event] = []
         data, borders = item.data, item.borders
-        for turn in range(len(item.replies)):
-            start, stop = borders[turn], borders[turn + 1]
+        for part in range(len(item.replies)):
+            start, stop = borders[part], borders[part + 1]
             if start == stop:
                 continue
-            direction = item.way(turn)
+            direction = item.way(part)
             # TCP has no messages, but what begins like a PDU is a place to look for one.
             fresh = self._fresh[direction] or looks_like_dcerpc(data.data[start : min(stop, start + 16)])
             self._fresh[direction] = False

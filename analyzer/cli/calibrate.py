@@ -17,7 +17,7 @@ def calibrate(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What tools/windows/collect.py wrote.")],
     output_format: OutputFormat = Format.text,
 ) -> None:
-    """Decode what Windows returned, compare displayed values with PDH's, and tell which open points each buffer decides.
+    """Decode what Windows returned, compare displayed values with PDH's, and state which open points each buffer decides.
 
     Exit 5 where a value differs or a buffer is damaged.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 LOOK, COUNT, JUDGE, CHECK, OTHER = (
     "What happened",
-    "What the counters said",
+    "What the counters stated",
     "What is wrong",
     "Bytes and proof",
     "Other",

@@ -26,7 +26,7 @@ class TimeColumn(StrEnum):
 
 
 def checked(make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """What the user wrote, made into what is asked for before any capture is read, so that mistakes are told at once."""
+    """What the user wrote, made into what is asked for before any capture is read, so that mistakes are reported at once."""
 
     def checked(text: str) -> Any:
         try:
@@ -103,15 +103,17 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
         names, kinds = max(len(field.name) for field in shown), max(len(field.kind) for field in shown)
         terminal = get_terminal_size().columns if is_terminal() else None
 
-        def told(name: str, kind: str, meaning: str) -> None:
+        def field_line(name: str, kind: str, meaning: str) -> None:
             line = f"{name:{names}}  {kind:{kinds}}  {meaning}"
             indent = names + kinds + 4
             lines = wrap(line, max(terminal, indent + 30), subsequent_indent=" " * indent) if terminal else [line]
             put(*lines)
 
         for field in shown:
-            told(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if field.choices else ""))
-        told("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
+            field_line(
+                field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if field.choices else "")
+            )
+        field_line("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
         put("What has (either side) is of one side with request. or response. before it.")
         raise typer.Exit
 

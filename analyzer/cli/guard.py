@@ -117,7 +117,7 @@ def _say_failure(error: BaseException, arguments: Sequence[str]) -> None:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What failed. The text of an exception that nobody foresaw may hold anything, secrets too: its kind and place are said."""
+    """What failed. The text of an exception that nobody foresaw may hold anything, secrets too: its kind and place are stated."""
     if isinstance(error, ReadingFailedError):
         inner = error.__cause__ or error
         return f"{error}, because {_what(inner)}"

@@ -1,4 +1,4 @@
-"""`handles`: the life of each query handle."""
+"""`handles`: the lifetime of each query handle."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from analyzer.output.gate import say
 
 @command
 def export_metadata(reading: CaptureReading, files: Files, writing: Writing) -> None:
-    """Save what servers told about their countersets, counters and names, for --metadata."""
+    """Save what servers reported about their countersets, counters and names, for --metadata."""
     from analyzer.views.metadata import SavedMetadata
 
     view = SavedMetadata(reading.analysis(files))

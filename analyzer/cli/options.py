@@ -157,7 +157,7 @@ MetadataFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--metadata",
-        help="Names and types of counters that the capture does not tell: what export-metadata wrote, or another capture.",
+        help="Names and types of counters that the capture does not state: what export-metadata wrote, or another capture.",
     ),
 ]
 MetadataFrom = Annotated[
@@ -301,7 +301,7 @@ def _of_option(option: str, **values: Any) -> Keyring:
 
 
 class Writing:
-    """Where the result of a command goes, as the user said, and how much of it is escaped on the way."""
+    """Where the result of a command goes, as the user chose, and how much of it is escaped on the way."""
 
     # What states what the result was made from, once everything is read.
     evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)

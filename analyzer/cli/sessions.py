@@ -30,7 +30,7 @@ def hosts(
     files: Files,
     output_format: OutputFormat = Format.text,
 ) -> None:
-    """Every machine that took part, with the names the traffic gives it and where each was said."""
+    """Every machine that took part, with the names the traffic gives it and where each was stated."""
     from analyzer.views.sessions import Hosts
 
     analysis = reading.analysis(files)

@@ -13,7 +13,7 @@ from analyzer.output.gate import put
 
 def verify(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="What a command with --hash wrote, in any form.")],
-    captures: Annotated[list[Path], typer.Argument(metavar="CAPTURE...", help="The captures it is said to be of.")],
+    captures: Annotated[list[Path], typer.Argument(metavar="CAPTURE...", help="The captures it is stated to be of.")],
 ) -> None:
     """Whether a result was made from just these captures. Exit 0 where it was, 7 where not, 1 where it does not say."""
     from analyzer.pipeline.verify import verify as compare

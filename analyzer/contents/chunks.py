@@ -3,7 +3,7 @@
 What a record says of a value does not depend on the value: it is of the call (number, time, clocks), of the counter or of the
 instance. So the records of a chunk are those of its first instance, made in the way of `samples`, with the instance and
 value left to be filled in, and this holds for every answer of the same layout to the same query. Answers that have text among
-their values, or anything irregular, come as the records of `samples`, which is also the test of what is said here.
+their values, or anything irregular, come as the records of `samples`, which is also the test of what is stated here.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _winperf_parts(layout: V1Layout, table: NameTable, common: Record) -> Sequen
         if is_mixed or not item.instances:
             parts.append(ChunkPart((), None))
             continue
-        # In place of its value, each counter of the first instance has its number, so that `base_raw` tells which is the base.
+        # In place of its value, each counter of the first instance has its number, so that `base_raw` states which is the base.
         numbered = replace(item.instances[0], values=tuple(range(len(item.definitions))))
         first = replace(item, instances=(numbered,))
         columns = [common | winperf_json(sample) for sample in winperf_samples_of(block, table, [first])]

@@ -136,7 +136,7 @@ _BITS: dict[SideName, int] = {"request": 1, "response": 2}
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
-    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be said
+    """The stub of a side. That of an unknown method (its request was not captured) counts as undecodable: nothing can be stated
     of what it means."""
     return side.stub if opnum is not None else Missing.UNDECODABLE
 
@@ -269,7 +269,7 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
     """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
 
-    `damages` tells of the buffers that were decoded before, which need not be decoded again.
+    `damages` describes the buffers that were decoded before, which need not be decoded again.
     """
     yield from analysis.problems
     damages = damages if damages is not None else Damages()
@@ -350,14 +350,14 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
         realm=identity.realm,
         etype=identity.etype,
         kvno=identity.kvno,
-        decryption=session.door.value,
+        decryption=session.decryption.value,
         reason=session.reason,
         first_time_ns=session.first_time_ns,
         last_time_ns=session.last_time_ns,
         frames=frames,
         frame_files=files,
         encrypted_messages=session.encrypted_messages,
-        decrypted_messages=session.opened_messages,
+        decrypted_messages=session.decrypted_messages,
         signed_messages=session.signed_messages,
         verified_messages=session.verified_messages,
         trees=session.trees,

@@ -13,7 +13,7 @@ ByteOrder = Literal["little", "big"]
 
 
 class Cursor:
-    """Reads fields from `data[start:stop]`, little-endian unless told. `pos` is an offset in `data`."""
+    """Reads fields from `data[start:stop]`, little-endian unless stated. `pos` is an offset in `data`."""
 
     __slots__ = ("data", "order", "pos", "stop")
 

@@ -1,4 +1,4 @@
-"""The two kinds of trouble that are not bugs: unusable input, and bytes that disagree with their specification."""
+"""The two kinds of errors that are not bugs: unusable input, and bytes that disagree with their specification."""
 
 from __future__ import annotations
 

@@ -125,7 +125,8 @@ ABOUT: dict[str, About] = {
     ),
     "compound": About("operations in one SMB2 compound", "Clients send three or four; servers refuse long ones."),
     "sessions": About(
-        "SMB sessions of a connection", "Terminal servers have dozens on one; the oldest is told and forgotten first."
+        "SMB sessions of a connection",
+        "Terminal servers have dozens on one; the oldest is reported and forgotten first.",
     ),
     "trees": About(
         "tree connects of an SMB session", "A client has one for each share; the oldest is forgotten first."
@@ -145,7 +146,8 @@ ABOUT: dict[str, About] = {
         "security contexts of a DCERPC association", "Clients have a handful; the oldest is forgotten first."
     ),
     "calls_pending": About(
-        "calls of a DCERPC association that wait for their answers", "The oldest is told as it is, without an answer."
+        "calls of a DCERPC association that wait for their answers",
+        "The oldest is reported as it is, without an answer.",
     ),
     "stub": About(
         "the longest stub that is put together from fragments",

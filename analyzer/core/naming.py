@@ -1,4 +1,4 @@
-"""Names as one server tells them: in English or in a language somebody asked for, from the capture or from a metadata file."""
+"""Names as one server states them: in English or in a language somebody asked for, from the capture or from a metadata file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Name(Struct, frozen=True):
 
 
 class Named(Struct, frozen=True):
-    """What one thing is called: in English, and in the first other language that was told, which `language` is (an LCID or
+    """What one thing is called: in English, and in the first other language that was reported, which `language` is (an LCID or
     the language id of a name table)."""
 
     english: Name | None = None
@@ -33,12 +33,12 @@ class Named(Struct, frozen=True):
 
     @property
     def best(self) -> Name | None:
-        """The name for people: English where it is known, else that of the language told."""
+        """The name for people: English where it is known, else that of the language reported."""
         return self.english or self.local
 
 
 class Texts(Generic[_Language]):
-    """One text in each language it was told in."""
+    """One text in each language it was given in."""
 
     __slots__ = ("_by_language",)
 
@@ -46,13 +46,13 @@ class Texts(Generic[_Language]):
         self._by_language: dict[_Language, Name] = {}
 
     def learn(self, language: _Language, text: str) -> bool:
-        """Notes a text that the capture tells; whether it was another or none."""
+        """Notes a text that the capture states; whether it was another or none."""
         known, name = self._by_language.get(language), Name(text, "capture")
         self._by_language[language] = name
         return known != name
 
-    def tell(self, language: _Language, text: str) -> Name | None:
-        """Notes a text that a file tells. It changes neither what the capture says nor what an earlier file did; a name that
+    def fill(self, language: _Language, text: str) -> Name | None:
+        """Notes a text that a file states. It changes neither what the capture says nor what an earlier file did; a name that
         the capture has otherwise is returned."""
         known = self._by_language.get(language)
         if known is None:
@@ -64,7 +64,7 @@ class Texts(Generic[_Language]):
         return self._by_language.get(language)
 
     def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
-        """The text for people, with its language: one that is preferred and that the capture told, if there is, else the
+        """The text for people, with its language: one that is preferred and that the capture reported, if there is, else the
         first there is."""
         best: tuple[_Language | None, Name | None] = (None, None)
         best_rank = -1

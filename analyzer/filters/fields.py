@@ -45,7 +45,7 @@ TEXTS = frozenset({Kind.TEXT, Kind.CHOICE, Kind.METHOD, Kind.INTERFACE, Kind.NAM
 
 
 class Field(Struct, frozen=True):
-    """One field. `paths` tell where its values are in a record; more than one where a field has several values at once."""
+    """One field. `paths` state where its values are in a record; more than one where a field has several values at once."""
 
     name: str
     kind: Kind
@@ -89,7 +89,7 @@ _CALL = (
     _field("auth.type", Kind.TEXT, "security provider (none, ntlm, spnego-ntlm, krb5, spnego-krb5)"),
     _field("auth.level", Kind.CHOICE, "level of RPC security", choices=tuple(LEVEL_NAMES.values())),
     _field("auth.user", Kind.TEXT, "who made the call"),
-    _field("auth.user_from", Kind.CHOICE, "whether RPC or SMB said who", choices=("rpc", "smb")),
+    _field("auth.user_from", Kind.CHOICE, "whether RPC or SMB stated who", choices=("rpc", "smb")),
     _field(
         "auth.user_source",
         Kind.CHOICE,
@@ -105,7 +105,7 @@ _CALL = (
     _field("interface.uuid", Kind.GUID, "UUID of the interface"),
     _field("interface.version", Kind.TEXT, "its version (1.0)"),
     _field("interface.name", Kind.INTERFACE, "its name (PerflibV2, winreg)"),
-    _field("interface.recognised", Kind.FLAG, "the bind was not captured, and the stubs told the interface"),
+    _field("interface.recognised", Kind.FLAG, "the bind was not captured, and the stubs show the interface"),
     _field("syntax", Kind.CHOICE, "transfer syntax", choices=("ndr", "ndr64")),
     _field("opnum", Kind.NUMBER, "number of the method"),
     _field("method", Kind.METHOD, "name of the method (QueryCounterData, BaseRegQueryValue)"),
@@ -251,7 +251,7 @@ _SAMPLE = (
     _field("raw", Kind.ANY, "the raw value: a number, or a text"),
     _field("base_raw", Kind.ANY, "the raw value of the base counter"),
     _field("data_size", Kind.NUMBER, "bytes on the wire"),
-    _field("id_source", Kind.CHOICE, "what tells the counter of a block", choices=("index", "replay")),
+    _field("id_source", Kind.CHOICE, "what states the counter of a block", choices=("index", "replay")),
     _field("object_index", Kind.NUMBER, "title index of the object"),
     _field("object_name", Kind.TEXT, "name of the object"),
     _field("counter_index", Kind.NUMBER, "title index of the counter"),

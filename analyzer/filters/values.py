@@ -80,7 +80,7 @@ def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
 
 
 # The fields filters are about most often, without the record.
-_QUICK: dict[str, Callable[[int, Call], Any]] = {
+_DIRECT: dict[str, Callable[[int, Call], Any]] = {
     "number": lambda number, call: number,
     "time_ns": lambda number, call: call.time_ns,
     "client.ip": lambda number, call: call.client.ip,
@@ -114,8 +114,8 @@ class CallValues:
         return [value for path in field.paths for value in self._at(field, path)]
 
     def _at(self, field: Field, path: str) -> Sequence[Any]:
-        if (quick := _QUICK.get(path)) is not None:
-            return _some(quick(self._number, self._call))
+        if (direct := _DIRECT.get(path)) is not None:
+            return _some(direct(self._number, self._call))
         first, _, rest = path.partition(".")
         if first in ("request", "response"):
             name: SideName = "request" if first == "request" else "response"

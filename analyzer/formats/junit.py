@@ -58,7 +58,7 @@ def junit_xml(
 
 
 class _Found(Struct):
-    """What is told of one requirement: the first findings in words, and how many there are."""
+    """What is reported of one requirement: the first findings in words, and how many there are."""
 
     first: list[str] = field(default_factory=list)
     count: int = 0

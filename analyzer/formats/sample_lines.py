@@ -46,8 +46,8 @@ def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
     pieces: list[_Piece] | None = part.made.get("json")
     if pieces is None:
         pieces = part.made["json"] = _pieces(part, chunk.of_call)
-    said = {key: safe_json(orjson.dumps(value)) for key, value in chunk.of_call.items()}
-    of_call = [b"".join(_filled(piece.texts, said)) if piece.of == "call" else b"" for piece in pieces]
+    stated = {key: safe_json(orjson.dumps(value)) for key, value in chunk.of_call.items()}
+    of_call = [b"".join(_filled(piece.texts, stated)) if piece.of == "call" else b"" for piece in pieces]
     width = len(part.columns)
     no_value = [number for number, record in enumerate(part.columns) if record["raw"] is None]
     step = max(1, _LINES_AT_ONCE // width)
@@ -81,10 +81,10 @@ def _base_texts(values: Sequence[bytes], bases: Sequence[int | None], width: int
     return texts
 
 
-def _filled(texts: Sequence[bytes], said: dict[str, bytes]) -> Iterator[bytes]:
+def _filled(texts: Sequence[bytes], stated: dict[str, bytes]) -> Iterator[bytes]:
     """Texts and keys by turns, the keys replaced by what they stand for."""
     for number, text in enumerate(texts):
-        yield said[text.decode()] if number % 2 else text
+        yield stated[text.decode()] if number % 2 else text
 
 
 def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:

@@ -142,8 +142,8 @@ class _Tables:
                 series.append(_raw(chunks))
             elif key in of_call:
                 bound = pl.Int64 if name == "time" else kind
-                said = pl.Series(name, [fitting(chunk.of_call.get(key), bound) for chunk in chunks], dtype=bound)
-                series.append(said.gather(np.repeat(np.arange(len(chunks)), sizes)).cast(kind))
+                stated = pl.Series(name, [fitting(chunk.of_call.get(key), bound) for chunk in chunks], dtype=bound)
+                series.append(stated.gather(np.repeat(np.arange(len(chunks)), sizes)).cast(kind))
             else:
                 series.append(self._laid_out(name, kind, chunks, [column[name] for column in columns]))
         return pl.DataFrame(series)

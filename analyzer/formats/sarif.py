@@ -170,8 +170,10 @@ def _markdown(page: RulePage) -> str:
 
 def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[str]) -> dict[str, Any]:
     record = finding_record(finding, facts)
-    said = [f"{name} {record[name]}" for name in ("expected", "seen") if record[name] is not None]
-    words = record["message"][:1].upper() + record["message"][1:] + ("" if not said else f" ({', '.join(said)})") + "."
+    stated = [f"{name} {record[name]}" for name in ("expected", "seen") if record[name] is not None]
+    words = (
+        record["message"][:1].upper() + record["message"][1:] + ("" if not stated else f" ({', '.join(stated)})") + "."
+    )
     place = ".".join(part for part in (record["side"], record["field"]) if part) or "capture"
     method = record["method"] or "capture"
     key = f"{finding.rule.code}:{record['requirement'][0]}:{method}:{_POSITION.sub('[]', place)}"

@@ -17,7 +17,7 @@ from analyzer.model.store import CallStore
 class CaptureFacts(Struct, frozen=True):
     """What the capture is: files as given, frames and captured bytes, the times of its first and last frame.
 
-    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` tells
+    `names` maps addresses to host names that the capture file itself carries (pcapng name-resolution blocks). `digests` states
     what the files were, where that was asked for.
     """
 
@@ -34,7 +34,7 @@ class Analysis(Struct, frozen=True, eq=False):
     """One capture, read.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
-    `name_tables` hold what the servers told about their counters, over the whole capture. `closed` are the numbers of the
+    `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
     channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`.
     """
 

@@ -54,7 +54,7 @@ class FindingRecord(Record, frozen=True, kw_only=True, tag="finding"):
 
 
 class RequirementKeys(Record, frozen=True, kw_only=True):
-    """What is said of a requirement."""
+    """What is stated of a requirement."""
 
     requirement: Annotated[str, doc("id of the requirement")]
     section: Annotated[str, doc("section that demands it")]

@@ -1,4 +1,4 @@
-"""What a server told about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
+"""What a server reported about its countersets: names, types and relations of counters ([MS-PCQ] section 3.1.4.1.2).
 
 English names (request codes 9 and 0xA) and those of a language (codes 3 to 6, by the LCID asked for) are kept apart. What a
 metadata file adds is marked as such and never takes the place of what the capture says.
@@ -58,12 +58,12 @@ class Described(Struct):
         return text.text if text is not None else None
 
     def learn_english(self, text: str) -> bool:
-        """Notes the English name that the capture tells; whether it was another or none."""
+        """Notes the English name that the capture states; whether it was another or none."""
         known, self.english = self.english, Name(text, "capture")
         return known != self.english
 
-    def tell_english(self, text: str) -> Name | None:
-        """Notes the English name, as `Texts.tell` does."""
+    def fill_english(self, text: str) -> Name | None:
+        """Notes the English name, as `Texts.fill` does."""
         known = self.english
         if known is None:
             self.english = Name(text, "metadata")
@@ -82,12 +82,12 @@ class CounterEntry(Described):
         return self.info["counter_type"] if self.info is not None else None
 
     def learn_info(self, info: dict[str, Any]) -> bool:
-        """Notes the registration information that the capture tells; whether it was other or none."""
+        """Notes the registration information that the capture states; whether it was other or none."""
         known, self.info, self.info_source = self.info, info, "capture"
         return known != info
 
-    def tell_info(self, info: dict[str, Any]) -> bool:
-        """Notes the registration information that a file tells; False where it is other than the capture's, which stands."""
+    def fill_info(self, info: dict[str, Any]) -> bool:
+        """Notes the registration information that a file states; False where it is other than the capture's, which stands."""
         if self.info is None:
             self.info, self.info_source = info, "metadata"
             return True
@@ -101,10 +101,10 @@ class CountersetEntry(Described):
     provider_name: str | None = None
     provider_guid: str | None = None
     instance_type: int | None = None
-    # Which of the three above a metadata file told.
+    # Which of the three above a metadata file reported.
     given: set[str] = field(default_factory=set)
     counters: dict[int, CounterEntry] = field(default_factory=dict)
-    # Names of instances by number; None where the number was told with different names.
+    # Names of instances by number; None where the number was reported with different names.
     instances: dict[int, str | None] = field(default_factory=dict)
 
     def counter(self, counter_id: int) -> CounterEntry:
@@ -119,7 +119,7 @@ class Catalog:
         self._names: dict[tuple[str, int | None], SampleNames] = {}
 
     def entry(self, guid: str) -> CountersetEntry:
-        """The entry of a counterset to be told of, a new one where nothing was yet."""
+        """The entry of a counterset, a new one where nothing was yet."""
         self._names.clear()
         return self.countersets.setdefault(guid, CountersetEntry(guid=guid))
 
@@ -183,7 +183,7 @@ class Catalog:
         return entry.counters.get(counter_id) if entry is not None and counter_id is not None else None
 
     def names(self, guid: str | None, counter_id: int | None) -> SampleNames | None:
-        """All names of a counter and its counterset; None where nothing was told of either."""
+        """All names of a counter and its counterset; None where nothing was reported of either."""
         if guid is None or (entry := self.countersets.get(guid)) is None:
             return None
         key = guid, counter_id
@@ -208,5 +208,5 @@ class Catalogs:
         return self._by_ip.setdefault(ip, Catalog())
 
     def __iter__(self) -> Iterator[tuple[str, Catalog]]:
-        """The servers that told something, with their catalogs."""
+        """The servers that reported something, with their catalogs."""
         return ((ip, catalog) for ip, catalog in self._by_ip.items() if catalog.countersets)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.core.events import Event
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 
 
 class Channel(Struct, frozen=True):
@@ -28,11 +28,11 @@ class Channel(Struct, frozen=True):
 
 
 class SmbSession(Event, frozen=True):
-    """An SMB session as far as the capture tells, said once when it ends (logoff, connection end, capture end).
+    """An SMB session as far as the capture states, stated once when it ends (logoff, connection end, capture end).
 
     `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
-    and `opened_messages` count its SMB3 transforms, `door` and `reason` what came of the keys. `hosts` are names the ends
-    gave themselves (NetBIOS session names, tree paths): (address, name, where it was said). `refused` is the status with which
+    and `decrypted_messages` count its SMB3 transforms, `decryption` and `reason` what came of the keys. `hosts` are names the ends
+    gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with which
     the server refused the logon, None where it did not.
     """
 
@@ -46,13 +46,13 @@ class SmbSession(Event, frozen=True):
     cipher: str | None
     signing: str | None
     identity: Identity
-    door: Door
+    decryption: Decryption
     reason: str | None
     first_time_ns: int
     last_time_ns: int
     frames: tuple[int, ...]
     encrypted_messages: int
-    opened_messages: int
+    decrypted_messages: int
     signed_messages: int
     verified_messages: int
     trees: tuple[str, ...]

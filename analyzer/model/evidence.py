@@ -1,4 +1,4 @@
-"""What a result was made from, and how: enough to tell whether it belongs to a capture, and to make it again."""
+"""What a result was made from, and how: enough to decide whether it belongs to a capture, and to make it again."""
 
 from __future__ import annotations
 

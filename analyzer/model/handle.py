@@ -15,7 +15,7 @@ EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
 # another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
 # another association group.
 Violation = Literal["after-close", "other-channel", "other-association"]
-# `never opened`: the whole life of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
+# `never opened`: the whole lifetime of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
 Origin = Literal["opened", "not captured", "never opened"]
 End = Literal["closed", "never closed", "unknown"]
 

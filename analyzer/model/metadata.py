@@ -1,8 +1,8 @@
-"""What servers told about their counters, saved: a versioned JSON form, and how a saved one fills the gaps of a capture.
+"""What servers reported about their counters, saved: a versioned JSON form, and how a saved one fills the gaps of a capture.
 
 A metadata file holds, for each server by its address, the registration information and names of countersets ([MS-PCQ] section
 3.1.4.1.2) and the name tables of winperf. What the capture itself says always stands; where a file says something else, a note
-tells so. Names of one server say nothing of another's: they are used for one only when the user says so.
+states so. Names of one server say nothing of another's: they are used for one only when the user says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _INFO_FIELDS = (
 
 
 class ServerMetadata(Struct, frozen=True):
-    """What one server told; all of it is of source `metadata`."""
+    """What one server reported; all of it is of source `metadata`."""
 
     catalog: Catalog
     tables: Mapping[str, Mapping[int, str]]
@@ -54,19 +54,19 @@ class Metadata(Struct, frozen=True):
 
 
 def metadata_json(catalogs: Catalogs, tables: NameTables) -> Json:
-    """What a capture told, in the form of a metadata file. What came from another such file is left out."""
-    told: dict[str, list[Json]] = {}
+    """What a capture reported, in the form of a metadata file. What came from another such file is left out."""
+    reported: dict[str, list[Json]] = {}
     for ip, catalog in catalogs:
         entries = [_counterset_json(entry) for entry in catalog.countersets.values()]
-        told[ip] = [entry for entry in entries if len(entry) > 1]
-    named = {ip: {language: _keyed(names) for language, names in table.told.items()} for ip, table in tables}
+        reported[ip] = [entry for entry in entries if len(entry) > 1]
+    named = {ip: {language: _keyed(names) for language, names in table.reported.items()} for ip, table in tables}
     return {
         "record": "metadata",
         "version": VERSION,
         "servers": [
-            {"ip": ip, "countersets": told.get(ip, []), "name_tables": named.get(ip, {})}
-            for ip in sorted({*told, *named})
-            if told.get(ip) or named.get(ip)
+            {"ip": ip, "countersets": reported.get(ip, []), "name_tables": named.get(ip, {})}
+            for ip in sorted({*reported, *named})
+            if reported.get(ip) or named.get(ip)
         ],
     }
 
@@ -80,8 +80,8 @@ def _described_json(entry: Described) -> Json:
     if entry.english is not None and entry.english.source == "capture":
         out["english"] = entry.english.text
     for key, texts in (("names", entry.names), ("helps", entry.helps)):
-        if told := {lcid: name.text for lcid, name in texts if name.source == "capture"}:
-            out[key] = _keyed(told)
+        if reported := {lcid: name.text for lcid, name in texts if name.source == "capture"}:
+            out[key] = _keyed(reported)
     return out
 
 
@@ -92,11 +92,11 @@ def _counterset_json(entry: CountersetEntry) -> Json:
             out[key] = value
     counters = []
     for counter_id, counter in sorted(entry.counters.items()):
-        told = _described_json(counter)
+        reported = _described_json(counter)
         if counter.info is not None and counter.info_source == "capture":
-            told["info"] = dict(counter.info)
-        if told:
-            counters.append({"id": counter_id} | told)
+            reported["info"] = dict(counter.info)
+        if reported:
+            counters.append({"id": counter_id} | reported)
     if counters:
         out["counters"] = counters
     return out
@@ -137,7 +137,7 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
-    """What another capture told, as if it came from a file."""
+    """What another capture reported, as if it came from a file."""
     import json
 
     return metadata_from_json(json.dumps(metadata_json(catalogs, tables)).encode(), origin)
@@ -192,17 +192,17 @@ def _read_counterset(catalog: Catalog, value: Json) -> None:
         known = entry.counter(counter_id)
         _read_described(known, counter)
         if (info := counter.get("info")) is not None:
-            known.tell_info(
+            known.fill_info(
                 {name: _number(info[name], name, *_RANGES.get(name, (0, _UINT32))) for name in _INFO_FIELDS}
             )
 
 
 def _read_described(entry: Described, value: Json) -> None:
     if (english := value.get("english")) is not None:
-        entry.tell_english(_typed(english, str, "english"))
+        entry.fill_english(_typed(english, str, "english"))
     for key, texts in (("names", entry.names), ("helps", entry.helps)):
         for lcid, text in _texts(value.get(key, {}), key):
-            texts.tell(lcid, text)
+            texts.fill(lcid, text)
 
 
 # --------------------------------------------------------------------------------------------------------- filling
@@ -218,7 +218,7 @@ class _Differences(Struct):
         self.count += 1
         self.first = self.first or f"{what} {kept!r}, the file {given!r}"
 
-    def told(self, known: Name | None, what: str, given: str) -> None:
+    def name(self, known: Name | None, what: str, given: str) -> None:
         if known is not None:
             self.add(what, known.text, given)
 
@@ -231,7 +231,7 @@ def fill(
     *,
     instead: str | None = None,
 ) -> Iterator[Problem]:
-    """Fills the gaps of what the `servers` of a capture told with metadata files, earlier ones first; yields notes on what was
+    """Fills the gaps of what the `servers` of a capture reported with metadata files, earlier ones first; yields notes on what was
     used for whom and where a file contradicts. `instead` is the server of a file whose metadata every server is given that
     the file does not know."""
     here = sorted(set(servers))
@@ -279,15 +279,15 @@ def _fill_server(catalog: Catalog, table: NameTable, given: ServerMetadata) -> _
         for counter_id, counter in entry.counters.items():
             _fill_counter(known.counter(counter_id), counter, f"counter {counter_id} of {guid}", differences)
     for language, names in given.tables.items():
-        for index, told in table.give(language, names).items():
-            differences.add(f"index {index} in language {language}", told, names[index])
+        for index, reported in table.give(language, names).items():
+            differences.add(f"index {index} in language {language}", reported, names[index])
     return differences
 
 
 def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differences: _Differences) -> None:
     _fill_described(known, counter, what, differences)
     mine, theirs = known.info, counter.info
-    if theirs is not None and not known.tell_info(theirs):
+    if theirs is not None and not known.fill_info(theirs):
         assert mine is not None
         name = next(name for name in _INFO_FIELDS if mine[name] != theirs[name])
         differences.add(f"{name} of {what}", str(mine[name]), str(theirs[name]))
@@ -295,7 +295,7 @@ def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differe
 
 def _fill_described(known: Described, given: Described, what: str, differences: _Differences) -> None:
     if given.english is not None:
-        differences.told(known.tell_english(given.english.text), f"the English name of {what}", given.english.text)
+        differences.name(known.fill_english(given.english.text), f"the English name of {what}", given.english.text)
     for mine, theirs in ((known.names, given.names), (known.helps, given.helps)):
         for lcid, name in theirs:
-            differences.told(mine.tell(lcid, name.text), f"{what} in language {lcid}", name.text)
+            differences.name(mine.fill(lcid, name.text), f"{what} in language {lcid}", name.text)

@@ -111,10 +111,10 @@ WELL_KNOWN: Mapping[int, str] = {
 
 
 class NameTable:
-    """The names one server told, by language id; beside them those of a metadata file, which fill gaps and no more."""
+    """The names one server reported, by language id; beside them those of a metadata file, which fill gaps and no more."""
 
     def __init__(self) -> None:
-        self._told: dict[str, dict[int, str]] = {}
+        self._reported: dict[str, dict[int, str]] = {}
         self._given: dict[str, dict[int, str]] = {}
         self._named: dict[int, Named] = {}
         self._names: dict[tuple[int, int], SampleNames] = {}
@@ -122,23 +122,23 @@ class NameTable:
     def learn(self, language: str, entries: Mapping[int, str]) -> None:
         """Notes what the capture says."""
         self._forget()
-        self._told.setdefault(language, {}).update(entries)
+        self._reported.setdefault(language, {}).update(entries)
 
     def give(self, language: str, entries: Mapping[int, str]) -> dict[int, str]:
         """Notes what a metadata file says; returns what the capture says otherwise, which stands."""
         self._forget()
-        told = self._told.get(language, {})
+        reported = self._reported.get(language, {})
         given = self._given.setdefault(language, {})
         given.update({index: text for index, text in entries.items() if index not in given})
-        return {index: told[index] for index, text in entries.items() if told.get(index, text) != text}
+        return {index: reported[index] for index, text in entries.items() if reported.get(index, text) != text}
 
     @property
-    def told(self) -> Mapping[str, Mapping[int, str]]:
+    def reported(self) -> Mapping[str, Mapping[int, str]]:
         """What the capture says, by language id."""
-        return self._told
+        return self._reported
 
     def named(self, index: int) -> Named:
-        """The names of a title index: English and another language, as told or given; well-known English else."""
+        """The names of a title index: English and another language, as reported or given; well-known English else."""
         if (known := self._named.get(index)) is None:
             if len(self._named) >= MAX_REMEMBERED:
                 self._forget()
@@ -164,7 +164,7 @@ class NameTable:
 
     def _looked_up(self, index: int) -> Named:
         english, local, language = self._find(ENGLISH, index), None, None
-        for other in (*self._told, *self._given):
+        for other in (*self._reported, *self._given):
             if other != ENGLISH and (local := self._find(other, index)) is not None:
                 language = other
                 break
@@ -173,9 +173,9 @@ class NameTable:
         return Named(english, local, language)
 
     def _find(self, language: str, index: int) -> Name | None:
-        told = self._told.get(language)
-        if told is not None and index in told:
-            return Name(told[index], "capture")
+        reported = self._reported.get(language)
+        if reported is not None and index in reported:
+            return Name(reported[index], "capture")
         given = self._given.get(language)
         return Name(given[index], "metadata") if given is not None and index in given else None
 
@@ -193,8 +193,8 @@ class NameTables:
         return self._by_ip.setdefault(ip, NameTable())
 
     def __iter__(self) -> Iterator[tuple[str, NameTable]]:
-        """The servers that told something, with their tables."""
-        return ((ip, table) for ip, table in self._by_ip.items() if table.told)
+        """The servers that reported something, with their tables."""
+        return ((ip, table) for ip, table in self._by_ip.items() if table.reported)
 
 
 NAME_TABLE_WORDS = frozenset({"counter", "help", "explain"})

@@ -102,7 +102,7 @@ class QueryView(Struct, frozen=True):
     """A query handle as it stood when a call was made.
 
     `number` counts the handles of the capture from 1; `blocks` maps a block's position in a data answer to what it is,
-    as far as the capture tells, `id_source` says how: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
+    as far as the capture states, `id_source` says how: by the `Index` of QueryCounterInfo, or by a replay of ValidateCounters.
     None of both: `blocks` is empty, and `unknown` a sentence that says why. `held` are the counters in the order of their
     blocks where that is known, else of their adding, None where they are not known; `counterset` is the one counterset they
     all belong to.

@@ -34,10 +34,10 @@ class AuthLevel(IntEnum):
     PRIVACY = 6
 
 
-class Door(Enum):
-    """Whether something sealed could be opened, and if not why."""
+class Decryption(Enum):
+    """Whether something sealed could be decrypted, and if not why."""
 
-    OPEN = "opened"
+    DECRYPTED = "decrypted"
     NOT_SEALED = "not sealed"
     NO_KEY = "no key given for this principal"
     WRONG_KEY = "key given, wrong"
@@ -47,7 +47,7 @@ class Door(Enum):
 
 
 class Identity(Struct, frozen=True, cache_hash=True):
-    """What a handshake says in clear about the two ends. Every field is None where it was not said.
+    """What a handshake says in clear about the two ends. Every field is None where it was not stated.
 
     `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
     `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
@@ -109,14 +109,14 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     """The security of one call: provider and level as wire numbers, who authenticated, and whether it could be opened.
 
     `mechanism` is the contract's name of it: `none`, `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, `schannel`, ...;
-    `opened_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
+    `decrypted_by` says in words which of the user's keys opened it (`the NT hash of LAB\\\\perfmon`), None where none did.
     """
 
     auth_type: int
     level: int
     mechanism: str
     identity: Identity | None
-    door: Door
+    decryption: Decryption
     verified: bool | None
     header_signed: bool | None
-    opened_by: str | None = None
+    decrypted_by: str | None = None

@@ -42,7 +42,7 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     opnum: Annotated[int | None, doc("number of the method")]
     calls: Annotated[int, doc("all calls")]
     failed: Annotated[int, doc("answered with a fault or a return value that is not 0")]
-    retried: Annotated[int, doc("of these, those that only said that the buffer was too small")]
+    retried: Annotated[int, doc("of these, those that only stated that the buffer was too small")]
     unanswered: Annotated[int, doc("without an answer in the capture")]
     unread: Annotated[int, doc("sealed, cut or malformed")]
     latency_ns: Annotated[Spread, doc("first frame of the response minus last frame of the request", unit="ns")]
@@ -115,7 +115,7 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
     kind: Annotated[ActivityKind, doc("what was done")]
     who: Annotated[Who, doc("who did it")]
     category: Annotated[
-        Category | None, doc("what the target tells of: processes of the server, its network, its logged-on sessions")
+        Category | None, doc("what the target describes: processes of the server, its network, its logged-on sessions")
     ]
     target: Annotated[str | int | None, doc("GUID of a counterset or title index of an object")]
     name: Annotated[str | None, doc("its name")]

@@ -129,7 +129,7 @@ class Fact(Value, frozen=True):
 
     layer: Annotated[Literal["frames", "TCP", "SMB", "DCERPC"], doc("which layer states it")]
     label: Annotated[str, doc("what it is")]
-    text: Annotated[str, doc("what is said of it")]
+    text: Annotated[str, doc("what is stated of it")]
 
 
 class SideView(Value, frozen=True, kw_only=True):

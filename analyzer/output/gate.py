@@ -221,7 +221,7 @@ def put(*lines: str) -> None:
 
 
 def say(*lines: str) -> None:
-    """Lines for people on standard error, likewise. Nothing is said where there is no such stream."""
+    """Lines for people on standard error, likewise. Nothing is stated where there is no such stream."""
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):

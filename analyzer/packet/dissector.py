@@ -109,9 +109,9 @@ class Dissector:
         for kind, count in self._lost.items():
             problem_kind, text = _LOST_TEXTS[kind]
             yield Problem(problem_kind, "packet", count.frames, f"{count.count} {text}")
-        for (kind, text), said in self._repeated.items():
-            if said.count > _MOST_OF_A_KIND:
-                yield Problem(kind, "packet", said.frames, f"{said.count - _MOST_OF_A_KIND} times more: {text}")
+        for (kind, text), stated in self._repeated.items():
+            if stated.count > _MOST_OF_A_KIND:
+                yield Problem(kind, "packet", stated.frames, f"{stated.count - _MOST_OF_A_KIND} times more: {text}")
         for link_type, (count_of_type, *frames) in self._frames.unknown_links.items():
             yield Problem(
                 "unsupported",
@@ -311,9 +311,9 @@ class Dissector:
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What an item found frame by frame amounts to."""
         if isinstance(item, Problem):
-            said = self._repeated.setdefault((item.kind, item.text), _Count())
-            said.add(item.frames[-1])
-            if said.count <= _MOST_OF_A_KIND:
+            stated = self._repeated.setdefault((item.kind, item.text), _Count())
+            stated.add(item.frames[-1])
+            if stated.count <= _MOST_OF_A_KIND:
                 yield item
         elif isinstance(item, Lost):
             self._count_lost(item)

@@ -113,11 +113,11 @@ def packets(capture: Any) -> Iterator[Any]:
         capture.eventloop.run_until_complete(asyncio.sleep(0))
         capture.eventloop.close()
     # tshark ends with what went wrong; other lines (a warning to root, say) do not begin with its name.
-    said = str(getattr(capture, "_last_error_line", None) or "")
-    if said.startswith("tshark:"):
-        yield Complaint(said.removeprefix("tshark:").strip())
+    stated = str(getattr(capture, "_last_error_line", None) or "")
+    if stated.startswith("tshark:"):
+        yield Complaint(stated.removeprefix("tshark:").strip())
     elif crash:
-        yield Complaint(said or crash)
+        yield Complaint(stated or crash)
 
 
 def in_thread(make: Callable[[], Iterator[_T]]) -> Iterator[_T]:

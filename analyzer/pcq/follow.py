@@ -1,6 +1,6 @@
 """What each query handle held when the calls of a capture were made: calls in order in, a state of the handle for each out.
 
-A call takes its time, and others may be under way: a data answer tells of a handle as it was somewhere between its request
+A call takes its time, and others may be under way: a data answer describes a handle as it was somewhere between its request
 and its response. So the begin and the end of each call are put in order by time, and
 
 * ValidateCounters takes effect when its answer comes. A poll, an info or another ValidateCounters on the handle whose time
@@ -8,9 +8,9 @@ and its response. So the begin and the end of each call are put in order by time
 * ValidateCounters without a readable answer, from its request on, may have done anything to its handle; one that is sealed, to
   all handles of its channel.
 * A request that was lost (`Loss`) may have been a ValidateCounters on any handle of its channel. Clients count their calls,
-  so the next request on the channel tells which numbers are missing. If the answers to all of these are there and none can
+  so the next request on the channel states which numbers are missing. If the answers to all of these are there and none can
   be one of ValidateCounters, nothing was changed.
-* QueryCounterInfo tells of the polls that came before it too, as far back as nothing changed the handle.
+* QueryCounterInfo reports the polls that came before it too, as far back as nothing changed the handle.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class _Counts:
         # Channels that lost something; those whose next request is still to come.
         self._lossy: set[int] = set()
         self._waiting: set[int] = set()
-        # Channels whose numbers do not grow call by call tell nothing.
+        # Channels whose numbers do not grow call by call prove nothing.
         self._useless: set[int] = set()
         # Answers whose request was lost, and whether they can be those of ValidateCounters.
         self._answers: dict[tuple[int, int], bool] = {}
@@ -297,7 +297,7 @@ def _shape(call: Call) -> BlockTypes | None:
     side = call.response
     if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
         return None
-    # Where a few blocks are all there are, the beginning tells of them; a long answer is not read from the shelf for that.
+    # Where a few blocks are all there are, the beginning describes them; a long answer is not read from the spill file for that.
     beginning = block_types(side.buffer.part(0, _BEGINNING))
     if beginning is None or len(beginning.types) == beginning.promised:
         return beginning

@@ -37,7 +37,7 @@ _BEFORE_ALL: Moment = (-1, -1)
 
 
 class Loss(Struct, frozen=True):
-    """Requests may have been lost on a channel, after the end of the call that `after` tells of."""
+    """Requests may have been lost on a channel, after the end of the call that `after` describes."""
 
     after: Moment
     channel: int
@@ -50,7 +50,7 @@ def _begin(message: Message) -> Moment:
 class PerflibLayer:
     """Decodes PerflibV2 exchanges, has what they say of countersets learnt, and notes where requests were lost.
 
-    What the calls say of query handles can only be told when all are there, in their order: that is `pcq.follow`.
+    What the calls say of query handles can only be known when all are there, in their order: that is `pcq.follow`.
     """
 
     def __init__(self, learner: CatalogLearner | None = None) -> None:
@@ -109,7 +109,7 @@ class CatalogLearner:
         lcid = call.request.params.get("RequestLCID") if call.request is not None else None
         lcid = lcid if isinstance(lcid, int) else 0
         server, data = call.server, response.buffer.data
-        # A server tells every client the same. Each of the answers in `known` left all as it was.
+        # A server sends every client the same. Each of the answers in `known` left all as it was.
         known = self._known.setdefault((server.ip, guid), set())
         answer = code, lcid, sha256(data).digest()
         if answer in known:

@@ -69,7 +69,7 @@ class BlockTypes(Struct, frozen=True):
 class _Channel(Struct):
     """What happened on a channel that concerns all handles used on it.
 
-    Handles look here when they are used: a capture may have many of both, and telling each of everything would take the product.
+    Handles look here when they are used: a capture may have many of both, and passing everything to each would take the product.
     """
 
     # Calls that were not read and may have changed a handle; whether a request is lost of which it is not known yet.
@@ -84,7 +84,7 @@ class _Use(Struct):
 
     channel: _Channel
     doubts: int
-    # The state of the channel in which a loss says nothing of the handle: it was not used there yet, or was told of since.
+    # The state of the channel in which a loss says nothing of the handle: it was not used there yet, or was described since.
     settled: int
 
 

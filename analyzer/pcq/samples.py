@@ -22,7 +22,7 @@ _TYPE_CLASS_TEXT = 0x00000800
 class PerflibSample(Struct, frozen=True):
     """One raw value. `counterset`, `counter_id`, names and type are None where they are not in the capture.
 
-    `id_source` is what tells which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
+    `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
     of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
     """

@@ -28,7 +28,7 @@ from analyzer.rpc.pdu import Ptype
 
 # Copies of a frame (mirror ports, retransmissions) stand near their first; farther away the same numbers are another PDU.
 _NEAR = 64
-# RTS belongs to RPC over HTTP and is told by its number.
+# RTS belongs to RPC over HTTP and is known by its number.
 _TYPES = {kind.value: kind.name.lower() for kind in Ptype if kind is not Ptype.RTS}
 # Words of tshark's expert information about TCP segments: "Previous segment(s) not captured", "out-of-order segment",
 # "suspected retransmission", "New fragment overlaps old data", "ACKed segment that wasn't captured".
@@ -279,7 +279,7 @@ def _expert_messages(fields: object) -> Iterator[str]:
 
 
 class _Theirs:
-    """What tshark showed, gathered."""
+    """What tshark showed, collected."""
 
     def __init__(self) -> None:
         self.pdus: list[SeenPdu] = []
@@ -309,8 +309,8 @@ class _Theirs:
                 self.pairs.add((call_id, asked, shown.frame))
 
     def remark(self, frames: tuple[int, ...]) -> str:
-        said = [remark for frame in frames if frame in self.frames for remark in self.frames[frame].remarks]
-        return "tshark says: " + "; ".join(dict.fromkeys(said)) if said else ""
+        stated = [remark for frame in frames if frame in self.frames for remark in self.frames[frame].remarks]
+        return "tshark says: " + "; ".join(dict.fromkeys(stated)) if stated else ""
 
     def why_not(self, pdu: SeenPdu, out_of_order: bool, *, is_bound: bool) -> PduDifference:
         """Why tshark does not show a PDU of ours."""

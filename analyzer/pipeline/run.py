@@ -94,14 +94,14 @@ def analyze(
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
 
-    `metadata` fills what the capture does not tell about its countersets and names, server by server; `metadata_from` names the
+    `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
     server whose metadata the others are given too.
 
     `sources` are paths, globs or binary files and count as one capture in time order. `progress` is called now and then with the
     numbers of frames, and of bytes of the files, that have been read. Raises `InputError` for what cannot be read at all.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
-    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` tells what the files were.
+    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were.
     """
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or DEFAULTS

@@ -9,7 +9,7 @@ together, and are taken for PerflibV2 or winreg only if
   counterset asked about ([MS-PCQ] section 2.2.4), a PERF_DATA_BLOCK (winperf.h), and
 * the same is not true of the other interface.
 
-Such calls say that they were recognised, and a note tells why.
+Such calls say that they were recognised, and a note states why.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _proofs(calls: Iterable[Call], interface: Interface, syntax: str) -> int:
 def _read(
     side: Side | None, interface: Interface, opnum: int, name: Literal["request", "response"], syntax: str
 ) -> tuple[dict[str, object], bytes] | Literal[False] | None:
-    """Parameters and lpData; False where the stub is not of that method, None where nothing can be said."""
+    """Parameters and lpData; False where the stub is not of that method, None where nothing can be stated."""
     if side is None or isinstance(stub := side.stub, Missing):
         return None
     if interface == "winreg" and opnum not in _WINREG_DECODED:

@@ -1,4 +1,4 @@
-"""The second reading: what only the whole capture tells. Calls as the layers emitted them in, the calls in order out.
+"""The second reading: what only the whole capture states. Calls as the layers emitted them in, the calls in order out.
 
 Calls without a captured bind are recognised and decoded where that is certain (`recognise`), all are put in order (`order`), and
 for each the state of its query handle is found out (`pcq.follow`). Nothing goes back into a layer: what recognised calls say of
@@ -21,7 +21,7 @@ from analyzer.winperf.layer import KeyFollower
 def resolved(
     calls: CallWriter, learner: CatalogLearner, follower: KeyFollower, losses: Iterable[Loss]
 ) -> tuple[CallStore, list[Problem]]:
-    """The calls in order, and what is to be said of those that were recognised."""
+    """The calls in order, and what is to be stated of those that were recognised."""
     taken, notes = recognise(calls, learner, follower)
     order = call_order(calls, taken)
     return CallStore(calls, order, *query_states(CallStore(calls, order), calls.moments, order, losses)), notes

@@ -28,7 +28,7 @@ from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.model.pdus import Plain
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 from analyzer.rpc.calls import CallTable, FragmentPart, PendingCall, Presentation, SideState
 from analyzer.rpc.exchange import ExchangeMaker, numbers
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
@@ -245,7 +245,7 @@ class Association:
                 head = replace(head, stub=stop)
             security = self._security.known(trailer.context_id) or self._unknown_security(trailer)
             unsealed = self._unseal(from_client, raw, security, trailer, head.stub)
-            if unsealed.door is not Door.NOT_SEALED:
+            if unsealed.decryption is not Decryption.NOT_SEALED:
                 plain = Missing.SEALED
                 if unsealed.body is not None:
                     plain = unsealed.body[: stop - pad - head.stub] if 0 < pad <= stop - head.stub else unsealed.body
@@ -287,7 +287,7 @@ class Association:
         pdu = data if length == len(data) else data[at : at + length]
         unsealed = security.open(self._sender(from_client), trailer, pdu, start)
         if unsealed.body is None:
-            security.closed(raw.data.frames, unsealed.reason or unsealed.door.value)
+            security.closed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
         elif unsealed.verified is False:
             security.failed_check(raw.data.frames)
         return unsealed

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from analyzer.channel.events import SmbInfo
 from analyzer.core.absence import Missing
 from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts
-from analyzer.model.security import AuthInfo, AuthLevel, Door, Identity
+from analyzer.model.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import interface_name, method_name
 
@@ -108,8 +108,8 @@ def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
         identity.is_anonymous if identity is not None else None,
         identity.workstation if identity is not None else None,
         auth.verified,
-        None if auth.door in (Door.OPEN, Door.NOT_SEALED) else auth.door.value,
-        auth.opened_by,
+        None if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else auth.decryption.value,
+        auth.decrypted_by,
     )
 
 

@@ -35,7 +35,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.pdus import Plain
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.rpc.pdu import MAYBE, CallHead, Header, Ptype, SecTrailer, Syntax
 from analyzer.rpc.pdus import PduList
 from analyzer.rpc.security import Security
@@ -186,7 +186,7 @@ class CallSide:
             self.security, self.trailer = part.security, part.trailer
         if unsealed.body is None and self.still_sealed is None:
             self.still_sealed = unsealed
-        self.is_sealed |= unsealed.door is not Door.NOT_SEALED
+        self.is_sealed |= unsealed.decryption is not Decryption.NOT_SEALED
         self.verdicts.add(unsealed.verified)
         if unsealed.header_signed is not None:
             self.header_signed.add(unsealed.header_signed)

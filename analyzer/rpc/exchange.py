@@ -10,13 +10,13 @@ from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.call import CallState
 from analyzer.model.connection import Channel
 from analyzer.model.pdus import stub_of, times_of
-from analyzer.model.security import AuthInfo, AuthLevel, AuthType, Door
+from analyzer.model.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.calls import CallSide, PendingCall, Presentation, SideState
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.security import SecurityTable
 
-_NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+_NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 
 
 def numbers(frames: tuple[int, ...]) -> str:
@@ -75,7 +75,7 @@ class ExchangeMaker:
         sealed = request.still_sealed or response.still_sealed
         if sealed is not None:
             state = "sealed"
-            reasons.append(sealed.reason or sealed.door.value)
+            reasons.append(sealed.reason or sealed.decryption.value)
         if not has_request:
             state = "response-only"
             reasons.insert(0, "the request was not captured")
@@ -167,11 +167,11 @@ class ExchangeMaker:
                 return _NO_SECURITY
             security, level = connect, AuthLevel.CONNECT
         sealed = request.still_sealed or response.still_sealed
-        door = Door.NOT_SEALED
+        decryption = Decryption.NOT_SEALED
         if sealed is not None:
-            door = sealed.door
+            decryption = sealed.decryption
         elif request.is_sealed or response.is_sealed:
-            door = Door.OPEN
+            decryption = Decryption.DECRYPTED
         verdicts = request.verdicts | response.verdicts
         is_proven = verdicts == {True} and not (request.is_bare or response.is_bare)
         verified = False if False in verdicts else True if is_proven else None
@@ -181,10 +181,10 @@ class ExchangeMaker:
             level,
             security.mechanism,
             security.identity,
-            door,
+            decryption,
             verified,
             signed.pop() if len(signed) == 1 else None,
-            security.opened_by,
+            security.decrypted_by,
         )
         # Call after call has the same, and all are kept.
         if auth != self._last_auth:

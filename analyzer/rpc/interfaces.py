@@ -149,19 +149,19 @@ def _foreign(uuid: str) -> tuple[_Foreign, ...]:
             continue
         text = path.read_text("utf-8")
         for match in _REGISTERED.finditer(text):
-            said: dict[str, str] = {}
-            for key, value, said_uuid in _ARGUMENT.findall(match["body"]):
-                said["uuid" if said_uuid else key] = said_uuid.lower() or value
-            if said.get("uuid") != uuid:
+            stated: dict[str, str] = {}
+            for key, value, stated_uuid in _ARGUMENT.findall(match["body"]):
+                stated["uuid" if stated_uuid else key] = stated_uuid.lower() or value
+            if stated.get("uuid") != uuid:
                 continue
-            table = re.search(rf"^{re.escape(said.get('opnums', ''))} = \{{([^}}]*)\}}", text, re.MULTILINE)
+            table = re.search(rf"^{re.escape(stated.get('opnums', ''))} = \{{([^}}]*)\}}", text, re.MULTILINE)
             methods = {int(opnum): name for opnum, name in _OPERATION.findall(table[1])} if table else {}
-            digits = said.get("version", "").partition(".")[0]
+            digits = stated.get("version", "").partition(".")[0]
             major = int(digits) if digits.isdigit() else None
             # Two specifications may share an interface, as [MS-LSAD] and [MS-LSAT] do.
             earlier = found.get(major)
             found[major] = _Foreign(
-                earlier.name if earlier else said.get("name", uuid),
+                earlier.name if earlier else stated.get("name", uuid),
                 major,
                 (earlier.methods if earlier else {}) | methods,
             )

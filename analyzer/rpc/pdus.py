@@ -59,14 +59,14 @@ class PduList:
             return Pdus.of(whole, (length,), array("I", (start, stop)), (plain,), step)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
         whole = TracedBytes.pick(self._runs())
-        opened_by = set(steps) - {""}
-        if len(opened_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
+        decrypted_by = set(steps) - {""}
+        if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
             bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
-            return Pdus.of(whole, lengths, bounds, plains, next(iter(opened_by), ""))
+            return Pdus.of(whole, lengths, bounds, plains, next(iter(decrypted_by), ""))
         # Differently carried or opened: not ordinary traffic, so it may cost more.
         return tuple(
             [
-                fragment_of(piece[at : at + length], start, stop, plain, step or next(iter(opened_by), ""))
+                fragment_of(piece[at : at + length], start, stop, plain, step or next(iter(decrypted_by), ""))
                 for piece, at, length, start, stop, plain, step in self._rows
             ]
         )

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
-from analyzer.model.security import AuthLevel, AuthType, Door, Identity
+from analyzer.model.security import AuthLevel, AuthType, Decryption, Identity
 from analyzer.rpc.pdu import SecTrailer
 
 _MECHANISMS = {
@@ -49,9 +49,9 @@ class Security:
         self._heard: set[Sender] = set()
         self._identity: Identity | None = None
         self._sealed = 0
-        self._shut = 0
-        self._shut_frames: set[int] = set()
-        self._shut_reason = ""
+        self._still_sealed = 0
+        self._sealed_frames: set[int] = set()
+        self._sealed_reason = ""
         self._failed = 0
         self._failed_frames: set[int] = set()
 
@@ -63,9 +63,9 @@ class Security:
         return self._identity
 
     @property
-    def opened_by(self) -> str | None:
+    def decrypted_by(self) -> str | None:
         """What opened the handshake, in words."""
-        return self._handshake.opened_by
+        return self._handshake.decrypted_by
 
     @property
     def mechanism(self) -> str:
@@ -91,14 +91,14 @@ class Security:
             text = f"{whose} a wrong checksum: changed on the way or in the capture; shown as captured"
             found.append(Problem("malformed", "rpc", tuple(sorted(self._failed_frames)), text))
         if self.still_sealed:
-            text = f"{self._shut} of {self._sealed} sealed PDUs stayed closed: {self._shut_reason}"
-            found.append(Problem("sealed", "rpc", tuple(sorted(self._shut_frames)), text))
+            text = f"{self._still_sealed} of {self._sealed} sealed PDUs stayed sealed: {self._sealed_reason}"
+            found.append(Problem("sealed", "rpc", tuple(sorted(self._sealed_frames)), text))
         return found
 
     @property
     def still_sealed(self) -> bool:
         """Whether any PDU stayed sealed."""
-        return bool(self._shut_reason)
+        return bool(self._sealed_reason)
 
     def failed_check(self, frames: tuple[int, ...]) -> None:
         """Notes a PDU in clear whose checksum is wrong."""
@@ -106,10 +106,10 @@ class Security:
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
 
     def closed(self, frames: tuple[int, ...], reason: str) -> None:
-        """Notes a PDU that stayed closed."""
-        self._shut += 1
-        self._shut_reason = self._shut_reason or reason
-        self._shut_frames.update(frames[: max(_MAX_FRAMES - len(self._shut_frames), 0)])
+        """Notes a PDU that stayed sealed."""
+        self._still_sealed += 1
+        self._sealed_reason = self._sealed_reason or reason
+        self._sealed_frames.update(frames[: max(_MAX_FRAMES - len(self._sealed_frames), 0)])
 
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
@@ -139,18 +139,22 @@ class Security:
         if sealed:
             if result.body is not None and result.verified and len(result.body) == trailer.start - start:
                 return result
-            door = result.door if result.door not in (Door.OPEN, Door.NOT_SEALED) else Door.WRONG_KEY
+            decryption = (
+                result.decryption
+                if result.decryption not in (Decryption.DECRYPTED, Decryption.NOT_SEALED)
+                else Decryption.WRONG_KEY
+            )
             why = result.reason or self._handshake.reason
-            return Unprotected(None, None, door, f"{door.value}: {why}" if why else door.value)
+            return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
         if self.level >= AuthLevel.PRIVACY and not verified:
             doubt = "its level is below that of the bind, and nothing proves it"
-            return Unprotected(None, None, Door.WRONG_KEY, f"{Door.WRONG_KEY.value}: {doubt}")
-        if verified is None and result.body is None and self._handshake.door is Door.OPEN:
+            return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
+        if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:
             verified = False
         reason = result.reason if verified is False else None
-        return Unprotected(pdu[start : trailer.start], verified, Door.NOT_SEALED, reason, result.header_signed)
+        return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, reason, result.header_signed)
 
     def _established(self) -> SecurityContext:
         """The context that the handshake has led to, when the first PDU asks for it."""

@@ -81,16 +81,16 @@ def _is_right(cur: Cursor, command: int, expected: Expected) -> bool:
         # "If this bit is set, the PFC_SUPPORT_HEADER_SIGN bit MUST be present in the PDU header for the bind."
         return not (signing and expected.header_signing is False)
     if which == Command.PCONTEXT and cur.left == 40:
-        said = []
+        stated = []
         for _ in range(2):
             uuid, version = cur.guid("syntax"), cur.u32("version")
-            said.append(Syntax(uuid, (version & 0xFFFF, version >> 16)))
-        return said[0] == (expected.abstract or said[0]) and said[1] == (expected.transfer or said[1])
+            stated.append(Syntax(uuid, (version & 0xFFFF, version >> 16)))
+        return stated[0] == (expected.abstract or stated[0]) and stated[1] == (expected.transfer or stated[1])
     if which == Command.HEADER2 and cur.left == 16:
         ptype = cur.u8("ptype")
         cur.skip("reserved", 3)
-        said_head = (ptype, cur.take("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
-        return said_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
+        stated_head = (ptype, cur.take("drep", 4), cur.u32("call_id"), cur.u16("p_cont_id"), cur.u16("opnum"))
+        return stated_head == (Ptype.REQUEST, expected.drep, expected.call_id, expected.context_id, expected.opnum)
     cur.rest()
     # A known command of another length contradicts its definition; an unknown one matters only if it must be processed.
     return which not in set(Command) and not command & _MUST_PROCESS

@@ -44,7 +44,7 @@ def counter_records(analysis: Analysis, selection: PathSelection, interval_ns: i
 
 def counter_record(point: Point) -> Record:
     """A reading with the value it shows."""
-    series, sample, cooked = point.series, point.sample, point.cooked
+    series, sample, formatted = point.series, point.sample, point.formatted
     record: Record = {
         "record": "counter",
         "call": point.call,
@@ -67,7 +67,7 @@ def counter_record(point: Point) -> Record:
         record |= {"counterset_name": series.objects[0]}
     else:
         record |= perflib_json(sample) if isinstance(sample, PerflibSample) else winperf_json(sample)
-    value = cooked.value
+    value = formatted.value
     return record | {
         "counter_type_name": type_name(series.counter_type) if series.counter_type is not None else None,
         "value": json_number(value),
@@ -76,9 +76,9 @@ def counter_record(point: Point) -> Record:
         "scale": series.scale,
         "scaled": json_number(scaled(value, series.scale)) if value is not None else None,
         "display": display_of(point),
-        "why_null": cooked.why,
-        "reason": cooked.reason,
-        "flags": list(cooked.flags),
+        "why_null": formatted.why,
+        "reason": formatted.reason,
+        "flags": list(formatted.flags),
         "interval_ns": point.interval_ns,
         "server_interval_ns": point.server_interval_ns,
         "previous_call": point.previous_call,
@@ -96,7 +96,7 @@ def display_of(point: Point) -> str | None:
     if formula is not None and formula.kind == "text":
         raw = sample.raw if sample is not None else None
         return raw if isinstance(raw, str) else None
-    value = point.cooked.value
+    value = point.formatted.value
     if value is None:
         return None
     return shown(value, is_hex=formula is not None and formula.is_hex, attributes=series.attributes)
@@ -130,7 +130,7 @@ class Bucket(Struct):
     def take(self, point: Point) -> None:
         self.last_call = point.call
         self.readings += 1
-        value = point.cooked.value
+        value = point.formatted.value
         if value is None:
             return
         self.values += 1
@@ -141,7 +141,7 @@ class Bucket(Struct):
 
 
 def buckets(readings: Iterable[Point], interval_ns: int) -> Iterator[Bucket]:
-    """The readings of each series put together by intervals. Nothing is said of an interval without any."""
+    """The readings of each series put together by intervals. Nothing is stated of an interval without any."""
     open_buckets: dict[int, Bucket] = {}
     for point in readings:
         start = point.time_ns // interval_ns * interval_ns

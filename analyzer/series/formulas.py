@@ -1,7 +1,7 @@
 """One counter's readings in, the value a performance monitor shows out ([MS-PCQ] section 2.2.4.2; docs/counter-types.md).
 
 A counter type is a set of bit fields (winperf.h): class, subtype, timer, delta, inverse, multi, display. The formula follows from
-them, and `formula_of` reads it off; only listed types are cooked, so that a type nobody described never gives a made-up number.
+them, and `formula_of` reads it off; only listed types are formatted, so that a type nobody described never gives a made-up number.
 Values are exact fractions. What has no value has a reason (`Why`): a first reading, a counter that fell, a denominator of zero.
 """
 
@@ -29,7 +29,7 @@ _TIMER, _TIMER_TICK, _TIMER_100NS, _TIMER_OBJECT = 0x00300000, 0x00000000, 0x001
 _DELTA, _INVERSE, _MULTI = 0x00400000, 0x01000000, 0x02000000
 _DISPLAY, _DISPLAY_PER_S, _DISPLAY_PERCENT, _DISPLAY_SECONDS = 0x70000000, 0x10000000, 0x20000000, 0x30000000
 
-# Every type that is cooked: the 34 of [MS-PCQ] section 2.2.4.2, then those that only perflib.h and winperf.h have.
+# Every type that is formatted: the 34 of [MS-PCQ] section 2.2.4.2, then those that only perflib.h and winperf.h have.
 TYPES: Final[dict[int, str]] = {
     0x00000000: "PERF_COUNTER_RAWCOUNT_HEX",
     0x00000100: "PERF_COUNTER_LARGE_RAWCOUNT_HEX",
@@ -128,7 +128,7 @@ class Reading(Struct, frozen=True):
     multi: int | None = None
 
 
-class Cooked(Struct, frozen=True):
+class Formatted(Struct, frozen=True):
     """A value, or why there is none. `reason` says more where the reason's name does not say all."""
 
     value: Fraction | None
@@ -238,42 +238,42 @@ def unit_of(counter_type: int | None) -> str | None:
     return formula.unit if formula is not None else None
 
 
-def cook(counter_type: int | None, older: Reading | None, newer: Reading) -> Cooked:
+def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) -> Formatted:
     """The value that `newer` shows, `older` being the reading before it of the same counter."""
     if counter_type is None:
-        return Cooked(None, Why.TYPE_UNKNOWN, "the capture does not tell the counter's type")
+        return Formatted(None, Why.TYPE_UNKNOWN, "the capture does not state the counter's type")
     formula = formula_of(counter_type)
     if formula is None:
         name = _NO_FORMULA.get(counter_type)
         if name is not None:
-            return Cooked(None, Why.NO_FORMULA, name)
-        return Cooked(None, Why.TYPE_UNKNOWN, f"type {counter_type:#010x}")
+            return Formatted(None, Why.NO_FORMULA, name)
+        return Formatted(None, Why.TYPE_UNKNOWN, f"type {counter_type:#010x}")
     if formula.kind == "text":
-        return Cooked(None, Why.TEXT)
+        return Formatted(None, Why.TEXT)
     flags = _size_flags(counter_type, newer)
     if formula.kind == "base":
-        return Cooked(None, Why.NOT_DISPLAYED, flags=flags)
+        return Formatted(None, Why.NOT_DISPLAYED, flags=flags)
     if not isinstance(newer.raw, int):
-        return Cooked(None, Why.DATA_SIZE, _size_words(counter_type, newer.size), flags)
+        return Formatted(None, Why.DATA_SIZE, _size_words(counter_type, newer.size), flags)
     if formula.kind == "number":
-        return Cooked(Fraction(newer.raw), flags=flags)
+        return Formatted(Fraction(newer.raw), flags=flags)
     if formula.kind == "elapsed":
         return _elapsed(newer, flags)
     if not formula.delta:
         return _ratio(formula, newer.raw, newer.base, newer, flags)
     if older is None:
-        return Cooked(None, Why.FIRST_SAMPLE, flags=flags)
+        return Formatted(None, Why.FIRST_SAMPLE, flags=flags)
     broken = _clock_break(formula, older, newer)
     if broken is not None:
-        return Cooked(None, broken[0], broken[1], flags)
+        return Formatted(None, broken[0], broken[1], flags)
     return _change(counter_type, formula, older, newer, flags)
 
 
-def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[str, ...]) -> Cooked:
+def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[str, ...]) -> Formatted:
     """A type that looks at what happened between two readings."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
     grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
-    if isinstance(grown, Cooked):
+    if isinstance(grown, Formatted):
         return grown
     if _fell(older.raw, newer.raw):
         flags = (*flags, WRAPPED)
@@ -281,46 +281,48 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
     if clock is not None and not (formula.base and newer.object_ticks is None):
         before, after = _ticks(clock, older), _ticks(clock, newer)
         if before is None or after is None:
-            return Cooked(None, Why.NO_CLOCK, _missing("clock", older_has=before is not None), flags)
+            return Formatted(None, Why.NO_CLOCK, _missing("clock", older_has=before is not None), flags)
         if after < before:
-            return Cooked(None, Why.CLOCK_BACK, f"the counter's clock went from {before} to {after}", flags)
+            return Formatted(None, Why.CLOCK_BACK, f"the counter's clock went from {before} to {after}", flags)
         return _ratio(formula, grown, after - before, newer, flags)
     if not formula.base:
-        return Cooked(Fraction(grown), flags=flags)
+        return Formatted(Fraction(grown), flags=flags)
     if older.base is None or newer.base is None:
-        return Cooked(None, Why.NO_BASE, _missing("base", older_has=older.base is not None), flags)
-    # Where the data does not tell: precision timers come with PERF_LARGE_RAW_BASE, all others with a base of 32 bits.
+        return Formatted(None, Why.NO_BASE, _missing("base", older_has=older.base is not None), flags)
+    # Where the data does not show it: precision timers come with PERF_LARGE_RAW_BASE, all others with a base of 32 bits.
     base_bits = 64 if counter_type & _SUBTYPE == _COUNTER_PRECISION else 32
     base = _grown(older.base, newer.base, _width(older.base_size, newer.base_size, base_bits), flags)
-    if isinstance(base, Cooked):
-        return Cooked(None, base.why, f"of the base: {base.reason}", base.flags)
+    if isinstance(base, Formatted):
+        return Formatted(None, base.why, f"of the base: {base.reason}", base.flags)
     if _fell(older.base, newer.base) and WRAPPED not in flags:
         flags = (*flags, WRAPPED)
     return _ratio(formula, grown, base, newer, flags)
 
 
-def _ratio(formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[str, ...]) -> Cooked:
+def _ratio(
+    formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[str, ...]
+) -> Formatted:
     """Numerator over denominator, with all that the type's bits put around them."""
     if denominator is None:
-        return Cooked(None, Why.NO_BASE, flags=flags)
+        return Formatted(None, Why.NO_BASE, flags=flags)
     if formula.in_seconds or formula.per_second:
         freq = TICKS_PER_S_100NS if formula.clock == "N" else newer.object_freq if formula.clock == "O" else newer.freq
         if freq is None or freq < 0 or (freq == 0 and formula.per_second):
-            return Cooked(None, Why.NO_CLOCK, "the clock's frequency is missing, zero or below zero", flags)
+            return Formatted(None, Why.NO_CLOCK, "the clock's frequency is missing, zero or below zero", flags)
         if formula.in_seconds:
             denominator *= freq
         else:
             numerator *= freq
     if formula.multi and newer.multi is None:
-        return Cooked(None, Why.NO_MULTIPLIER, "the counter that MultiId names is not in the answer", flags)
+        return Formatted(None, Why.NO_MULTIPLIER, "the counter that MultiId names is not in the answer", flags)
     multi = newer.multi if formula.multi and newer.multi is not None else 1
     if denominator and formula.inverse:
         numerator = multi * denominator - numerator
     elif formula.multi:
         denominator *= multi
     if denominator == 0:
-        return Cooked(None, Why.ZERO_DENOMINATOR, _standing_still(formula, newer), flags)
-    return Cooked(Fraction(100 * numerator if formula.percent else numerator, denominator), flags=flags)
+        return Formatted(None, Why.ZERO_DENOMINATOR, _standing_still(formula, newer), flags)
+    return Formatted(Fraction(100 * numerator if formula.percent else numerator, denominator), flags=flags)
 
 
 def _standing_still(formula: Formula, newer: Reading) -> str:
@@ -334,36 +336,36 @@ def _standing_still(formula: Formula, newer: Reading) -> str:
     return "its base did not change" if formula.delta else "its base is 0"
 
 
-def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Cooked:
+def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Formatted:
     """How long ago something started. [MS-PCQ] has the operands the other way round; the counter types of Windows 2000 and
     2003 do not, and an age below zero is none."""
     assert isinstance(reading.raw, int)
     if reading.object_ticks is None or reading.object_freq is None:
-        return Cooked(
+        return Formatted(
             None, Why.NO_CLOCK, "the counters that PerfTimeId and PerfFreqId name are not in the answer", flags
         )
     if reading.object_freq <= 0:
         why = Why.ZERO_DENOMINATOR if reading.object_freq == 0 else Why.NO_CLOCK
-        return Cooked(None, why, f"the object's clock has a frequency of {reading.object_freq}", flags)
+        return Formatted(None, why, f"the object's clock has a frequency of {reading.object_freq}", flags)
     if reading.object_ticks < reading.raw:
-        return Cooked(
+        return Formatted(
             None, Why.NEGATIVE_DELTA, f"it starts at {reading.raw}, its clock is at {reading.object_ticks}", flags
         )
-    return Cooked(Fraction(reading.object_ticks - reading.raw, reading.object_freq), flags=flags)
+    return Formatted(Fraction(reading.object_ticks - reading.raw, reading.object_freq), flags=flags)
 
 
-def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[str, ...]) -> int | Cooked:
+def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[str, ...]) -> int | Formatted:
     """The growth of a raw value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
     if not isinstance(older, int) or not isinstance(newer, int):
-        return Cooked(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
+        return Formatted(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
     if newer >= older:
         return newer - older
     if bits != 32:
-        return Cooked(None, Why.NEGATIVE_DELTA, f"from {older} to {newer}", flags)
+        return Formatted(None, Why.NEGATIVE_DELTA, f"from {older} to {newer}", flags)
     grown = newer - older + (1 << 32)
     if grown > _PLAUSIBLE_WRAP:
         reason = f"from {older} to {newer}: started again, or grew by {grown}"
-        return Cooked(None, Why.RESET, reason, (*flags, WRAPPED))
+        return Formatted(None, Why.RESET, reason, (*flags, WRAPPED))
     return grown
 
 
@@ -372,14 +374,14 @@ def _fell(older: int | str | None, newer: int | str | None) -> bool:
 
 
 def _width(older: int | None, newer: int | None, bits: int) -> int:
-    """The width to subtract in: that of the data where it is told, else the type's."""
+    """The width to subtract in: that of the data where it is known, else the type's."""
     if older is None and newer is None:
         return bits
     return 32 if older in (4, None) and newer in (4, None) else 64
 
 
 def _clock_break(formula: Formula, older: Reading, newer: Reading) -> tuple[Why, str] | None:
-    """Why two readings are none of one life of the machine, if so."""
+    """Why two readings are none of one boot of the machine, if so."""
     if older.freq != newer.freq and older.freq is not None and newer.freq is not None:
         return Why.CLOCK_CHANGED, f"PerfFreq went from {older.freq} to {newer.freq}"
     if older.ticks is not None and newer.ticks is not None and newer.ticks < older.ticks:
@@ -422,7 +424,7 @@ AGGREGATES: Final[dict[int, str]] = {1: "total", 2: "average", 3: "minimum", 4: 
 
 
 def aggregate(function: int, values: Sequence[Fraction]) -> Fraction | None:
-    """The cooked values of several instances as one; None where that is not defined. The sum of none is 0."""
+    """The formatted values of several instances as one; None where that is not defined. The sum of none is 0."""
     if function == 1:
         return _sum(values)
     if not values:

@@ -25,7 +25,7 @@ _NEAREST = 20
 
 
 class PathPattern:
-    """One path that a user gave. `matched` tells whether any series fitted it."""
+    """One path that a user gave. `matched` states whether any series fitted it."""
 
     def __init__(self, text: str) -> None:
         self.text = text

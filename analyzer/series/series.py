@@ -3,13 +3,13 @@
 A series is one counter of one instance as one client saw it. Two readings make a pair when both belong to it:
 
 * PerflibV2: the same query handle, the same counter added to it, the same instance by name and InstanceId.
-* winperf: the same open of the pipe (some clients open a performance key anew for each read, so that the key tells nothing),
-  object, counter and instance. What tells instances of one name apart: the UniqueID, else what the object's own counters
+* winperf: the same open of the pipe (some clients open a performance key anew for each read, so that the key proves nothing),
+  object, counter and instance. What distinguishes instances of one name: the UniqueID, else what the object's own counters
   "ID Process" and "ID Thread" say, else the position among those of the name, as long as their number stays the same.
 
 A pair is broken, and the reason given, where an answer in between lacked the instance or had an error in its place
 (`interrupted`), where the name now belongs to another (`instance-changed`) or to a different number of instances nothing else
-tells apart (`ambiguous-instance`), and by what `cooking` finds in clocks and values. An answer that was lost breaks no pair: the
+distinguishes (`ambiguous-instance`), and by what `formulas` finds in clocks and values. A lost answer breaks no pair: the
 rate over the longer interval is right, `missed` counts them.
 
 Bases, multipliers and object clocks are those of the same answer: by the ids of the registration information (PerflibV2), or
@@ -41,11 +41,11 @@ from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.series.formulas import (
     AGGREGATES,
     ATTRIB_NO_DISPLAY,
-    Cooked,
+    Formatted,
     Reading,
     Why,
     aggregate,
-    cook,
+    format_raw,
     formula_of,
     has_own_clock,
     unit_of,
@@ -55,7 +55,7 @@ from analyzer.winperf.samples import samples_of as winperf_samples_of
 
 Source = Literal["perflib-v2", "winperf"]
 Key = tuple[Any, ...]
-# What tells instances of one name apart: the kind of proof, and the proof.
+# What distinguishes instances of one name: the kind of proof, and the proof.
 Identity = tuple[Any, ...]
 
 _SINGLE_INSTANCE = 0x00
@@ -108,7 +108,7 @@ class Series(Struct, frozen=True):
 
 
 class Point(Struct, frozen=True):
-    """One reading of a series, cooked. `sample` is None for an aggregate.
+    """One reading of a series, formatted. `sample` is None for an aggregate.
 
     `previous_call` is the call whose answer holds the other reading of the pair, `interval_ns` lies between the two answers in
     the capture and `server_interval_ns` between their performance clocks; `missed` answers of the handle were lost between.
@@ -119,7 +119,7 @@ class Point(Struct, frozen=True):
     time_ns: int
     handle: str
     sample: PerflibSample | WinperfSample | None
-    cooked: Cooked
+    formatted: Formatted
     previous_call: int | None = None
     interval_ns: int | None = None
     server_interval_ns: int | None = None
@@ -161,7 +161,7 @@ class _Viewer(Struct):
 
 
 class _Place(Struct, frozen=True):
-    """Where a reading belongs: its group, the name of its instance there, and what tells it from others of that name."""
+    """Where a reading belongs: its group, the name of its instance there, and what distinguishes it from others of that name."""
 
     group: Key
     name: Key
@@ -235,8 +235,8 @@ class _Pairing:
                 continue
             reading = reply.reading(sample, state.info)
             point = self._paired(viewer, place, state, reading, (number, call, handle, sample))
-            cooked = self._through(call, handle, sample, reply.explained(point.cooked, sample, state.info, call))
-            point = replace(point, cooked=cooked) if cooked is not point.cooked else point
+            formatted = self._through(call, handle, sample, reply.explained(point.formatted, sample, state.info, call))
+            point = replace(point, formatted=formatted) if formatted is not point.formatted else point
             if state.wanted:
                 yield point
             if pool_key is not None:
@@ -246,17 +246,17 @@ class _Pairing:
         for counter, pool in pools.items():
             yield from self._aggregated((viewer_key, *counter), pool, (number, call, handle))
 
-    def _through(self, call: Call, handle: str, sample: PerflibSample, cooked: Cooked) -> Cooked:
+    def _through(self, call: Call, handle: str, sample: PerflibSample, formatted: Formatted) -> Formatted:
         """The same, where a first reading of this handle is none of its client, with a word of that."""
         if sample.counterset is None or sample.counter_id is None:
-            return cooked
+            return formatted
         what = (sample.counterset, sample.counter_id, _folded(sample.instance), sample.instance_id)
         key = (call.server.ip, call.client.ip, *what)
         before = self._handles.get(key)
         self._handles[key] = handle
-        if cooked.why is not Why.FIRST_SAMPLE or cooked.reason is not None or before in (None, handle):
-            return cooked
-        return replace(cooked, reason=f"the first through this handle; {before} read it before")
+        if formatted.why is not Why.FIRST_SAMPLE or formatted.reason is not None or before in (None, handle):
+            return formatted
+        return replace(formatted, reason=f"the first through this handle; {before} read it before")
 
     def _perflib_series(
         self, call: Call, handle: str, sample: PerflibSample, place: _Place, catalog: Catalog
@@ -298,12 +298,14 @@ class _Pairing:
             remembered.update(values)
             values = remembered
         value = aggregate(pool.function, list(values.values())) if values else None
-        cooked = Cooked(value) if value is not None else Cooked(None, Why.NO_INSTANCES, "no instance has a value")
+        formatted = (
+            Formatted(value) if value is not None else Formatted(None, Why.NO_INSTANCES, "no instance has a value")
+        )
         number, call, handle = where
         assert call.response is not None
         first_ns = call.response.first_time_ns
         yield Point(
-            state.series, number, first_ns, handle, None, cooked, aggregated=len(values), left_out=pool.left_out
+            state.series, number, first_ns, handle, None, formatted, aggregated=len(values), left_out=pool.left_out
         )
 
     # winperf
@@ -394,12 +396,12 @@ class _Pairing:
         group = viewer.groups[place.group]
         if reading.raw is None and isinstance(sample, PerflibSample) and sample.data_size is None:
             status = win32_name(sample.block_status) or f"error {sample.block_status}"
-            return Point(state.series, number, time_ns, handle, sample, Cooked(None, Why.ERROR_BLOCK, status))
+            return Point(state.series, number, time_ns, handle, sample, Formatted(None, Why.ERROR_BLOCK, status))
         older = state.reading
         absent = group.answers - state.answers - 1 if older is not None else 0
-        cooked = cook(state.series.counter_type, older if absent <= 0 else None, reading)
-        if cooked.why is Why.FIRST_SAMPLE:
-            cooked = _why_first(cooked, group, place, absent if older is not None else None)
+        formatted = format_raw(state.series.counter_type, older if absent <= 0 else None, reading)
+        if formatted.why is Why.FIRST_SAMPLE:
+            formatted = _why_first(formatted, group, place, absent if older is not None else None)
         formula = formula_of(state.series.counter_type) if state.series.counter_type is not None else None
         if older is not None and absent <= 0 and formula is not None and formula.delta:
             point = Point(
@@ -408,34 +410,34 @@ class _Pairing:
                 time_ns,
                 handle,
                 sample,
-                cooked,
+                formatted,
                 state.call,
                 time_ns - state.time_ns,
                 _clock_interval(older, reading),
                 viewer.lost_before - state.lost,
             )
         else:
-            point = Point(state.series, number, time_ns, handle, sample, cooked)
+            point = Point(state.series, number, time_ns, handle, sample, formatted)
         state.reading, state.call, state.time_ns = reading, number, time_ns
         state.answers, state.lost = group.answers, viewer.lost
         return point
 
 
-def _why_first(cooked: Cooked, group: _Group, place: _Place, absent: int | None) -> Cooked:
+def _why_first(formatted: Formatted, group: _Group, place: _Place, absent: int | None) -> Formatted:
     """Why a reading has none before it."""
     if absent:
         answers = "the answer" if absent == 1 else f"{absent} answers"
-        return replace(cooked, why=Why.INTERRUPTED, reason=f"{answers} in between had no value of it")
+        return replace(formatted, why=Why.INTERRUPTED, reason=f"{answers} in between had no value of it")
     gone = group.before.get(place.name, set()) - group.now.get(place.name, set())
     if not gone:
-        return cooked
+        return formatted
     if place.identity[0] == "nth":
         before, now = len(group.before[place.name]), len(group.now[place.name])
-        reason = f"{_instances(now)} of that name, {before} in the answer before, and nothing tells them apart"
-        return replace(cooked, why=Why.AMBIGUOUS_INSTANCE, reason=reason)
+        reason = f"{_instances(now)} of that name, {before} in the answer before, and nothing distinguishes them"
+        return replace(formatted, why=Why.AMBIGUOUS_INSTANCE, reason=reason)
     others = ", ".join(sorted(_identity_words(identity) for identity in gone))
     reason = f"{_identity_words(place.identity)}; in the answer before, the name belonged to {others}"
-    return replace(cooked, why=Why.INSTANCE_CHANGED, reason=reason)
+    return replace(formatted, why=Why.INSTANCE_CHANGED, reason=reason)
 
 
 def _instances(count: int) -> str:
@@ -504,26 +506,28 @@ class _Reply:
         candidates = [one for one in found if one.block == sample.block] or found
         return candidates[0] if len({(one.raw, one.data_size) for one in candidates}) == 1 else None
 
-    def explained(self, cooked: Cooked, sample: PerflibSample, info: Mapping[str, Any] | None, call: Call) -> Cooked:
+    def explained(
+        self, formatted: Formatted, sample: PerflibSample, info: Mapping[str, Any] | None, call: Call
+    ) -> Formatted:
         """The same, with what the capture says of a type, or of the base, clock or multiplier that is missing."""
         query = call.query
-        if cooked.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
-            return replace(cooked, reason=f"{cooked.reason}: {query.unknown}")
-        if cooked.why not in _COMPANIONS or info is None or sample.counter_type is None:
-            return cooked
-        if cooked.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
-            return cooked
-        for field_name, spelling in _COMPANIONS[cooked.why]:
+        if formatted.why is Why.TYPE_UNKNOWN and sample.counterset is None and query is not None and query.unknown:
+            return replace(formatted, reason=f"{formatted.reason}: {query.unknown}")
+        if formatted.why not in _COMPANIONS or info is None or sample.counter_type is None:
+            return formatted
+        if formatted.why is Why.NO_CLOCK and not has_own_clock(sample.counter_type):
+            return formatted
+        for field_name, spelling in _COMPANIONS[formatted.why]:
             counter_id = info[field_name]
             if counter_id == NONE_ID:
-                return replace(cooked, reason=f"its {spelling} names no counter")
+                return replace(formatted, reason=f"its {spelling} names no counter")
             if self._companion(sample, info, field_name) is None:
                 added = (
                     query is None or query.held is None or any(_covers(one, sample, counter_id) for one in query.held)
                 )
                 where = "is not in the answer" if added else "was not added to the query"
-                return replace(cooked, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
-        return cooked
+                return replace(formatted, reason=f"counter {counter_id}, its {spelling}, {where}; inconclusive")
+        return formatted
 
 
 # What is missing, by the fields that name it.
@@ -548,7 +552,7 @@ def _number(sample: PerflibSample | None) -> int | None:
 def _perflib_places(
     samples: list[PerflibSample], blocks: Mapping[int, Identifier], catalog: Catalog
 ) -> Iterator[_Place]:
-    """Where each value belongs. Instances of one name and id in one block are told apart by their position alone."""
+    """Where each value belongs. Instances of one name and id in one block are distinguished by their position alone."""
     keys = []
     groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
     for sample in samples:
@@ -628,10 +632,10 @@ class _Pool(Struct):
         return cls(described, function, entry.instance_type == _AGGREGATE_HISTORY)
 
     def take(self, instance: Key, point: Point) -> None:
-        if point.cooked.value is None:
+        if point.formatted.value is None:
             self.left_out += instance not in self.values
         else:
-            self.values[instance] = point.cooked.value
+            self.values[instance] = point.formatted.value
 
 
 def _pool_key(sample: PerflibSample, blocks: Mapping[int, Identifier], catalog: Catalog) -> Key | None:
@@ -686,7 +690,7 @@ def _winperf_places(rows: list[list[WinperfSample]]) -> list[_Place | None]:
 
 
 def _winperf_identity(row: list[WinperfSample]) -> Identity:
-    """What tells an instance from others of its name: the UniqueID, else the ids that it counts itself."""
+    """What distinguishes an instance from others of its name: the UniqueID, else the ids that it counts itself."""
     if row[0].instance_id is not None:
         return "UniqueID", row[0].instance_id
     ids: dict[str, int] = {}
@@ -726,7 +730,7 @@ def _winperf_series(
 def _index_names(table: NameTable, noun: str, index: int) -> tuple[str, ...]:
     best = table.name(index)
     names = [best.text] if best is not None else []
-    names += [told[index] for told in table.told.values() if index in told]
+    names += [reported[index] for reported in table.reported.values() if index in reported]
     return tuple(dict.fromkeys((*names, f"{noun} {index}", str(index))))
 
 

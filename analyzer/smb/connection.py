@@ -41,20 +41,20 @@ class SmbConnection:
         self._smb1 = Smb1Reader(self._link, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
 
     def feed(self, item: StreamBatch | Gap) -> list[Event]:
-        """The turns of a batch one after the other, or a gap."""
+        """The parts of a batch one after the other, or a gap."""
         if isinstance(item, Gap):
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.gap(item.length, item.frames, item.reason))
         else:
             borders = item.borders
-            for turn, is_reply in enumerate(item.replies):
-                direction = item.way(turn)
+            for part, is_reply in enumerate(item.replies):
+                direction = item.way(part)
                 framing = self._framings[direction]
                 if framing is None:
                     offset = item.reply_offset if is_reply else item.offset
                     seeking = offset != 0 or not self._link.connection.initiator_known
                     framing = self._begin(direction, seeking=seeking)
-                self._take(direction, framing.feed(item.data, borders[turn], borders[turn + 1]))
+                self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
         self._smb2.sessions.times.flush()
         return self._out.take()
 

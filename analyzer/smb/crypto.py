@@ -90,7 +90,7 @@ def derive_keys(dialect: int, session_key: bytes, preauth_hash: bytes | None, ci
     )
 
 
-def open_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int | None = None) -> bytes | None:
+def decrypt_transform(cipher: int, key: bytes, data: bytes, at: int = 0, stop: int | None = None) -> bytes | None:
     """What the encrypted message from `at` to `stop` of the data holds ([MS-SMB2] 2.2.41 and 3.1.4.3); None where the key does
     not fit."""
     if len(key) != (32 if cipher in (AES_256_CCM, AES_256_GCM) else 16):

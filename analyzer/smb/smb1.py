@@ -371,7 +371,7 @@ class Smb1Reader:
         if len(pipes) == 1:
             session.deliver(pipes[0], False, message, span, self._info(header), self._out)
         elif pipes:
-            reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
+            reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
             self._link.note("gap", reason, message.frames)
             session.lost(False, None, message.frames, reason, self._out)
 

@@ -28,7 +28,6 @@ from analyzer.model.record import Endpoint
 from analyzer.smb.crypto import TRANSFORM_LEN
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.seals import open_message
 from analyzer.smb.smb2_header import (
     CANCEL,
     CLOSE,
@@ -60,6 +59,7 @@ from analyzer.smb.smb2_header import (
 )
 from analyzer.smb.smb2_sessions import Setup, Smb2Sessions
 from analyzer.smb.state import Link, Open, OpenKind, Session, pipe_name
+from analyzer.smb.transforms import decrypted_message
 from analyzer.tcp.events import Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
 
@@ -178,9 +178,9 @@ class Smb2Reader:
                 "an encrypted message without a session", field="transform.session_id", start=44, stop=52
             )
         client = self._link.client_direction
-        decrypted = open_message(self._link, session, message, None if client is None else direction == client)
+        decrypted = decrypted_message(self._link, session, message, None if client is None else direction == client)
         if decrypted is None:
-            self.lost_data(direction, message.frames, session.seal.reason)
+            self.lost_data(direction, message.frames, session.undecrypted.reason)
         return decrypted
 
     def expect_negotiate(self) -> None:
@@ -378,7 +378,7 @@ class Smb2Reader:
             if looks_like_dcerpc(message.part(*span).head.data):
                 session.deliver_orphan(message, span, smb, self._out, self._link.client)
             return
-        reason = "the request of a READ was not captured, so its data cannot be told to a pipe"
+        reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
         self._link.note("gap", reason, message.frames)
         session.lost(False, None, message.frames, reason, self._out)
 

@@ -24,9 +24,9 @@ from analyzer.smb.crypto import (
 )
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.seals import report
 from analyzer.smb.smb2_header import CANCEL, FLAG_SIGNED, Header, buffer_span
 from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Session, SessionTimes
+from analyzer.smb.transforms import report
 
 STATUS_SUCCESS = 0
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
@@ -127,7 +127,7 @@ class Smb2Sessions:
         if not header.flags & FLAG_SIGNED or session is None:
             return None
         session.signed += 1
-        keys = session.opener or session.keys
+        keys = session.proven_keys or session.keys
         key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
         algorithm = self._link.signing
         if key is None or algorithm is None or not message.whole or not 0 < message.length <= MAX_CHECKED:

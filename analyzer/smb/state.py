@@ -24,7 +24,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.model.connection import Channel, SmbSession
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Hole, Message
@@ -112,13 +112,13 @@ class Open(Struct):
     is_dcerpc: bool | None = None
 
 
-class Seal(Struct):
+class Undecrypted(Struct):
     """Encrypted messages of a session that stayed encrypted, and why."""
 
     count: int = 0
     bytes: int = 0
     frames: list[int] = field(default_factory=list)
-    door: Door = Door.OPEN
+    decryption: Decryption = Decryption.DECRYPTED
     reason: str = ""
 
 
@@ -209,9 +209,9 @@ class Link(Struct):
             self.note("limit", f"more than {MAX_SESSIONS} sessions on one connection", tuple(oldest.frames[:1]))
         self.sessions[session.session_id] = session
 
-    def name_host(self, ip: str, name: str, said_in: str) -> None:
+    def name_host(self, ip: str, name: str, stated_in: str) -> None:
         if name and len(self.hosts) < MAX_NAMES:
-            self.hosts[ip, name, said_in] = None
+            self.hosts[ip, name, stated_in] = None
 
 
 class Session:
@@ -239,10 +239,10 @@ class Session:
         self.tree_names: dict[str, None] = {}
         self.pipe_names: dict[str, None] = {}
         self.keys: SessionKeys | None = None
-        self.opener: SessionKeys | None = None
+        self.proven_keys: SessionKeys | None = None
         self.channel_keys: dict[int, bytes] = {}
         self.preauth_hash: bytes | None = None
-        self.seal = Seal()
+        self.undecrypted = Undecrypted()
         self.cipher: str | None = CIPHERS.get(link.cipher) if link.cipher is not None else None
         self.signing: str | None = SIGNINGS.get(link.signing) if link.signing is not None else None
         self.wrong_signatures = 0
@@ -459,7 +459,7 @@ class Session:
             host = path.lstrip("\\").partition("\\")[0]
             if host and host != self.server.ip:
                 hosts[self.server.ip, host, "tree path"] = None
-        door, reason = self.door()
+        decryption, reason = self.decryption()
         return SmbSession(
             number=self.number,
             session_id=self.session_id,
@@ -471,13 +471,13 @@ class Session:
             cipher=self.cipher,
             signing=self.signing,
             identity=identity,
-            door=door,
+            decryption=decryption,
             reason=reason,
             first_time_ns=self.first_time_ns,
             last_time_ns=self.last_time_ns,
             frames=tuple(sorted(set(self.frames))),
             encrypted_messages=self.encrypted,
-            opened_messages=self.opened,
+            decrypted_messages=self.opened,
             signed_messages=self.signed,
             verified_messages=self.verified,
             trees=tuple(self.tree_names),
@@ -486,18 +486,18 @@ class Session:
             refused=self.refused,
         )
 
-    def door(self) -> tuple[Door, str | None]:
+    def decryption(self) -> tuple[Decryption, str | None]:
         if self.refused is not None:
-            return Door.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
-        if self.seal.count and not self.opened:
-            return self.seal.door, self.seal.reason
+            return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
+        if self.undecrypted.count and not self.opened:
+            return self.undecrypted.decryption, self.undecrypted.reason
         if self.opened:
-            return Door.OPEN, None
+            return Decryption.DECRYPTED, None
         if self.plain_identity is not None:
-            return Door.NOT_SEALED, None
+            return Decryption.NOT_SEALED, None
         if self.handshake is None:
-            return Door.NO_HANDSHAKE, "the session setup is not in the capture"
-        return self.handshake.door, self.handshake.reason
+            return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+        return self.handshake.decryption, self.handshake.reason
 
 
 class SessionTimes:

@@ -1,12 +1,12 @@
 """What an investigator asks of performance traffic: who looked at what on which machine, and what there was to be seen.
 
 Listing countersets is reconnaissance; polling Process is a process list of the server, image names and process ids included,
-poll by poll; Network and Terminal Services sets tell of its interfaces, connections and logged-on sessions. In: an analysis.
+poll by poll; Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis.
 Out: `Activity` values, one for each account, client, server, kind and target, and `Image` values, one for each process that was
 to be seen, each with the calls that carried it.
 
-A counterset or object is known by its English name, as the server said it or a metadata file; an object of winperf whose
-English name nothing tells, by its title index where that is the base system's.
+A counterset or object is known by its English name, as the server stated it or a metadata file; an object of winperf whose
+English name nothing states, by its title index where that is the base system's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from analyzer.statistics.summary import has_failed, is_poll, who_of
 Kind = Literal["list-countersets", "describe-counterset", "list-instances", "read-names", "poll"]
 Category = Literal["process", "network", "terminal-services"]
 
-# English names of countersets and objects whose values tell about processes (their instances are image names), about the
+# English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.
 _CATEGORIES: Mapping[Category, re.Pattern[str]] = {
     "process": re.compile(r"(?:process|thread|full image|image|job object details)(?:\Z| v\d| details)", re.I),
@@ -59,7 +59,7 @@ MAX_DETAILS = 32
 
 
 class Who(Struct, frozen=True):
-    """An account at a client, and the server it asked. The account is None where nothing tells it."""
+    """An account at a client, and the server it asked. The account is None where it is not known."""
 
     user: str | None
     client: str
@@ -148,7 +148,7 @@ class _Sightings(Struct):
     last_ns: int = 0
 
 
-# Methods that ask about a counterset or poll one; sealed, they do not tell which.
+# Methods that ask about a counterset or poll one; sealed, they do not state which.
 _ABOUT_SOMETHING: Mapping[int, Kind] = {
     Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: "describe-counterset",
     Opnum.ENUMERATE_COUNTER_SET_INSTANCES: "list-instances",
@@ -157,7 +157,7 @@ _ABOUT_SOMETHING: Mapping[int, Kind] = {
 
 _Target = str | int | None
 _Source = Literal["perflib-v2", "winperf"]
-# Server, source, target, name and instance id: what an answer surely says of a process. Its process id may be told elsewhere.
+# Server, source, target, name and instance id: what an answer surely says of a process. Its process id may be known from elsewhere.
 _ImageKey = tuple[str, _Source, str | int, str, int | None]
 _Seen = tuple[_ImageKey, int | None]
 
@@ -243,7 +243,7 @@ class _Search:
         by_pid = self._images.get(key, {})
         if pid in by_pid:
             return by_pid[pid]
-        # Instances with a number are one thing as long as no other process id is said of them; names alone may be of several.
+        # Instances with a number are one thing as long as no other process id is stated of them; names alone may be of several.
         if key[-1] is not None and len(by_pid) == 1:
             (known,) = by_pid
             if pid is None:
@@ -314,7 +314,7 @@ class _Search:
             english = _english(item.name_index, table)
             name = table.name(item.name_index)
             target = item.name_index, category_of(english), name.text if name is not None else None
-            # Metadata tells which counters an object has, not their values.
+            # Metadata states which counters an object has, not their values.
             kind: Kind = "describe-counterset" if item.is_metadata else "poll"
             self._note(kind, call, number, target, f'asked for as "{call.read.value_name}"')
             if english is None or not _IMAGES.match(english):
@@ -418,7 +418,7 @@ def _polled(call: Call, catalog: Catalog) -> Iterator[_Seen]:
 
 
 def _english(index: int, table: NameTable) -> str | None:
-    """The English name of a title index: as told, or the base system's where only a local name is known."""
+    """The English name of a title index: as reported, or the base system's where only a local name is known."""
     named: Named = table.named(index)
     return named.english.text if named.english is not None else WELL_KNOWN.get(index)
 

@@ -1,4 +1,4 @@
-"""What each identity's key opened: SMB sessions and RPC security contexts, counted by account."""
+"""What each identity's key decrypted: SMB sessions and RPC security contexts, counted by account."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.model.analysis import Analysis
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 
 
-class Opening(Struct, frozen=True):
-    """The keys given opened `opened` of the `tried` `doors` of an account (`SMB sessions`, `RPC security contexts`)."""
+class Decrypted(Struct, frozen=True):
+    """The keys given decrypted `decrypted` of the `tried` `contexts` of an account (`SMB sessions`, `RPC security contexts`)."""
 
     account: str
-    doors: str
-    opened: int
+    contexts: str
+    decrypted: int
     tried: int
 
 
-def openings(analysis: Analysis) -> Iterator[Opening]:
-    """One an account and kind of door; nothing where no secret was given."""
+def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
+    """One an account and kind of key; nothing where no secret was given."""
     if not analysis.secrets_given:
         return
-    sessions: dict[str, list[Door]] = {}
+    sessions: dict[str, list[Decryption]] = {}
     for session in analysis.sessions:
         # A null session and a refused one have nothing to open.
         if session.identity.account is not None and not session.identity.is_anonymous and session.refused is None:
-            sessions.setdefault(session.identity.account, []).append(session.door)
-    contexts: dict[str, dict[tuple[int, str], Door]] = {}
+            sessions.setdefault(session.identity.account, []).append(session.decryption)
+    contexts: dict[str, dict[tuple[int, str], Decryption]] = {}
     for call in analysis.calls:
         auth = call.security
         identity = auth.identity
@@ -40,10 +40,10 @@ def openings(analysis: Analysis) -> Iterator[Opening]:
         ):
             of_account = contexts.setdefault(identity.account, {})
             key = (call.channel, auth.mechanism)
-            if of_account.get(key) is not Door.OPEN:
-                of_account[key] = auth.door
-    for account, doors in sorted(sessions.items()):
-        yield Opening(account, "SMB sessions", doors.count(Door.OPEN), len(doors))
+            if of_account.get(key) is not Decryption.DECRYPTED:
+                of_account[key] = auth.decryption
+    for account, statuses in sorted(sessions.items()):
+        yield Decrypted(account, "SMB sessions", statuses.count(Decryption.DECRYPTED), len(statuses))
     for account, by_context in sorted(contexts.items()):
-        opened = list(by_context.values()).count(Door.OPEN)
-        yield Opening(account, "RPC security contexts", opened, len(by_context))
+        decrypted = list(by_context.values()).count(Decryption.DECRYPTED)
+        yield Decrypted(account, "RPC security contexts", decrypted, len(by_context))

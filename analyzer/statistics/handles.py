@@ -1,6 +1,6 @@
-"""The life of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
+"""The lifetime of each query handle, from its opening to its end: every call on it, and what the handle held at that time.
 
-In: an analysis. Out: `HandleLife` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
+In: an analysis. Out: `HandleLifetime` values in the order of the handles' numbers. [MS-PCQ] section 3.1.1.1 keeps a list of
 counters with each handle; what the calls say of it is followed in `pcq.queries`, here it is put in order and judged: whether
 the handle was used after it was closed, on another connection or association than the one it was given out on, or without
 ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to the association group it was made in.
@@ -25,8 +25,8 @@ EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
 # Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
 # another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
 # another association group.
-Oddity = Literal["after-close", "other-channel", "other-association"]
-# `never opened`: the whole life of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
+Anomaly = Literal["after-close", "other-channel", "other-association"]
+# `never opened`: the whole lifetime of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
 Origin = Literal["opened", "not captured", "never opened"]
 End = Literal["closed", "never closed", "unknown"]
 
@@ -51,14 +51,14 @@ class HandleEvent(Struct, frozen=True):
     asked: tuple[Identifier, ...] | None = None
     identifiers: tuple[Identifier, ...] | None = None
     blocks: int | None = None
-    oddities: tuple[Oddity, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
 
     @property
     def succeeded(self) -> bool:
         return self.state == "complete" and self.status == 0
 
 
-class HandleLife(Struct, frozen=True):
+class HandleLifetime(Struct, frozen=True):
     """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
 
     `opened` and `closed` are the numbers of the calls that did so, None where no such call was captured with success.
@@ -91,20 +91,20 @@ _KINDS: dict[int, EventKind] = {
 }
 
 
-def handle_lives(analysis: Analysis) -> tuple[HandleLife, ...]:
+def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     """Every handle that a call of the capture names, in the order of their numbers."""
     groups = {
         bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
     }
-    lives: dict[int, _Life] = {}
+    lifetimes: dict[int, _Lifetime] = {}
     for number, call in enumerate(analysis.calls, 1):
         if call.is_perflib and call.query is not None and call.opnum is not None:
-            life = lives.get(call.query.number)
-            if life is None:
-                life = lives[call.query.number] = _Life(call, groups)
-            life.take(number, call)
+            lifetime = lifetimes.get(call.query.number)
+            if lifetime is None:
+                lifetime = lifetimes[call.query.number] = _Lifetime(call, groups)
+            lifetime.take(number, call)
     evidence = _Evidence(analysis)
-    return tuple(lives[number].told(evidence) for number in sorted(lives))
+    return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
 
 class _Evidence:
@@ -130,7 +130,7 @@ class _Evidence:
         )
 
 
-class _Life:
+class _Lifetime:
     def __init__(self, call: Call, groups: dict[int, int]) -> None:
         assert call.query is not None
         self._server = call.server
@@ -154,13 +154,13 @@ class _Life:
         self._clients[call.client] = None
         self._channels[call.channel] = None
         self._last_frame = max(self._last_frame, *call.frames)
-        oddities: list[Oddity] = []
+        anomalies: list[Anomaly] = []
         if self._closed is not None:
-            oddities.append("after-close")
+            anomalies.append("after-close")
         if self._home not in (None, call.channel):
             here, there = self._groups.get(call.channel), self._groups.get(self._home)
             is_other = here is not None and there is not None and here != there
-            oddities.append("other-association" if is_other else "other-channel")
+            anomalies.append("other-association" if is_other else "other-channel")
         event = HandleEvent(
             _kind(call),
             number,
@@ -174,7 +174,7 @@ class _Life:
             asked=_identifiers(call.request),
             identifiers=_identifiers(call.response),
             blocks=_blocks(call.response),
-            oddities=tuple(oddities),
+            anomalies=tuple(anomalies),
         )
         self._events.append(event)
         if event.kind == "open":
@@ -184,10 +184,10 @@ class _Life:
                 self._closed = number
             self._tried_to_close |= call.state != "complete"
 
-    def told(self, evidence: _Evidence) -> HandleLife:
+    def lifetime(self, evidence: _Evidence) -> HandleLifetime:
         origin, end = self._origin(evidence), self._end(evidence)
         reasons = [reason for _, reason in (origin, end) if reason is not None]
-        return HandleLife(
+        return HandleLifetime(
             self._server,
             self._query.handle,
             self._query.number,

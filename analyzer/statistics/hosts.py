@@ -1,4 +1,4 @@
-"""Who took part: every address with the names the traffic gives it, and where each name was said."""
+"""Who took part: every address with the names the traffic gives it, and where each name was stated."""
 
 from __future__ import annotations
 

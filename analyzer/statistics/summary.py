@@ -58,7 +58,7 @@ class Spread(Struct, frozen=True):
 class MethodStats(Struct, frozen=True):
     """One method: its calls and what became of them.
 
-    `failed` were answered with a fault or a return value that is not 0, `retried` of them only said that the buffer was too
+    `failed` were answered with a fault or a return value that is not 0, `retried` of them only stated that the buffer was too
     small. `unanswered` have no answer in the capture, `unread` could not be read in whole (sealed, cut, malformed). Bytes are
     those of the stubs on the wire. `slowest` is the number of the call that took longest.
     """
@@ -99,7 +99,7 @@ class PollStats(Struct, frozen=True):
 
 
 class IdentityStats(Struct, frozen=True):
-    """One account at one client of one server. `user` is None where nothing tells who called."""
+    """One account at one client of one server. `user` is None where it is not known who called."""
 
     user: str | None
     workstation: str | None
@@ -196,7 +196,7 @@ def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
 
 
 def _is_retried(call: Call) -> bool:
-    """Whether the answer only said that the buffer was too small."""
+    """Whether the answer only stated that the buffer was too small."""
     if call.is_winreg:
         return call.status == ERROR_MORE_DATA
     needed = call.response.params.get("pdwRtnSize") if call.response is not None else None
@@ -317,7 +317,7 @@ def identity_stats(analysis: Analysis) -> list[IdentityStats]:
 
 
 def is_performance(call: Call) -> bool:
-    """Whether a call is about performance counters, or may be as far as the capture tells."""
+    """Whether a call is about performance counters, or may be as far as the capture states."""
     if call.is_perflib:
         return True
     if not call.is_winreg:

@@ -19,7 +19,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
-from analyzer.model.security import ANONYMOUS_LOGON, Door
+from analyzer.model.security import ANONYMOUS_LOGON, Decryption
 from analyzer.model.statistics import Who
 from analyzer.model.triage import (
     SEVERITIES,
@@ -32,7 +32,7 @@ from analyzer.model.triage import (
     TriageProcess,
 )
 from analyzer.statistics.activity import SEALED, Activity, Findings, Image, findings
-from analyzer.statistics.handles import handle_lives
+from analyzer.statistics.handles import handle_lifetimes
 from analyzer.statistics.hosts import host_records
 from analyzer.statistics.summary import interface_of, is_performance, method_of, poll_stats, who_of
 
@@ -246,20 +246,20 @@ class _Search:
             "other-channel": "used over another open of the pipe than it was given out on",
             "after-close": "used after it was closed",
         }
-        for life in handle_lives(self._analysis):
-            by_oddity: dict[str, list[int]] = {}
-            for event in life.events:
-                for oddity in event.oddities:
-                    by_oddity.setdefault(oddity, []).append(event.call)
-            if life.origin == "never opened":
-                by_oddity["never opened"] = [event.call for event in life.events]
-            for kind, numbers in by_oddity.items():
+        for lifetime in handle_lifetimes(self._analysis):
+            by_anomaly: dict[str, list[int]] = {}
+            for event in lifetime.events:
+                for anomaly in event.anomalies:
+                    by_anomaly.setdefault(anomaly, []).append(event.call)
+            if lifetime.origin == "never opened":
+                by_anomaly["never opened"] = [event.call for event in lifetime.events]
+            for kind, numbers in by_anomaly.items():
                 what = words.get(kind, "never given out in the connection that used it")
                 call = self._analysis.calls[numbers[0] - 1]
                 yield self._of_calls(
                     "high" if kind in ("never opened", "other-association") else "medium",
                     "foreign-handle",
-                    f"query handle q{life.number} of {self._host(life.server.ip)} was {what}",
+                    f"query handle q{lifetime.number} of {self._host(lifetime.server.ip)} was {what}",
                     self._command("handles"),
                     numbers,
                     Who(*who_of(call)),
@@ -335,10 +335,10 @@ class _Search:
             text = f"{_count(len(sealed), 'performance call')} stayed encrypted: {_listed(reasons)}"
             command = self._command("timeline", "--filter", "state == sealed")
             yield self._of_calls("medium", "encrypted", text, command, numbers, Who(*who_of(sealed[0][1])))
-        closed = [one for one in self._analysis.sessions if one.encrypted_messages > one.opened_messages]
+        closed = [one for one in self._analysis.sessions if one.encrypted_messages > one.decrypted_messages]
         if closed:
-            count = sum(one.encrypted_messages - one.opened_messages for one in closed)
-            reasons = Counter(one.reason or one.door.value for one in closed)
+            count = sum(one.encrypted_messages - one.decrypted_messages for one in closed)
+            reasons = Counter(one.reason or one.decryption.value for one in closed)
             yield _Item(
                 "medium",
                 "encrypted",
@@ -501,13 +501,20 @@ def _sentence(numbered: Sequence[tuple[int, Call]], analysis: Analysis) -> str:
 def _keys_wanted(analysis: Analysis) -> Iterator[str]:
     """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
     for session in analysis.sessions:
-        if session.encrypted_messages > session.opened_messages and session.door in (Door.NO_KEY, Door.WRONG_KEY):
+        if session.encrypted_messages > session.decrypted_messages and session.decryption in (
+            Decryption.NO_KEY,
+            Decryption.WRONG_KEY,
+        ):
             yield _key_for(session.identity.mechanism, session.identity.account, session.identity.service)
-        elif session.encrypted_messages > session.opened_messages and session.door is Door.NO_HANDSHAKE:
+        elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
     for call in analysis.calls:
         auth = call.security
-        if is_performance(call) and auth.door in (Door.NO_KEY, Door.WRONG_KEY) and auth.identity is not None:
+        if (
+            is_performance(call)
+            and auth.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
+            and auth.identity is not None
+        ):
             yield _key_for(auth.mechanism, auth.identity.account, auth.identity.service)
 
 

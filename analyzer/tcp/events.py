@@ -42,11 +42,11 @@ class Recognised(Event, frozen=True):
 
 
 class StreamBatch(Event, frozen=True):
-    """Bytes of a connection in order, of one direction or of both in turn: turn i is `borders[i]` to `borders[i + 1]` of `data`.
+    """Bytes of a connection in order, of one direction or of both in turn: part i is `borders[i]` to `borders[i + 1]` of `data`.
 
-    A turn is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
+    A part is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
     the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing). Where there are
-    several turns, their times ascend. Iterating gives each turn as a batch of its own.
+    several parts, their times ascend. Iterating gives each part as a batch of its own.
     """
 
     connection: Connection
@@ -59,12 +59,12 @@ class StreamBatch(Event, frozen=True):
 
     @classmethod
     def of(cls, connection: Connection, direction: Direction, offset: int, data: TracedBytes) -> StreamBatch:
-        """A batch of one turn."""
+        """A batch of one part."""
         return cls(connection, direction, offset, data, [0, len(data)], [False])
 
-    def way(self, turn: int) -> Direction:
-        """The direction of a turn."""
-        return 1 if (self.direction == 1) != self.replies[turn] else 0
+    def way(self, part: int) -> Direction:
+        """The direction of a part."""
+        return 1 if (self.direction == 1) != self.replies[part] else 0
 
     @property
     def replied(self) -> int:
@@ -73,26 +73,26 @@ class StreamBatch(Event, frozen=True):
         return sum([borders[at + 1] - borders[at] for at, is_reply in enumerate(self.replies) if is_reply])
 
     def offsets(self) -> list[int]:
-        """The position of the first byte of each turn in its stream."""
+        """The position of the first byte of each part in its stream."""
         found, after = [], [self.offset, self.reply_offset]
-        for turn, is_reply in enumerate(self.replies):
+        for part, is_reply in enumerate(self.replies):
             found.append(after[is_reply])
-            after[is_reply] += self.borders[turn + 1] - self.borders[turn]
+            after[is_reply] += self.borders[part + 1] - self.borders[part]
         return found
 
-    def since(self, turn: int) -> StreamBatch:
-        """The turns from number `turn` on."""
+    def since(self, part: int) -> StreamBatch:
+        """The parts from number `part` on."""
         offsets = [self.offset, self.reply_offset]
-        for at, is_reply in enumerate(self.replies[:turn]):
+        for at, is_reply in enumerate(self.replies[:part]):
             offsets[is_reply] += self.borders[at + 1] - self.borders[at]
         return StreamBatch(
-            self.connection, self.direction, offsets[0], self.data, self.borders[turn:], self.replies[turn:], offsets[1]
+            self.connection, self.direction, offsets[0], self.data, self.borders[part:], self.replies[part:], offsets[1]
         )
 
     def __iter__(self) -> Iterator[StreamBatch]:
-        for turn, offset in enumerate(self.offsets()):
+        for part, offset in enumerate(self.offsets()):
             yield StreamBatch.of(
-                self.connection, self.way(turn), offset, self.data[self.borders[turn] : self.borders[turn + 1]]
+                self.connection, self.way(part), offset, self.data[self.borders[part] : self.borders[part + 1]]
             )
 
 

@@ -90,14 +90,14 @@ class Recent:
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
     """Direction, offset and data of the last segments that came together, at most so many, the last one first."""
     borders, replies, replied = batch.borders, batch.replies, batch.replied
-    turn, stop = len(replies) - 1, len(batch.data)
+    part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]
     ways: tuple[Direction, Direction] = (batch.direction, 1 if batch.direction == 0 else 0)
     for extent in batch.data.last_extents(most):
         start = stop - extent.length
-        while start < borders[turn]:
-            turn -= 1
-        is_reply = replies[turn]
+        while start < borders[part]:
+            part -= 1
+        is_reply = replies[part]
         after[is_reply] -= extent.length
         yield ways[is_reply], after[is_reply], batch.data[start:stop]
         stop = start

@@ -138,7 +138,7 @@ class Recognition:
         if not isinstance(undecided, _Undecided):
             undecided = _Undecided(connection)
         items: Iterable[StreamBatch | Gap] = event if isinstance(event, StreamBatch) else (event,)
-        for turn, item in enumerate(items, 1):
+        for part, item in enumerate(items, 1):
             found = undecided.feed(item)
             if found == "open":
                 continue
@@ -148,8 +148,8 @@ class Recognition:
             else:
                 out.append(Recognised(connection, found, undecided.client_direction()))
                 out.extend(undecided.items)
-                if isinstance(event, StreamBatch) and turn < len(event.replies):
-                    out.append(event.since(turn))
+                if isinstance(event, StreamBatch) and part < len(event.replies):
+                    out.append(event.since(part))
             return
         self._states[number] = undecided
 
@@ -172,7 +172,7 @@ class _Undecided:
         self._sender_ptype: tuple[Direction, int] | None = None
 
     def feed(self, item: StreamBatch | Gap) -> Protocol | Literal["other", "open"]:
-        """Takes a gap or one turn; what the connection carries, or that it is open still."""
+        """Takes a gap or one part; what the connection carries, or that it is open still."""
         way = item.direction
         if isinstance(item, Gap):
             self._patient = True
@@ -197,7 +197,7 @@ class _Undecided:
         return "other"
 
     def _drop(self, way: Direction, keep: int) -> None:
-        """Forgets the bytes of a direction but for the last turns, which hold at least `keep` bytes where there are any."""
+        """Forgets the bytes of a direction but for the last parts, which hold at least `keep` bytes where there are any."""
         kept: list[StreamBatch | Gap] = []
         size = 0
         for item in reversed(self.items):

@@ -20,15 +20,15 @@ class _Readings(Struct):
     reasons: list[tuple[int, str]] = field(default_factory=list)
 
     def take(self, point: Point) -> None:
-        cooked = point.cooked
-        words = [word for word in (cooked.why, cooked.reason, *cooked.flags) if word]
+        formatted = point.formatted
+        words = [word for word in (formatted.why, formatted.reason, *formatted.flags) if word]
         if point.missed:
             words.append(f"{point.missed} answers lost before it")
-        if words and cooked.why != Why.TEXT:
+        if words and formatted.why != Why.TEXT:
             self.reasons.append((len(self.values), ": ".join(words)))
         self.calls.append(point.call)
         self.times_ns.append(point.time_ns)
-        self.values.append(float(cooked.value) if cooked.value is not None else None)
+        self.values.append(float(formatted.value) if formatted.value is not None else None)
 
 
 def series_views(analysis: Analysis, most_readings: int | None = None) -> tuple[tuple[SeriesView, ...], int]:

@@ -1,4 +1,4 @@
-"""What a call asked and was told, in words for people."""
+"""What a call asked and was reported, in words for people."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _parts_words(layout: Layout, query: QueryView | None, catalog: Catalog) -> s
 
 
 def _values_words(count: int, countersets: Iterable[str | None]) -> str:
-    """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture tells."""
+    """`, 27 values of Memory V2 model, Processor Information`; countersets as far as the capture states."""
     if not count:
         return ""
     known = [name for name in countersets if name is not None]

@@ -20,7 +20,7 @@ from analyzer.buffers import decode_buffer
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
 from analyzer.core.errors import InputError
 from analyzer.model.buffer import BufferKind
-from analyzer.series.formulas import Reading, cook
+from analyzer.series.formulas import Reading, format_raw
 from analyzer.views.text import safe, styled
 
 if TYPE_CHECKING:
@@ -118,9 +118,9 @@ class Calibration(Struct, frozen=True):
             if readings[1] is None:
                 yield entry, None, "the counter is not in the data"
                 continue
-            cooked = cook(info["counter_type"] & 0xFFFFFFFF, readings[0], readings[1])
-            value = float(cooked.value) if cooked.value is not None else None
-            yield entry, value, None if value is not None else str(cooked.why)
+            formatted = format_raw(info["counter_type"] & 0xFFFFFFFF, readings[0], readings[1])
+            value = float(formatted.value) if formatted.value is not None else None
+            yield entry, value, None if value is not None else str(formatted.why)
 
     def records(self) -> Iterator[Record]:
         counts = {"buffers": 0, "damaged": 0, "compared": 0, "differ": 0}

@@ -108,12 +108,12 @@ class _Line(Struct):
     times: int = 1
 
     def take(self, point: Point) -> None:
-        cooked = point.cooked
-        value = float(cooked.value) if cooked.value is not None else None
-        self._add(value, cooked.why, display_of(point), point.time_ns)
-        self.flags.update(cooked.flags)
+        formatted = point.formatted
+        value = float(formatted.value) if formatted.value is not None else None
+        self._add(value, formatted.why, display_of(point), point.time_ns)
+        self.flags.update(formatted.flags)
         raw = point.sample.raw if point.sample is not None else None
-        self.course = hash((self.course, point.call, raw, cooked.value, cooked.why))
+        self.course = hash((self.course, point.call, raw, formatted.value, formatted.why))
 
     def take_bucket(self, bucket: Bucket) -> None:
         self._add(bucket.mean, None, None, bucket.start_ns)

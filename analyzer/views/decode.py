@@ -16,7 +16,7 @@ from analyzer.buffers import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.capture.looks import capture_format
+from analyzer.capture.file_kinds import capture_format
 from analyzer.contents.fields import status_name
 from analyzer.contents.lines import Record
 from analyzer.contents.samples import perflib_json, winperf_json

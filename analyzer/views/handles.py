@@ -1,4 +1,4 @@
-"""`handles`: the life of each query handle, as records and as text."""
+"""`handles`: the lifetime of each query handle, as records and as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from analyzer.model.catalog import Catalog
 from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
 from analyzer.rpc.status import fault_name
-from analyzer.statistics.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
 from analyzer.viewmodel.words import counterset_words
 from analyzer.views.text import folded, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
@@ -33,7 +33,7 @@ class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[Record]:
-        return (handle_record(life, self.analysis) for life in handle_lives(self.analysis))
+        return (handle_record(lifetime, self.analysis) for lifetime in handle_lifetimes(self.analysis))
 
     def lines(self, width: int | None) -> Iterator[str]:
         return handle_lines(self.analysis, width)
@@ -42,10 +42,10 @@ class Handles(Struct, OfCapture, frozen=True):
 # --------------------------------------------------------------------------------------------------------- records
 
 
-def handle_record(life: HandleLife, analysis: Analysis) -> Record:
+def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> Record:
     """The record of one handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`, by
     positions in `counters`, and each poll says which of these was then."""
-    catalog = analysis.catalogs.of(life.server)
+    catalog = analysis.catalogs.of(lifetime.server)
     counters: dict[_Key, int] = {}
     listed: list[Record] = []
 
@@ -59,7 +59,7 @@ def handle_record(life: HandleLife, analysis: Analysis) -> Record:
     known: dict[int, int] = {}
     positions = 0
     events = []
-    for event in life.events:
+    for event in lifetime.events:
         holding = None
         if event.kind == "poll":
             holding = known.setdefault(id(event.view), len(holdings))
@@ -69,19 +69,19 @@ def handle_record(life: HandleLife, analysis: Analysis) -> Record:
         events.append(_event_json(event, holding, analysis, catalog))
     return {
         "record": "handle",
-        "number": life.number,
-        "server": endpoint_json(life.server),
-        "handle": life.handle,
-        "clients": [endpoint_json(client) for client in life.clients],
-        "channels": list(life.channels),
-        "origin": life.origin,
-        "opened": life.opened,
-        "end": life.end,
-        "closed": life.closed,
-        "reason": life.reason,
-        "first_time_ns": life.events[0].time_ns,
-        "last_time_ns": life.events[-1].time_ns,
-        "polls": sum(event.succeeded for event in life.polls),
+        "number": lifetime.number,
+        "server": endpoint_json(lifetime.server),
+        "handle": lifetime.handle,
+        "clients": [endpoint_json(client) for client in lifetime.clients],
+        "channels": list(lifetime.channels),
+        "origin": lifetime.origin,
+        "opened": lifetime.opened,
+        "end": lifetime.end,
+        "closed": lifetime.closed,
+        "reason": lifetime.reason,
+        "first_time_ns": lifetime.events[0].time_ns,
+        "last_time_ns": lifetime.events[-1].time_ns,
+        "polls": sum(event.succeeded for event in lifetime.polls),
         "counters": listed,
         "holdings": holdings,
         "events": events,
@@ -102,7 +102,7 @@ def _event_json(event: HandleEvent, holding: int | None, analysis: Analysis, cat
         "status_name": win32_name(event.status) if event.status is not None else None,
         "fault": event.fault,
         "fault_name": fault_name(event.fault) if event.fault is not None else None,
-        "oddities": list(event.oddities),
+        "anomalies": list(event.anomalies),
         "holding": holding,
         "counters": None
         if identifiers is None
@@ -158,36 +158,36 @@ def identifier_json(identifier: Identifier, catalog: Catalog) -> Record:
 
 def handle_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each handle with its calls; polls of the same counters with the same outcome share a line."""
-    lives = handle_lives(analysis)
-    for number, life in enumerate(lives):
+    lifetimes = handle_lifetimes(analysis)
+    for number, lifetime in enumerate(lifetimes):
         if number:
             yield ""
-        yield from _life_lines(life, analysis, width)
-    if not lives:
+        yield from _lifetime_lines(lifetime, analysis, width)
+    if not lifetimes:
         yield "no query handle was used in any call that could be read"
         yield from problem_lines(analysis, width)
 
 
-def _life_lines(life: HandleLife, analysis: Analysis, width: int | None) -> Iterator[str]:
-    clients = ", ".join(str(client) for client in life.clients)
-    yield styled("bold", f"q{life.number}  {life.handle}") + safe(f"  {clients} → {life.server}")
-    polls = sum(event.succeeded for event in life.polls)
-    span = (life.events[-1].time_ns - life.events[0].time_ns) / NS_PER_S
+def _lifetime_lines(lifetime: HandleLifetime, analysis: Analysis, width: int | None) -> Iterator[str]:
+    clients = ", ".join(str(client) for client in lifetime.clients)
+    yield styled("bold", f"q{lifetime.number}  {lifetime.handle}") + safe(f"  {clients} → {lifetime.server}")
+    polls = sum(event.succeeded for event in lifetime.polls)
+    span = (lifetime.events[-1].time_ns - lifetime.events[0].time_ns) / NS_PER_S
     begin = {
-        "opened": f"opened by #{life.opened}",
-        "not captured": f"in use from #{life.events[0].call}, its opening was not captured",
-        "never opened": f"never opened, used by #{life.events[0].call}",
-    }[life.origin]
+        "opened": f"opened by #{lifetime.opened}",
+        "not captured": f"in use from #{lifetime.events[0].call}, its opening was not captured",
+        "never opened": f"never opened, used by #{lifetime.events[0].call}",
+    }[lifetime.origin]
     end = {
-        "closed": f"closed by #{life.closed}",
+        "closed": f"closed by #{lifetime.closed}",
         "never closed": "never closed in the capture",
         "unknown": "its end is not known",
-    }[life.end]
+    }[lifetime.end]
     words = f"    {begin}, {end}, {_counted(polls, 'poll')} answered over {span:,.3f} s"
-    yield from _safely(words + (f" ({life.reason})" if life.reason else ""), 4, width)
+    yield from _safely(words + (f" ({lifetime.reason})" if lifetime.reason else ""), 4, width)
     start = analysis.capture.first_time_ns or 0
-    catalog = analysis.catalogs.of(life.server)
-    for _, group in groupby(life.events, key=_alike):
+    catalog = analysis.catalogs.of(lifetime.server)
+    for _, group in groupby(lifetime.events, key=_alike):
         yield from _event_lines(list(group), start, analysis, catalog, width)
 
 
@@ -195,7 +195,7 @@ def _alike(event: HandleEvent) -> tuple[object, ...]:
     """Polls that can share a line have the same key, everything else one of its own."""
     if event.kind != "poll":
         return (event.call,)
-    return event.state, event.status, event.fault, event.blocks, event.oddities, id(event.view), event.channel
+    return event.state, event.status, event.fault, event.blocks, event.anomalies, id(event.view), event.channel
 
 
 def _event_lines(
@@ -203,9 +203,9 @@ def _event_lines(
 ) -> Iterator[str]:
     first, last = events[0], events[-1]
     numbers = f"#{first.call}" if first is last else f"#{first.call}…#{last.call}"
-    odd = "".join(f" [{oddity.replace('-', ' ')}]" for oddity in first.oddities)
+    odd = "".join(f" [{anomaly.replace('-', ' ')}]" for anomaly in first.anomalies)
     prefix = f"{(first.time_ns - start) / NS_PER_S:12.6f}  {numbers:<10} "
-    style = "red" if first.oddities else None if _went_well(first) else "yellow"
+    style = "red" if first.anomalies else None if _went_well(first) else "yellow"
     line = f"{prefix}{_event_words(events)}{_outcome(first)}{odd}"
     for text in folded(line, _INDENT, width):
         yield styled(style, text) if style else safe(text)

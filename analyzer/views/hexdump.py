@@ -1,6 +1,6 @@
 """Hex dumps: lines of text in, the bytes they spell out; `xxd`, `hexdump` with and without -C, and Wireshark's.
 
-Beside the bytes stands the same as text, which may look like more bytes. How many there are on a line is told by the offset of
+Beside the bytes stands the same as text, which may look like more bytes. How many there are on a line is known by the offset of
 the next one; on the last line by what is left beside them.
 """
 
@@ -93,8 +93,8 @@ def _last_bytes(text: str, width: int) -> bytes:
 
 def _looks_like(beside: str, shown: bytes) -> bool:
     """Whether a column of text shows these bytes, a dot or a space for what cannot be printed."""
-    told = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in shown)
-    return beside.strip() == told.strip()
+    reported = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in shown)
+    return beside.strip() == reported.strip()
 
 
 def _end_of_gap(text: str, at: int) -> int:

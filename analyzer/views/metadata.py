@@ -1,4 +1,4 @@
-"""`export-metadata`: what the servers of a capture told about their counters, as a file that `--metadata` reads."""
+"""`export-metadata`: what the servers of a capture reported about their counters, as a file that `--metadata` reads."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def value_words(record: Record) -> str:
 
 
 def counter_path(record: Record) -> str:
-    """`Processor(_Total)\\% Processor Time`, with numbers where the capture tells no names."""
+    """`Processor(_Total)\\% Processor Time`, with numbers where the capture states no names."""
     if record["source"] == "winperf":
         group = record["object_name"] or f"object {record['object_index']}"
         counter = record["counter_name"] or f"counter {record['counter_index']}"

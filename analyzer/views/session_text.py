@@ -41,7 +41,7 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
             yield name, value
     yield "signatures", f"{session.verified_messages} verified of {session.signed_messages} signed messages"
     if session.refused is None:
-        yield "keys", session.door.value + (f": {session.reason}" if session.reason else "")
+        yield "keys", session.decryption.value + (f": {session.reason}" if session.reason else "")
 
 
 def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:

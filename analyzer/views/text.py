@@ -23,9 +23,9 @@ from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 from analyzer.model.view import Outcome
-from analyzer.statistics.decryption import openings
+from analyzer.statistics.decryption import decrypted_by_account
 from analyzer.viewmodel.rows import outcome_of
 from analyzer.viewmodel.words import answered, asked, handle_words, method_words, status_words
 from analyzer.views.runs import Run
@@ -109,11 +109,13 @@ def _more(count: int, what: str) -> Iterator[str]:
 
 def opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     by_account: dict[str, list[str]] = {}
-    for opening in openings(analysis):
-        doors = opening.doors if opening.tried != 1 else opening.doors.removesuffix("s")
-        by_account.setdefault(opening.account, []).append(f"{opening.opened} of {opening.tried} {doors}")
-    for account, opened in by_account.items():
-        yield from (safe(line) for line in folded(f"keys given for {account} opened {', '.join(opened)}", 4, width))
+    for one in decrypted_by_account(analysis):
+        contexts = one.contexts if one.tried != 1 else one.contexts.removesuffix("s")
+        by_account.setdefault(one.account, []).append(f"{one.decrypted} of {one.tried} {contexts}")
+    for account, decrypted in by_account.items():
+        yield from (
+            safe(line) for line in folded(f"keys given for {account} decrypted {', '.join(decrypted)}", 4, width)
+        )
 
 
 def _span(facts: CaptureFacts) -> str:
@@ -134,7 +136,7 @@ def session_words(session: SmbSession) -> str:
         parts.append(identity.mechanism)
     if session.encrypted_messages:
         parts.append(
-            f"{session.cipher or 'unknown cipher'}, {session.opened_messages} of {session.encrypted_messages} opened"
+            f"{session.cipher or 'unknown cipher'}, {session.decrypted_messages} of {session.encrypted_messages} decrypted"
         )
     return (
         f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
@@ -151,14 +153,16 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
         auth = call.security
         name = call.interface.name or call.interface.uuid or "unknown interface"
         if call.session is None:
-            # No SMB session above tells who talked to whom.
+            # No SMB session above states who talked to whom.
             name += f" over TCP, {call.client.ip} → {call.server.ip},"
         if auth.level <= AuthLevel.NONE:
             words[f"{name} without RPC security"] += 1
             continue
         who = auth.identity.who if auth.identity is not None else "unknown user"
-        door = "" if auth.door in (Door.OPEN, Door.NOT_SEALED) else f" ({auth.door.value})"
-        words[f"{name} with {auth.mechanism}, level {call.auth.level}, as {who}{door}"] += 1
+        decryption = (
+            "" if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else f" ({auth.decryption.value})"
+        )
+        words[f"{name} with {auth.mechanism}, level {call.auth.level}, as {who}{decryption}"] += 1
     return words
 
 
@@ -197,8 +201,8 @@ def call_lines(
         before = call.read.attempt - 1
         tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
         words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
-    told = answered(call, analysis, damages)
-    outcome = _outcome(call, told)
+    reported = answered(call, analysis, damages)
+    outcome = _outcome(call, reported)
     if damages is not None:
         damages.note_absent(call.number, "request", call.request)
         damages.note_absent(call.number, "response", call.response)
@@ -210,11 +214,11 @@ def call_lines(
     yield from _coloured(folded(prefix + words + outcome, len(time) + 10, width), _style(call))
 
 
-def _outcome(call: Call, told: str) -> str:
+def _outcome(call: Call, reported: str) -> str:
     """What came of a call: that it succeeded goes without saying where there is more to say."""
     if call.status == 0 and call.fault is None:
-        return f" ⇒ {told or 'ok'}"
-    return f" ⇒ {status_words(call)}" + (f", {told}" if told else "")
+        return f" ⇒ {reported or 'ok'}"
+    return f" ⇒ {status_words(call)}" + (f", {reported}" if reported else "")
 
 
 def _style(call: Call) -> str:
@@ -294,7 +298,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         yield from (styled("yellow", text) for text in folded(line, 4, width))
     if hint := _key_hint(analysis):
         yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
-    # The same sentence with other numbers is said once.
+    # The same sentence with other numbers is stated once.
     grouped: dict[tuple[str, str, str], list[Problem]] = {}
     for problem in problems:
         grouped.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
@@ -309,7 +313,11 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 def _key_hint(analysis: Analysis) -> str | None:
     """What would open the calls that no key opened."""
-    shut = [call.security for call in analysis.calls if call.security.door in (Door.NO_KEY, Door.WRONG_KEY)]
+    shut = [
+        call.security
+        for call in analysis.calls
+        if call.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
+    ]
     if not shut:
         return None
     keys = ["the password or NT hash (--password, --nt-hash)"] if any("ntlm" in auth.mechanism for auth in shut) else []

@@ -1,7 +1,7 @@
 """Whether there was anything to read, in one sentence.
 
 What this program is for are performance calls: the methods of PerflibV2, and winreg's reads of HKEY_PERFORMANCE_DATA and its
-relatives. A sealed call of winreg counts as one: nothing tells what it reads.
+relatives. A sealed call of winreg counts as one: nothing states what it reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Events that tell the life of a channel whole: its bind, and its end."""
+"""Events of the whole lifetime of a channel: its bind, and its end."""
 
 from __future__ import annotations
 

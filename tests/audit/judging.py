@@ -16,7 +16,7 @@ from tests.build.calls import analysis_of
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one rule said: its findings, and the coverage of its requirements."""
+    """What one rule stated: its findings, and the coverage of its requirements."""
 
     findings: tuple[Finding, ...]
     coverage: dict[str, Coverage]

@@ -1,4 +1,4 @@
-"""Calls by which a server tells of its countersets, for rules that need to know them."""
+"""Calls by which a server describes its countersets, for rules that need to know them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def polled(
     calls: Calls | None = None,
     clocks: tuple[int, int, int] = (5, 133_541_156_967_890_000, 7),
 ) -> list[Exchange]:
-    """A handle that is opened, told what it holds, and asked for its data once."""
+    """A handle that is opened, reported what it holds, and asked for its data once."""
     calls = calls or Calls()
     return [calls.open_query(), calls.counter_info(identifiers), calls.counter_data(perf_data(list(blocks), clocks))]

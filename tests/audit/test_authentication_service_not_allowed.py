@@ -2,7 +2,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.audit.engine import Profile
-from analyzer.model.security import AuthInfo, AuthLevel, Door
+from analyzer.model.security import AuthInfo, AuthLevel, Decryption
 from tests.audit.judging import judged
 from tests.build.calls import Calls
 
@@ -37,7 +37,7 @@ def test_no_authentication_is_flagged():
 
 
 def test_at_level_connect_the_service_is_that_of_the_bind():
-    connect = AuthInfo(10, AuthLevel.CONNECT, "ntlm", None, Door.NOT_SEALED, None, None)
+    connect = AuthInfo(10, AuthLevel.CONNECT, "ntlm", None, Decryption.NOT_SEALED, None, None)
     assert judged("PCQ103", replace(Calls().open_query(), auth=connect)).verdict(REQUIREMENT) == "pass"
 
 

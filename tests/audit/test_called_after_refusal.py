@@ -1,13 +1,13 @@
 from tests.audit.judging import judged
 from tests.build.rpc import ALTER, ALTER_RESP, NDR, Conversation, bind, bind_ack, bind_nak, request, response
-from tests.rpc.tell import told
+from tests.rpc.run import reported
 
 REQUIREMENT = "PCQ-1.5-R03"
 REFUSED = ((2, 1, NDR),)
 
 
 def called(talk):
-    return told(talk.client(request(6, bytes(24), call_id=7)).server(response(bytes(24), call_id=7)))
+    return reported(talk.client(request(6, bytes(24), call_id=7)).server(response(bytes(24), call_id=7)))
 
 
 def test_an_accepted_context_may_be_called():

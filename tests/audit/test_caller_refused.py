@@ -11,7 +11,7 @@ def sealed_calls():
     return Calls(level=AuthLevel.PRIVACY)
 
 
-def test_a_refusal_of_a_sealed_request_is_told_for_information():
+def test_a_refusal_of_a_sealed_request_is_reported_for_information():
     verdict = judged("PCQ130", call(0, sealed_calls(), status=5))
     (finding,) = verdict.findings
     assert (finding.severity, finding.place.part) == (Severity.INFO, "response stub")

@@ -41,7 +41,7 @@ def broken(at, value, blocks=EVERYTHING):
     return answer(data)
 
 
-def said(call):
+def stated(call):
     """Each rule that speaks, with the first requirement it names."""
     return {
         code: verdict.findings[0].judgement.requirement for code in RULES if (verdict := judged(code, call)).findings
@@ -49,7 +49,7 @@ def said(call):
 
 
 def test_nothing_is_said_of_a_sound_answer():
-    assert said(answer(perf_data(EVERYTHING))) == {}
+    assert stated(answer(perf_data(EVERYTHING))) == {}
 
 
 @pytest.mark.parametrize("code", RULES)
@@ -77,9 +77,9 @@ BROKEN = {
     "dwNumCounter too low": (4, 4, "PCQ501", "PCQ-2.2.4.7-R03"),
     "dwType unknown": (AT[0] + 4, 3, "PCQ505", "PCQ-2.2.4.8-R02"),
     "dwType of another layout": (AT[2] + 4, 1, "PCQ510", "PCQ-3.1.4.1.6-R14"),
-    "dwType 1 said to be 2": (AT[0] + 4, 2, "PCQ510", "PCQ-3.1.4.1.6-R15"),
-    "dwType 2 said to be 4": (AT[1] + 4, 4, "PCQ510", "PCQ-3.1.4.1.6-R19"),
-    "dwType 4 said to be 6": (AT[2] + 4, 6, "PCQ510", "PCQ-3.1.4.1.6-R23"),
+    "dwType 1 stated to be 2": (AT[0] + 4, 2, "PCQ510", "PCQ-3.1.4.1.6-R15"),
+    "dwType 2 stated to be 4": (AT[1] + 4, 4, "PCQ510", "PCQ-3.1.4.1.6-R19"),
+    "dwType 4 stated to be 6": (AT[2] + 4, 6, "PCQ510", "PCQ-3.1.4.1.6-R23"),
     "dwSize zero": (AT[1] + 8, 0, "PCQ506", "PCQ-2.2.4.8-R08"),
     "dwSize too high": (AT[1] + 8, 96, "PCQ506", "PCQ-2.2.4.8-R08"),
     "dwSize too low": (AT[3] + 8, 168, "PCQ506", "PCQ-2.2.4.8-R08"),
@@ -99,9 +99,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_the_broken_number_is_told_and_nothing_else(what):
+def test_the_broken_number_is_reported_and_nothing_else(what):
     at, value, code, requirement = BROKEN[what]
-    assert said(broken(at, value)) == {code: requirement}
+    assert stated(broken(at, value)) == {code: requirement}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_the_finding_points_at_the_broken_number(what):
     # pdwOutSize, pdwRtnSize and the counts of the array take 20 bytes before the buffer.
     place = finding.place
     assert place.part == "response stub"
-    # Where a size and a length disagree, it is the size that is told.
+    # Where a size and a length disagree, it is the size that is reported.
     assert place.start == 20 + (at + 4 if what == "dwDataSize above dwSize" else at)
     assert place.stop - place.start == 4
     if what != "dwDataSize above dwSize":
@@ -122,15 +122,15 @@ def test_the_finding_points_at_the_broken_number(what):
 
 
 def test_an_answer_without_a_header_is_flagged():
-    assert said(answer(bytes(40))) == {"PCQ501": "PCQ-2.2.4.7-R01"}
+    assert stated(answer(bytes(40))) == {"PCQ501": "PCQ-2.2.4.7-R01"}
 
 
 def test_an_empty_success_is_flagged():
-    assert said(answer(b"")) == {"PCQ501": "PCQ-2.2.4.7-R01"}
+    assert stated(answer(b"")) == {"PCQ501": "PCQ-2.2.4.7-R01"}
 
 
 def test_a_header_alone_is_accepted():
-    assert said(answer(perf_data([]))) == {}
+    assert stated(answer(perf_data([]))) == {}
 
 
 def test_the_number_of_blocks_is_not_judged_behind_a_broken_one():
@@ -151,22 +151,22 @@ def test_an_error_block_with_data_is_flagged():
     data = bytearray(perf_data([ERROR]) + bytes(8))
     pack_into("<I", data, 0, len(data))
     pack_into("<I", data, 48 + 8, 24)
-    assert said(answer(data))["PCQ507"] == "PCQ-3.1.4.1.6-R13"
+    assert stated(answer(data))["PCQ507"] == "PCQ-3.1.4.1.6-R13"
 
 
 def test_two_values_in_a_block_of_one_are_flagged():
     block = Block(1, values=((u4(1), u4(2)),))
-    assert said(answer(perf_data([block, ERROR]))) == {"PCQ510": "PCQ-3.1.4.1.6-R14"}
+    assert stated(answer(perf_data([block, ERROR]))) == {"PCQ510": "PCQ-3.1.4.1.6-R14"}
 
 
 def test_two_values_an_instance_in_a_block_of_one_counter_are_flagged():
     block = Block(4, instances=(("a", 0),), values=((u4(1), u4(2)),))
-    assert said(answer(perf_data([block, ERROR]))) == {"PCQ510": "PCQ-3.1.4.1.6-R19"}
+    assert stated(answer(perf_data([block, ERROR]))) == {"PCQ510": "PCQ-3.1.4.1.6-R19"}
 
 
 @pytest.mark.parametrize("padding", ["counted", "uncounted"])
 def test_counter_ids_may_be_padded_in_two_ways(padding):
-    assert said(answer(perf_data([Block(2, ids=(1, 2, 3), values=(ROW,), padding=padding), ERROR]))) == {}
+    assert stated(answer(perf_data([Block(2, ids=(1, 2, 3), values=(ROW,), padding=padding), ERROR]))) == {}
 
 
 def test_counter_ids_without_padding_move_what_follows():
@@ -188,7 +188,7 @@ def unpadded(*values):
 
 def test_a_value_without_padding_is_a_note_and_moves_the_next():
     call = unpadded(u4(1), u4(2))
-    assert said(call) == {"PCQ511": "PL-QCD-R08", "PCQ530": "PCQ-2.2.4-R02"}
+    assert stated(call) == {"PCQ511": "PL-QCD-R08", "PCQ530": "PCQ-2.2.4-R02"}
     (note,) = judged("PCQ511", call).findings
     assert (note.severity, note.is_excused) == ("info", True)
     assert judged("PCQ511", call, profile=Profile.SPEC).verdict("PCQ-2.2.4.9-R02") == "pass"
@@ -210,7 +210,7 @@ def padded_outside(*values, blocks=1):
 def test_padding_that_no_size_counts_is_no_more_than_a_note():
     for blocks in (1, 2):
         call = padded_outside(u4(1), u4(2), blocks=blocks)
-        assert said(call) == {"PCQ511": "PL-QCD-R08"}
+        assert stated(call) == {"PCQ511": "PL-QCD-R08"}
         verdict = judged("PCQ511", call)
         assert verdict.count("PCQ-2.2.4.9-R02") == 2 * blocks
         assert verdict.verdict("PCQ-2.2.4.9-R02") == "pass"
@@ -225,7 +225,7 @@ def test_a_block_that_ends_off_eight_is_blamed_itself():
     (finding,) = (one for one in judged("PCQ530", call).findings if one.judgement.requirement == "PCQ-2.2.4-R02")
     assert (finding.judgement.at.path, finding.judgement.at.span) == ("lpData.blocks[0].size", (56, 60))
     drawn = answer(u4(48 + 64) + u4(2) + head[8:] + first + u4(0) + second)
-    assert said(drawn) == {"PCQ511": "PL-QCD-R08"}
+    assert stated(drawn) == {"PCQ511": "PL-QCD-R08"}
 
 
 @pytest.mark.parametrize(("short", "values"), [(0, 1), (1, 2), (2, 0), (1, 4)])
@@ -233,7 +233,7 @@ def test_one_instance_with_too_few_or_too_many_values_is_found_at_its_own_bytes(
     names = (("a", 0), ("b", 1), ("c", 2))
     rows = tuple((u4(5),) * (values if number == short else 3) for number in range(3))
     call = answer(perf_data([Block(6, ids=(1, 2, 3), instances=names, values=rows), ERROR]))
-    assert said(call) == {"PCQ513": "PCQ-3.1.4.1.6-R26"}
+    assert stated(call) == {"PCQ513": "PCQ-3.1.4.1.6-R26"}
     (finding,) = judged("PCQ513", call).findings
     start, stop = finding.judgement.at.span
     data = call.response.stub.data[20:]

@@ -55,7 +55,7 @@ def test_a_reserved_field_in_use_is_flagged():
 
 
 @pytest.mark.parametrize(("status", "outcome"), [(0xC0000034, "fail"), (0x80070005, "fail"), (0x12345, "warn")])
-def test_a_status_that_is_no_win32_code_is_told(status, outcome):
+def test_a_status_that_is_no_win32_code_is_reported(status, outcome):
     (finding,) = judged("PCQ540", changed(48, "<I", status)).findings
     assert finding.judgement.outcome == outcome
 
@@ -103,7 +103,7 @@ def test_padding_is_free_in_type_6_and_zero_is_accepted_in_type_4():
         (44, "<H", (59,), {"PCQ-2.2.4.7-R09"}),
     ],
 )
-def test_times_that_cannot_be_are_told(at, form, values, requirements):
+def test_times_that_cannot_be_are_reported(at, form, values, requirements):
     assert judged("PCQ521", changed(at, form, *values)).requirements == requirements
 
 

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from tests.audit.judging import judged
 from tests.build.calls import Calls
 from tests.build.rpc import CHANNEL, PCQ, Conversation
-from tests.rpc.tell import told
+from tests.rpc.run import reported
 
 REQUIREMENT = "PCQ-2.1-R02"
 MAPPER = "e1af8308-5d1f-11c9-91a4-08002b14a0fa"
@@ -19,7 +19,7 @@ def question(uuid=PCQ):
 def bound(**channel):
     talk = Conversation(replace(CHANNEL, **channel))
     talk.frame = 10
-    return told(talk.bound())
+    return reported(talk.bound())
 
 
 def test_the_pipe_opened_by_its_name_is_accepted():

@@ -37,7 +37,7 @@ def test_a_rule_that_names_no_method_is_asked_about_all_of_them():
     assert asked == [3, 9]
 
 
-def test_what_several_requirements_demand_is_told_once_and_counted_for_each():
+def test_what_several_requirements_demand_is_reported_once_and_counted_for_each():
     parts = {"reads": Reads(), "check": lambda call: [failed(FIRST, call, None, "it was wrong", also=(SECOND,))]}
     audit, findings = audited(parts, Calls().open_query())
     assert [finding.judgement.requirements for finding in findings] == [(FIRST, SECOND)]

@@ -47,7 +47,7 @@ def test_another_association_group_is_warned_of(group, warnings):
     assert [finding.judgement.outcome for finding in verdict.findings] == ["warn"] * warnings
 
 
-def test_without_the_beginning_of_the_channel_nothing_can_be_said():
+def test_without_the_beginning_of_the_channel_nothing_can_be_stated():
     verdict = judged("PCQ712", call(6))
     assert not verdict.findings
     assert verdict.verdict(UNCHANGED) == verdict.verdict(OPENED) == "inconclusive"

@@ -22,7 +22,7 @@ def data(calls, *blocks):
     return calls.counter_data(perf_data(list(blocks)))
 
 
-def story(held, *blocks, known=REGISTERED):
+def full_conversation(held, *blocks, known=REGISTERED):
     """A handle that holds `held` by QueryCounterInfo, and one answer."""
     calls = Calls()
     return [*countersets(known, calls), calls.open_query(), calls.counter_info(held), data(calls, *blocks)]
@@ -49,7 +49,7 @@ def asked(counter, name, guid=COUNTERSET):
     ],
 )
 def test_blocks_of_the_form_their_counter_asks_for_are_accepted(held, block):
-    verdict = judged("PCQ545", *story(held, block))
+    verdict = judged("PCQ545", *full_conversation(held, block))
     assert not verdict.findings
     assert verdict.count("PL-QCD-R10") == 1
 
@@ -68,18 +68,18 @@ def test_blocks_of_the_form_their_counter_asks_for_are_accepted(held, block):
     ],
 )
 def test_blocks_of_another_form_are_flagged(held, block, requirements):
-    verdict = judged("PCQ545", *story(held, block))
+    verdict = judged("PCQ545", *full_conversation(held, block))
     assert verdict.requirements == requirements | {"PCQ-2.2.4.6-R05", "PL-QCD-R10"}
     assert verdict.findings[0].judgement.at.path == "lpData.blocks[0].block_type"
 
 
 def test_a_wildcard_may_find_one_instance_where_nothing_tells_of_the_counterset():
-    assert not judged("PCQ545", *story(asked(1, "*"), ONE, known={})).findings
+    assert not judged("PCQ545", *full_conversation(asked(1, "*"), ONE, known={})).findings
 
 
 def test_without_the_handles_counters_no_form_is_judged():
     calls = Calls()
-    for events in ([data(calls, ONE)], [sealed(call) for call in story(NAMED, EACH)]):
+    for events in ([data(calls, ONE)], [sealed(call) for call in full_conversation(NAMED, EACH)]):
         verdict = judged("PCQ545", *events)
         assert {coverage.verdict for coverage in verdict.coverage.values()} == {"inconclusive"}
 
@@ -133,7 +133,7 @@ def test_two_counters_with_the_same_index_are_flagged():
 
 def test_an_index_beyond_the_blocks_is_flagged_until_counters_change():
     far = identifier(COUNTERSET, name="a", index=5)
-    (finding,) = judged("PCQ450", *story(far, ONE)).findings
+    (finding,) = judged("PCQ450", *full_conversation(far, ONE)).findings
     assert (finding.judgement.expected, finding.judgement.seen) == ("a block at position 5", "1 blocks")
     calls = Calls()
     changed = [calls.open_query(), calls.counter_info(far), added(calls, asked(2, "a")), data(calls, ONE)]
@@ -185,14 +185,14 @@ def test_an_instance_id_that_was_not_listed_is_a_warning():
 
 def test_other_instances_than_those_listed_are_a_note_of_low_confidence():
     calls = Calls()
-    (finding,) = judged("PCQ550", instances({0: "c", 1: "d"}, calls), *story(asked(1, "*"), EACH)).findings
+    (finding,) = judged("PCQ550", instances({0: "c", 1: "d"}, calls), *full_conversation(asked(1, "*"), EACH)).findings
     assert (finding.judgement.confidence.name, finding.judgement.seen) == ("LOW", "'a', 'b'")
     assert finding.is_excused
-    near = judged("PCQ550", instances({0: "A", 2: "d", 1: "b"}, calls), *story(asked(1, "*"), EACH))
+    near = judged("PCQ550", instances({0: "A", 2: "d", 1: "b"}, calls), *full_conversation(asked(1, "*"), EACH))
     assert near.verdict("PCQ-3.1.4.1.6-R29") == "pass"
-    (other,) = judged("PCQ550", instances({0: "a", 7: "b"}, calls), *story(asked(1, "*"), EACH)).findings
+    (other,) = judged("PCQ550", instances({0: "a", 7: "b"}, calls), *full_conversation(asked(1, "*"), EACH)).findings
     assert (other.judgement.outcome, other.judgement.seen, other.place.stop - other.place.start) == ("warn", "1", 4)
-    assert judged("PCQ550", *story(asked(1, "*"), EACH)).verdict("PCQ-3.1.4.1.6-R29") == "inconclusive"
+    assert judged("PCQ550", *full_conversation(asked(1, "*"), EACH)).verdict("PCQ-3.1.4.1.6-R29") == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -203,9 +203,9 @@ def test_aggregates_over_all_instances_want_all_of_them(kind, names, verdict):
     calls = Calls()
     known = [*countersets({COUNTERSET: (kind, {1: 0x10000})}, calls), calls.open_query()]
     adds = added(calls, *(asked(1, name) for name in names))
-    said = judged("PCQ455", *known, instances({0: "a", 1: "b"}, calls), adds)
-    assert [finding.judgement.outcome for finding in said.findings] == (["warn"] if verdict == "warn" else [])
-    assert said.verdict("PCQ-2.2.4.2-R74") == (verdict or "not-exercised")
+    stated = judged("PCQ455", *known, instances({0: "a", 1: "b"}, calls), adds)
+    assert [finding.judgement.outcome for finding in stated.findings] == (["warn"] if verdict == "warn" else [])
+    assert stated.verdict("PCQ-2.2.4.2-R74") == (verdict or "not-exercised")
     if verdict == "warn":
         assert judged("PCQ455", *known, adds).verdict("PCQ-2.2.4.2-R74") == "inconclusive"
 
@@ -242,12 +242,12 @@ CASES = {
     "a listed instance not found": (3, (), 1, NAMED, "R23", "warn"),
     "an unlisted instance not found": (3, (), 1, asked(1, "z"), "R23", "pass"),
     "a counter added twice": (0, (before,), 1, NAMED, "R24", "fail"),
-    "a counter said to be there": (0xB7, (before,), 1, NAMED, "R24", "pass"),
-    "a counter said to be there that is not": (0xB7, (), 1, NAMED, "R24", "fail"),
+    "a counter stated to be there": (0xB7, (before,), 1, NAMED, "R24", "pass"),
+    "a counter stated to be there that is not": (0xB7, (), 1, NAMED, "R24", "fail"),
     "a counter removed that is not there": (0, (), 0, NAMED, "R25", "fail"),
-    "a counter said not to be there": (0x57, (), 0, NAMED, "R25", "pass"),
+    "a counter stated not to be there": (0x57, (), 0, NAMED, "R25", "pass"),
     "a counter that is there not removed": (0x57, (before,), 0, NAMED, "R25", "fail"),
-    "a sound identifier said to be corrupt": (0x57, (), 1, NAMED, "R25", "inconclusive"),
+    "a sound identifier stated to be corrupt": (0x57, (), 1, NAMED, "R25", "inconclusive"),
     "a corrupt identifier": (0x57, (), 1, NAMED[:36] + b"\1" + NAMED[37:], "R25", "pass"),
     "no memory": (0xE, (), 1, NAMED, "R26", "pass"),
     "one failed, the call did not": (0xE, (), 1, NAMED, "R27", "pass"),

@@ -34,12 +34,12 @@ def asked(data, answered=None, **options):
     return Calls().validate(data, answered, **options)
 
 
-def said(*events):
+def stated(*events):
     return {code for code in CODES if judged(code, *registered(), *events).findings}
 
 
 def test_nothing_is_said_of_sound_identifiers():
-    assert said(info(TWO), asked(TWO), asked(TWO, with_(TWO, 16, "<I", 0x106A))) == set()
+    assert stated(info(TWO), asked(TWO), asked(TWO, with_(TWO, 16, "<I", 0x106A))) == set()
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -79,16 +79,16 @@ def test_a_size_that_does_not_lead_on_is_flagged_where_it_stands(size, last):
     broken = with_(TWO, at, "<I", size)
     (finding,) = judged("PCQ402", info(broken)).findings
     assert (finding.judgement.seen, finding.place.start) == (str(size), 20 + at)
-    assert said(asked(broken)) >= {"PCQ401", "PCQ402"}
+    assert stated(asked(broken)) >= {"PCQ401", "PCQ402"}
 
 
 def test_a_buffer_below_one_identifier_is_flagged():
-    assert said(asked(bytes(20), b"", status=0x57)) == {"PCQ401"}
+    assert stated(asked(bytes(20), b"", status=0x57)) == {"PCQ401"}
 
 
 def test_half_a_character_is_flagged_and_half_a_pair_is_a_warning():
     uneven = with_(identifier(MULTIPLE, name="ab")[:47], 20, "<I", 47)
-    assert "PCQ405" in said(info(uneven))
+    assert "PCQ405" in stated(info(uneven))
     (finding,) = judged(
         "PCQ405", info(identifier(MULTIPLE)[:20] + b"\x30\0\0\0" + bytes(16) + b"\0\xd8a\0\0\0\0\0")
     ).findings
@@ -97,20 +97,20 @@ def test_half_a_character_is_flagged_and_half_a_pair_is_a_warning():
 
 
 def test_a_name_is_missing_after_an_identifier_of_a_set_with_instances():
-    assert said(info(identifier(MULTIPLE))) == {"PCQ410"}
-    assert said(asked(identifier(MULTIPLE))) == {"PCQ410"}
+    assert stated(info(identifier(MULTIPLE))) == {"PCQ410"}
+    assert stated(asked(identifier(MULTIPLE))) == {"PCQ410"}
 
 
 def test_a_name_without_a_nul_is_flagged():
     endless = with_(identifier(MULTIPLE) + "abcd".encode("utf-16-le"), 20, "<I", 48)
-    assert said(info(endless)) == {"PCQ410"}
+    assert stated(info(endless)) == {"PCQ410"}
 
 
 def test_a_missing_name_of_a_single_instance_set_passes_with_a_note():
     (finding,) = judged("PCQ410", *registered(), info(identifier(SINGLE))).findings
     assert finding.is_excused
     assert judged("PCQ410", *registered(), info(identifier(SINGLE)), profile="spec").findings[0].severity == "error"
-    assert said(asked(identifier(SINGLE))) == set()
+    assert stated(asked(identifier(SINGLE))) == set()
 
 
 def test_a_missing_name_is_inconclusive_without_the_registration():
@@ -126,7 +126,7 @@ def test_a_name_of_a_set_without_instances_is_worth_knowing():
 
 def test_a_size_off_eight_is_flagged_on_both_sides():
     odd = with_(NAMED[:46], 20, "<I", 46)
-    assert said(info(odd)) == {"PCQ415"}
+    assert stated(info(odd)) == {"PCQ415"}
     assert judged("PCQ415", info(odd)).requirements == {"PCQ-3.1.4.1.5-R16", "PL-QCD-R12"}
     assert judged("PCQ415", asked(odd)).requirements == {"PL-QCD-R12"}
 
@@ -135,7 +135,7 @@ def test_padding_must_be_zero_in_answers_of_query_counter_info_only():
     padded = NAMED[:46] + b"\x41\0"
     (finding,) = judged("PCQ416", info(padded)).findings
     assert (finding.place.start, finding.place.stop) == (20 + 46, 20 + 48)
-    assert said(asked(padded)) == set()
+    assert stated(asked(padded)) == set()
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_fields_a_client_must_not_set(at, requirements):
         (5, "warn", "PCQ-3.1.4.1.7-R19"),
     ],
 )
-def test_a_status_that_is_not_in_the_table_is_told(status, outcome, requirement):
+def test_a_status_that_is_not_in_the_table_is_reported(status, outcome, requirement):
     (finding,) = judged("PCQ425", asked(NAMED, with_(NAMED, 16, "<I", status))).findings
     assert (finding.judgement.outcome, finding.judgement.requirement) == (outcome, requirement)
 

@@ -3,21 +3,21 @@ from tests.audit.judging import judged
 from tests.build.buffers import perf_data
 from tests.build.calls import Calls, sealed
 from tests.build.rpc import PCQ, Conversation, bind, bind_ack, context
-from tests.rpc.tell import told
+from tests.rpc.run import reported
 
 UUID, VERSION = "PCQ-1.9-R01", "PCQ-6-R01"
 STRANGER = PCQ[:-1] + "4"
 
 
 def test_version_1_0_is_accepted():
-    verdict = judged("PCQ112", *told(Conversation().bound()))
+    verdict = judged("PCQ112", *reported(Conversation().bound()))
     assert not verdict.findings
     assert (verdict.count(UUID), verdict.count(VERSION)) == (1, 1)
 
 
 def test_another_version_is_flagged():
     talk = Conversation().client(bind((context(0, PCQ, version=2),))).server(bind_ack())
-    (finding,) = judged("PCQ112", *told(talk)).findings
+    (finding,) = judged("PCQ112", *reported(talk)).findings
     assert (finding.judgement.requirement, finding.judgement.seen, finding.frames) == (VERSION, "2.0", (1, 2))
 
 

@@ -52,7 +52,7 @@ def registered(
     return UUID(guid).bytes_le + pack("<4I", kind, detail, number, instances) + b"".join(records)
 
 
-def told(code: int, data: bytes, *, lcid: int = 0, status: int = 0) -> list[Event]:
+def reported(code: int, data: bytes, *, lcid: int = 0, status: int = 0) -> list[Event]:
     return [Calls().registration(code, data, lcid=lcid, status=status)]
 
 
@@ -148,7 +148,7 @@ def outcomes(verdict: Verdict, requirement: str) -> set[Outcome]:
 
 @pytest.mark.parametrize(("code", "requirement", "asked", "data", "outcome"), BROKEN)
 def test_a_broken_field_is_flagged(code: str, requirement: str, asked: int, data: bytes, outcome: Outcome) -> None:
-    verdict = judged(code, *told(asked, data))
+    verdict = judged(code, *reported(asked, data))
     assert outcomes(verdict, requirement) == {outcome}, [finding.judgement for finding in verdict.findings]
 
 
@@ -169,34 +169,34 @@ ACCEPTED = [
 
 @pytest.mark.parametrize(("code", "asked", "data"), ACCEPTED)
 def test_a_well_formed_answer_is_accepted(code: str, asked: int, data: bytes) -> None:
-    verdict = judged(code, *told(asked, data))
+    verdict = judged(code, *reported(asked, data))
     assert not verdict.findings, [finding.judgement for finding in verdict.findings]
     assert "pass" in {coverage.verdict for coverage in verdict.coverage.values()}
 
 
 @pytest.mark.parametrize(("code", "asked", "data"), ACCEPTED)
 def test_sealed_answers_and_failures_prove_nothing(code: str, asked: int, data: bytes) -> None:
-    (call,) = told(asked, data)
+    (call,) = reported(asked, data)
     verdict = judged(code, sealed(call))  # type: ignore[arg-type]
     assert not verdict.findings
     assert "pass" not in {coverage.verdict for coverage in verdict.coverage.values()}
-    assert not judged(code, *told(asked, b"", status=0x1068)).findings
+    assert not judged(code, *reported(asked, b"", status=0x1068)).findings
 
 
 def test_known_deviations_fail_by_the_letter_only() -> None:
-    answer = told(1, registered(record(0, attributes=0x14)))
+    answer = reported(1, registered(record(0, attributes=0x14)))
     (finding,) = judged("PCQ317", *answer).findings
     assert finding.is_excused
     assert judged("PCQ317", *answer, profile=Profile.SPEC).verdict("PCQ-2.2.4.2-R49") == "fail"
-    older = told(1, registered(record(0, PRECISION_OBJECT_TIMER, base=1), record(1)))
+    older = reported(1, registered(record(0, PRECISION_OBJECT_TIMER, base=1), record(1)))
     assert {finding.is_excused for finding in judged("PCQ323", *older).findings} == {True}
 
 
 def test_a_finding_names_the_bytes_of_its_field() -> None:
-    (finding,) = judged("PCQ319", *told(1, registered(record(0), record(1, scale=99)))).findings
+    (finding,) = judged("PCQ319", *reported(1, registered(record(0), record(1, scale=99)))).findings
     assert finding.place is not None
     assert finding.place.source.data[finding.place.start : finding.place.stop] == pack("<i", 99)
-    (finding,) = judged("PCQ335", *told(8, bytes(8))).findings
+    (finding,) = judged("PCQ335", *reported(8, bytes(8))).findings
     assert finding.place is not None
     assert finding.place.stop - finding.place.start == 8
 
@@ -234,13 +234,13 @@ def test_an_answer_about_one_counter_is_held_against_the_registration_of_its_set
 
 @pytest.mark.parametrize(("code", "lcid", "outcome"), [(9, 0x409, Outcome.FAILED), (3, 0x3FF, Outcome.WARNED)])
 def test_a_language_out_of_place_is_flagged(code: int, lcid: int, outcome: Outcome) -> None:
-    (finding,) = judged("PCQ337", *told(code, b"", lcid=lcid)).findings
+    (finding,) = judged("PCQ337", *reported(code, b"", lcid=lcid)).findings
     assert finding.judgement.outcome is outcome
 
 
 @pytest.mark.parametrize(("code", "lcid"), [(9, 0), (3, 0), (3, 0x409), (5, 0x9), (2, 0x12345)])
 def test_a_language_in_its_place_is_accepted(code: int, lcid: int) -> None:
-    assert not judged("PCQ337", *told(code, b"", lcid=lcid)).findings
+    assert not judged("PCQ337", *reported(code, b"", lcid=lcid)).findings
 
 
 def test_an_answer_that_a_language_changed_is_flagged_and_known_of_windows() -> None:
@@ -291,7 +291,7 @@ def test_a_chain_of_instances_is_accepted_whatever_its_padding() -> None:
     assert judged("PCQ341", sealed(listed(instance_header("a", 0))[0])).verdict("PCQ-3.1.4.1.3-R16") == "inconclusive"  # type: ignore[arg-type]
 
 
-def test_instances_that_cannot_be_told_apart_are_known_of_windows() -> None:
+def test_instances_that_cannot_be_reported_apart_are_known_of_windows() -> None:
     twins = listed(instance_header("a", 7), instance_header("A", 7))
     (finding,) = judged("PCQ343", *twins).findings
     assert finding.is_excused

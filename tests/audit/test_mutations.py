@@ -1,9 +1,9 @@
 """Every field of well-formed messages, broken in each way the catalogue forbids: the responsible rule speaks, no unrelated one.
 
-`TABLES` tell of each field in which ways it can be broken, which rule has to say so, and which others may, because what they
+`TABLES` describe each field in which ways it can be broken, which rule has to say so, and which others may, because what they
 judge is broken by it too: a counterset registered under another id makes a later answer name a counter that is not registered.
 `UNSEEN` lists the fields that can hold anything, or whose breaking no traffic shows, with the reason. A field that is in neither
-fails the test: whoever adds to the story has to say what may not be done to it.
+fails the test: whoever adds to the full_conversation has to say what may not be done to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from analyzer.buffers import Field
 from analyzer.core.events import Event
 from analyzer.rpc.events import Exchange
 from tests.audit import evidence
-from tests.audit.story import registry, story
+from tests.audit.conversation import full_conversation, registry
 from tests.build.calls import analysis_of, with_stub
 
 Change = Callable[[bytes], bytes]
@@ -71,7 +71,7 @@ def broken(*ways: Change, by_rule: str, also: str = "", where: str = "") -> Brok
 
 
 NO_WIN32 = 0xC0000034
-# What follows from counters or handles that are not what they were said to be.
+# What follows from counters or handles that are not what they were stated to be.
 LISTS = "PCQ435 PCQ445 PCQ546 PCQ720"
 
 STUBS: dict[str, tuple[Broken, ...]] = {
@@ -348,25 +348,25 @@ UNSEEN = {
     r"\d+\.(request|response)\.lp_data\.data": "broken field by field, as lpData",
     rf"{RECORD}\.(perf_time_id|perf_freq_id|multi_id)": "the type of the counter needs none, and the field then means nothing",
     r"1\.response\.lpData\.strings\.string": "any text is a name",
-    r"1\.response\.lpData\.rest": "the padding after strings is said to be indeterminate",
+    r"1\.response\.lpData\.rest": "the padding after strings is stated to be indeterminate",
     r"1\.response\.lpData\.guid": "any GUID can be a provider's",
     r"2\.response\.lpData\.instances\.instance_id": "any number can be an instance's",
     r"2\.response\.lpData\.instances\.name": "any text can be an instance's; two alike are broken in the tests of that rule",
-    r"2\.response\.lpData\.instances\.name_padding": "this padding is said to be indeterminate",
-    r"7\.(request|response)\.lpData\.identifiers\.name_padding": "nothing is said of the padding in ValidateCounters",
-    r"7\.response\.lpData\.identifiers\.index": "nothing is said of Index in what ValidateCounters returns",
+    r"2\.response\.lpData\.instances\.name_padding": "this padding is stated to be indeterminate",
+    r"7\.(request|response)\.lpData\.identifiers\.name_padding": "nothing is stated of the padding in ValidateCounters",
+    r"7\.response\.lpData\.identifiers\.index": "nothing is stated of Index in what ValidateCounters returns",
     r"5\.response\.lpData\.identifiers\.reserved": "only clients have to set it to 0",
-    r"5\.response\.lpData\.identifiers\.instance_id": "a server may tell which instance 0xFFFFFFFF (any) came to be",
+    r"5\.response\.lpData\.identifiers\.instance_id": "a server may state which instance 0xFFFFFFFF (any) came to be",
     rf"{VALUE}\.value": "any number can be the value of a counter that is not a base",
-    rf"{VALUE}\.padding": "nothing is said of the padding after values",
+    rf"{VALUE}\.padding": "nothing is stated of the padding after values",
     rf"{BLOCK}\.body\.instances\.instances\.header\.instance_id": "any number can be an instance's",
     r"17\.response\.lpData\.default_object": "reserved for consumers, who may find anything there",
     r"17\.response\.lpData\.system_time\.day_of_week": "winperf.h asks for valid ranges, and the weekday follows from the date",
-    r"17\.response\.lpData\.(system_name|header_rest)": "any text is a name, and nothing is said of what follows it",
+    r"17\.response\.lpData\.(system_name|header_rest)": "any text is a name, and nothing is stated of what follows it",
     rf"{OBJECT}\.(object_(name|help)_title(_index)?|default_counter)": "titles are numbers of other tables",
     rf"{OBJECT}\.(code_page|perf_time|perf_freq)": "any code page can be installed; clocks serve where a type asks for them",
     rf"{OBJECT}\.counters\.(counter_(name|help)_title(_index)?|detail_level)": "titles as above; nothing is required of the level",
-    rf"{OBJECT}\.instances\.definition\.(parent_object_instance|rest)": "any number can be a parent's; nothing is said of padding",
+    rf"{OBJECT}\.instances\.definition\.(parent_object_instance|rest)": "any number can be a parent's; padding is free",
     rf"{OBJECT}\.instances\.counter_block\.body\.(raw|values)": "any number can be a counter's",
 }
 
@@ -394,7 +394,7 @@ class Conversation:
 
 @cache
 def conversations() -> tuple[Conversation, ...]:
-    return tuple(Conversation(tuple(events), tuple(_leaves(events))) for events in (story(), registry()))
+    return tuple(Conversation(tuple(events), tuple(_leaves(events))) for events in (full_conversation(), registry()))
 
 
 def _leaves(events: list[Event]) -> Iterator[Leaf]:
@@ -429,7 +429,7 @@ def _found(events: tuple[Event, ...]) -> list[Finding]:
     return list(Audit(analysis_of(*events)).findings())
 
 
-def _told(events: tuple[Event, ...]) -> set[str]:
+def _reported(events: tuple[Event, ...]) -> set[str]:
     return {finding.rule.code for finding in _found(events)}
 
 
@@ -489,7 +489,7 @@ def _first(patterns: Iterable[str], key: str) -> str | None:
 
 
 def test_nothing_is_said_of_the_conversations_as_they_are() -> None:
-    assert [_told(conversation.events) for conversation in conversations()] == [set(), set()]
+    assert [_reported(conversation.events) for conversation in conversations()] == [set(), set()]
 
 
 def test_every_field_is_broken_or_listed() -> None:
@@ -515,19 +515,19 @@ def test_the_responsible_rule_speaks_and_no_other(pattern: str) -> None:
                         continue
                     made += 1
                     found = _found(events)
-                    told = {finding.rule.code for finding in found}
+                    reported = {finding.rule.code for finding in found}
                     responsible = set(way.caught_by.split("|"))
                     blamed = [finding for finding in found if finding.rule.code in responsible]
                     MADE["exact"] += any(_is_at(finding, leaf) for finding in blamed)
                     evidence.check(blamed, f"{leaf.key} {leaf.path} {position}.{number}")
                     MADE["mutations"] += 1
-                    MADE["caught"] += bool(told & responsible)
-                    if not told & responsible:
+                    MADE["caught"] += bool(reported & responsible)
+                    if not reported & responsible:
                         wrong.append(
-                            f"{leaf.path}, way {number} of {way.caught_by}: not caught, told by {sorted(told)}"
+                            f"{leaf.path}, way {number} of {way.caught_by}: not caught, reported by {sorted(reported)}"
                         )
-                    elif others := told - responsible - set(way.also.split()):
-                        wrong.append(f"{leaf.path}, way {number} of {way.caught_by}: also told by {sorted(others)}")
+                    elif others := reported - responsible - set(way.also.split()):
+                        wrong.append(f"{leaf.path}, way {number} of {way.caught_by}: also reported by {sorted(others)}")
     assert made, "no field of the conversations is broken by this"
     assert not wrong, "\n".join(wrong)
 
@@ -537,7 +537,7 @@ CUT = "PCQ122 PCQ204 PCQ206 PCQ217 PCQ220 PCQ401 PCQ402 PCQ430 PCQ705 PCQ710 PCQ
 
 
 @pytest.mark.parametrize("change", [-4, 8], ids=["cut", "longer"])
-def test_a_stub_of_another_length_is_told(change: int) -> None:
+def test_a_stub_of_another_length_is_reported(change: int) -> None:
     wrong = []
     conversation = conversations()[0]
     for number, event in enumerate(conversation.events):
@@ -549,11 +549,11 @@ def test_a_stub_of_another_length_is_told(change: int) -> None:
             stub = bytes(message.stub.data)
             stub = stub[:change] if change < 0 else stub + bytes(change)
             moved = replace(event, **{side: with_stub(message, message.stub.replaced(stub, "mutated"))})
-            told = _told((*conversation.events[:number], moved, *conversation.events[number + 1 :]))
+            reported = _reported((*conversation.events[:number], moved, *conversation.events[number + 1 :]))
             MADE["mutations"] += 1
-            MADE["caught"] += code in told
-            if code not in told or told - {code, *CUT.split(), *LISTS.split()}:
-                wrong.append(f"{side} of opnum {event.opnum}, call {event.call_id}: {sorted(told)}")
+            MADE["caught"] += code in reported
+            if code not in reported or reported - {code, *CUT.split(), *LISTS.split()}:
+                wrong.append(f"{side} of opnum {event.opnum}, call {event.call_id}: {sorted(reported)}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -4,14 +4,14 @@ from analyzer.audit.engine import Profile
 from tests.audit.judging import judged
 from tests.build.calls import Calls
 from tests.build.rpc import NDR, NDR64, PCQ, WINREG, Conversation, bind, bind_ack, context
-from tests.rpc.tell import told
+from tests.rpc.run import reported
 
 REQUIREMENT = "PCQ-2.2-R01"
 
 
 def bound(offered, accepted, uuid=PCQ):
     talk = Conversation().client(bind((context(0, uuid, offered),)))
-    return told(talk if accepted is None else talk.server(bind_ack(((0, 0, accepted),))))
+    return reported(talk if accepted is None else talk.server(bind_ack(((0, 0, accepted),))))
 
 
 def test_ndr_is_accepted():

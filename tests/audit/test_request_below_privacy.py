@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.model.security import AuthInfo, AuthLevel, Door
+from analyzer.model.security import AuthInfo, AuthLevel, Decryption
 from tests.audit.judging import judged
 from tests.build.calls import Calls, sealed
 
@@ -26,7 +26,7 @@ def test_a_request_without_trailer_is_flagged_at_the_length_that_says_so():
 
 
 def test_at_level_connect_the_bind_was_authenticated_and_the_request_is_not_sealed():
-    connect = AuthInfo(10, AuthLevel.CONNECT, "ntlm", None, Door.NOT_SEALED, None, None)
+    connect = AuthInfo(10, AuthLevel.CONNECT, "ntlm", None, Decryption.NOT_SEALED, None, None)
     (finding,) = judged("PCQ101", replace(Calls().open_query(), auth=connect)).findings
     assert finding.judgement.seen == "auth_level 2 (CONNECT)"
 

@@ -6,17 +6,19 @@ from msgspec.structs import replace
 from analyzer.audit.engine import Audit
 from analyzer.audit.verdicts import Outcome
 from analyzer.rpc.events import Exchange
-from tests.audit.story import story
+from tests.audit.conversation import full_conversation
 from tests.build.calls import analysis_of, with_stub
 
 ON_HANDLES = [
-    number for number, event in enumerate(story()) if isinstance(event, Exchange) and event.opnum in (4, 5, 6, 7)
+    number
+    for number, event in enumerate(full_conversation())
+    if isinstance(event, Exchange) and event.opnum in (4, 5, 6, 7)
 ]
 
 
 def audited(*numbers: int) -> Audit:
     """The conversation in which nothing is wrong, with a referent before the handle of some of its calls."""
-    events = story()
+    events = full_conversation()
     for number in numbers:
         event = events[number]
         assert isinstance(event, Exchange)

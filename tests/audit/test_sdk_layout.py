@@ -9,7 +9,7 @@ from analyzer.audit.findings import Finding
 from analyzer.buffers import perf_data_rows
 from analyzer.core.events import Event
 from analyzer.model.security import AuthLevel
-from tests.audit.story import ALL, MULTIPLE, SINGLE, counter, in_time, positioned, record, u4
+from tests.audit.conversation import ALL, MULTIPLE, SINGLE, counter, in_time, positioned, record, u4
 from tests.build.buffers import Block, counter_data, identifier, perf_data, string_table
 from tests.build.calls import Calls, analysis_of
 
@@ -75,7 +75,7 @@ def test_the_profile_windows_warns_of_none_of_it() -> None:
     assert [(one.rule.code, one.judgement.message) for one in found if not one.is_excused] == []
 
 
-def test_by_the_letter_each_departure_is_told() -> None:
+def test_by_the_letter_each_departure_is_reported() -> None:
     made = calls_of(b"".join(HELD), SDK, NAMES)
     assert {finding.rule.code for finding in findings(Profile.SPEC, *made)} == {"PCQ333", "PCQ410", "PCQ530"}
     excused = [one for one in findings(Profile.WINDOWS, *made) if one.is_excused]

@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from analyzer.model.security import AuthInfo, AuthLevel, Door, Identity
+from analyzer.model.security import AuthInfo, AuthLevel, Decryption, Identity
 from tests.audit.judging import judged
 from tests.audit.methods import call, request
 from tests.build.calls import Calls
@@ -12,7 +12,9 @@ REQUIREMENT = "PCQ-2.1-R06"
 
 def of(allows, *, status=0, mechanism="ntlm"):
     """A sealed call of somebody who allows this much."""
-    auth = AuthInfo(10, AuthLevel.PRIVACY, mechanism, Identity(mechanism, allows=allows), Door.OPEN, True, True)
+    auth = AuthInfo(
+        10, AuthLevel.PRIVACY, mechanism, Identity(mechanism, allows=allows), Decryption.DECRYPTED, True, True
+    )
     return replace(call(6, Calls(level=AuthLevel.PRIVACY), status=status), auth=auth)
 
 
@@ -48,10 +50,10 @@ def test_serving_others_is_flagged_at_the_return_value(withholding, seen):
     assert finding.place.part == "response stub"
 
 
-def test_an_anonymous_client_that_is_told_the_size_is_served():
+def test_an_anonymous_client_that_is_reported_the_size_is_served():
     calls = Calls(channel=replace(CHANNEL, impersonation=0))
-    told = calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=4096, room=64))
-    (finding,) = judged("PCQ106", told).findings
+    reported = calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=4096, room=64))
+    (finding,) = judged("PCQ106", reported).findings
     assert (finding.judgement.seen, finding.place.start, finding.place.stop) == ("nothing", 4, 8)
     refused = calls.exchange(6, request(calls, 6), calls.sized(b"", 8, needed=0, room=64))
     assert not judged("PCQ106", refused).findings

@@ -8,12 +8,12 @@ from functools import cache
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.engine import Audit
 from analyzer.audit.findings import JUDGED, Coverage
-from tests.audit.story import registry, story
+from tests.audit.conversation import full_conversation, registry
 from tests.build.calls import analysis_of
 
 # What the conversation leaves out although a client could bring it about without provoking anything.
 LEFT_OUT = {
-    "PCQ-2.1-R06": "the model has no handshake that tells what the client allows",
+    "PCQ-2.1-R06": "the model has no handshake that states what the client allows",
     "PCQ-3.1.1.5-R01": "nothing is asked twice",
     "PCQ-3.1.4.1.1-R15": "the countersets are listed once",
     "PCQ-3.1.4.1.2-R19": "RequestCode 4 is not asked",
@@ -26,7 +26,7 @@ LEFT_OUT = {
 @cache
 def clean() -> dict[str, Coverage]:
     """The coverage of a conversation in which nothing is wrong and nothing is provoked."""
-    audit = Audit(analysis_of(*story(), *registry()))
+    audit = Audit(analysis_of(*full_conversation(), *registry()))
     assert not list(audit.findings())
     return audit.coverage
 

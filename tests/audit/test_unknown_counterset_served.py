@@ -58,7 +58,7 @@ def test_a_list_that_comes_later_counts(opnum, requirement):
 
 
 @EACH
-def test_without_a_list_nothing_can_be_said(opnum, requirement):
+def test_without_a_list_nothing_can_be_stated(opnum, requirement):
     verdict = judged("PCQ702", asked(opnum, 0))
     assert not verdict.findings
     assert verdict.verdict(requirement) == "inconclusive"

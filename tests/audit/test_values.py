@@ -64,12 +64,12 @@ def test_values_in_another_order_than_their_ids_are_flagged(kind, requirement):
 
 
 @pytest.mark.parametrize("code", ["PCQ601", "PCQ605"])
-def test_without_registration_or_handle_nothing_can_be_said(code):
+def test_without_registration_or_handle_nothing_can_be_stated(code):
     calls = one(SAMPLE_BASE, b"\0\0\0\0")
     for events in (calls[1:], [calls[0], calls[3]], [sealed(call) for call in calls]):
         verdict = judged(code, *events)
         assert not verdict.findings
-        # What is said of values in an order is not asked of a block with one.
+        # What is stated of values in an order is not asked of a block with one.
         assert {coverage.verdict for coverage in verdict.coverage.values()} <= {"inconclusive", "not-exercised"}
         assert verdict.coverage[next(iter(verdict.coverage))].reasons
 

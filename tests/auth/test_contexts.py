@@ -1,4 +1,4 @@
-"""What both ends protected is opened again; what was changed, lost or never sealed is said to be so."""
+"""What both ends protected is opened again; what was changed, lost or never sealed is stated to be so."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.auth.mac import Hmac
 from analyzer.auth.ntlm_context import _Keystream
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from tests.build.auth import (
     ESS,
     INTEGRITY,
@@ -75,7 +75,7 @@ def test_ntlm_messages_are_opened_in_both_directions(level: int, header_signed: 
         assert (pdu[where] == body) is (level != PRIVACY)
         result = context.open(sender, level, pdu, where, verifier)
         assert (result.body, result.verified, result.header_signed) == (body, True, header_signed)
-        assert result.door is (Door.OPEN if level == PRIVACY else Door.NOT_SEALED)
+        assert result.decryption is (Decryption.DECRYPTED if level == PRIVACY else Decryption.NOT_SEALED)
 
 
 @pytest.mark.parametrize("level", [PKT, INTEGRITY, PRIVACY])
@@ -85,7 +85,7 @@ def test_kerberos_messages_are_opened_in_both_directions(level: int, header_sign
     conversation = kerberos_handshake(etype=etype, initiator_subkey=etype, acceptor_subkey=etype)
     key = KerberosKey("host/srv.lab.test", "LAB.TEST", etype, 2, conversation.service_key)
     handshake = followed(conversation, Keyring(kerberos_keys=[key]))
-    assert handshake.door is Door.OPEN
+    assert handshake.decryption is Decryption.DECRYPTED
     assert handshake.session_key == conversation.session_key
     context = handshake.context()
     for sender, body in bodies():
@@ -132,7 +132,7 @@ def test_a_changed_message_costs_only_itself() -> None:
                 damaged = bytearray(pdu)
                 damaged[where.start + 3] ^= 1
                 result = context.open("initiator", PRIVACY, bytes(damaged), where, verifier)
-                assert (result.body, result.verified, result.door) == (None, False, Door.WRONG_KEY)
+                assert (result.body, result.verified, result.decryption) == (None, False, Decryption.WRONG_KEY)
                 assert result.reason is not None
                 assert "checksum" in result.reason
             else:
@@ -146,15 +146,15 @@ def test_a_changed_message_that_was_only_signed_is_shown_unverified() -> None:
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
     damaged = pdu.replace(b"in clear", b"IN CLEAR", 1)
     result = context.open("initiator", INTEGRITY, damaged, where, verifier)
-    assert (result.body, result.verified, result.door) == (damaged[where], False, Door.NOT_SEALED)
+    assert (result.body, result.verified, result.decryption) == (damaged[where], False, Decryption.NOT_SEALED)
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"in clear" * 4, level=INTEGRITY)
     assert context.open("initiator", INTEGRITY, pdu, where, verifier).verified is True
 
 
-@pytest.mark.parametrize("told", ["exactly", "unknown", "not at all"])
+@pytest.mark.parametrize("reported", ["exactly", "unknown", "not at all"])
 @pytest.mark.parametrize("header_signed", [True, False])
 @pytest.mark.parametrize("flags", [USUAL_FLAGS, USUAL_FLAGS & ~KEY_EXCH])
-def test_the_keystream_is_found_again_after_a_loss(told: str, header_signed: bool, flags: int) -> None:
+def test_the_keystream_is_found_again_after_a_loss(reported: str, header_signed: bool, flags: int) -> None:
     conversation = ntlm_handshake(flags=flags)
     context = followed(conversation).context()
     sizes = [32, 100, 1000, 64, 4280, 16, 320, 52, 5000, 8]
@@ -163,11 +163,11 @@ def test_the_keystream_is_found_again_after_a_loss(told: str, header_signed: boo
         body = bytes([number]) * size
         pdu, where, verifier = protected_pdu(conversation, "acceptor", body, header_signed=header_signed)
         if number in lost:
-            if told != "not at all":
-                context.lost("acceptor", len(pdu) if told == "exactly" else None)
+            if reported != "not at all":
+                context.lost("acceptor", len(pdu) if reported == "exactly" else None)
             continue
         result = context.open("acceptor", PRIVACY, pdu, where, verifier)
-        assert (result.body, result.verified, result.door) == (body, True, Door.OPEN)
+        assert (result.body, result.verified, result.decryption) == (body, True, Decryption.DECRYPTED)
 
 
 def test_the_shared_keystream_without_extended_security_is_found_again() -> None:
@@ -191,7 +191,7 @@ def test_a_loss_beyond_every_bound_says_bytes_are_missing_and_stays_cheap() -> N
     for _ in range(3):
         pdu, where, verifier = protected_pdu(conversation, "acceptor", bytes(64))
         result = context.open("acceptor", PRIVACY, pdu, where, verifier)
-        assert (result.body, result.door) == (None, Door.BYTES_MISSING)
+        assert (result.body, result.decryption) == (None, Decryption.BYTES_MISSING)
     context.lost("acceptor", lost)
     pdu, where, verifier = protected_pdu(conversation, "acceptor", b"found" * 8)
     assert context.open("acceptor", PRIVACY, pdu, where, verifier).body == b"found" * 8
@@ -318,19 +318,19 @@ def test_subkeys_may_be_of_another_type(
 def test_levels_below_packet_return_the_body_as_it_is() -> None:
     context = followed(ntlm_handshake()).context()
     result = context.open("initiator", 2, b"header" + b"body", slice(6, 10), slice(10, 10))
-    assert (result.body, result.verified, result.door) == (b"body", None, Door.NOT_SEALED)
+    assert (result.body, result.verified, result.decryption) == (b"body", None, Decryption.NOT_SEALED)
 
 
-def test_a_shut_door_is_named_for_every_sealed_message() -> None:
+def test_the_missing_key_is_named_for_every_sealed_message() -> None:
     conversation = ntlm_handshake()
     context = followed(conversation, Keyring()).context()
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16)
     result = context.open("initiator", PRIVACY, pdu, where, verifier)
-    assert (result.body, result.door) == (None, Door.NO_KEY)
+    assert (result.body, result.decryption) == (None, Decryption.NO_KEY)
     assert result.reason == "no password or NT hash given for LAB\\perfmon"
     pdu, where, verifier = protected_pdu(conversation, "initiator", b"x" * 16, level=INTEGRITY)
     result = context.open("initiator", INTEGRITY, pdu, where, verifier)
-    assert (result.body, result.verified, result.door) == (b"x" * 16, None, Door.NOT_SEALED)
+    assert (result.body, result.verified, result.decryption) == (b"x" * 16, None, Decryption.NOT_SEALED)
 
 
 @settings(deadline=None, max_examples=60)

@@ -16,7 +16,7 @@ from analyzer.auth.context import Handshake, SecurityContext
 from analyzer.auth.handshake import begin
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 
 # scapy, test/scapy/layers/dcerpc.uts
 NTLM_RING = Keyring.build(passwords=[("Administrator", "Password123!")])
@@ -65,7 +65,7 @@ def test_sealed_rpc_of_windows_is_opened(name: str, ring: Keyring, account: str,
         context = contexts.setdefault(key, handshakes[key].context())
         ofs_body = 40 if kind == 0 and pdu[3] & 0x80 else 24
         result = context.open(sender, level, pdu, slice(ofs_body, at - 8), slice(at, len(pdu)))
-        assert (result.door, result.verified, result.reason) == (Door.OPEN, True, None)
+        assert (result.decryption, result.verified, result.reason) == (Decryption.DECRYPTED, True, None)
         opened += 1
     assert opened == messages
     assert {handshake.identity.account for handshake in handshakes.values()} == {account}

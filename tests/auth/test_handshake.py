@@ -1,4 +1,4 @@
-"""A handshake says who somebody is in clear, and why a door is shut."""
+"""A handshake says who somebody is in clear, and why nothing can be decrypted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyzer.auth.handshake import TokenHandshake, begin
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from tests.build.auth import (
     KEY_EXCH,
     OID_KRB5,
@@ -54,9 +54,9 @@ def key_of(conversation: KerberosConversation, etype: int = 18) -> KerberosKey:
 def test_the_session_key_of_ntlm_is_found(spnego: bool, v1: bool, flags: int) -> None:
     conversation = ntlm_handshake(spnego=spnego, v1=v1, flags=flags)
     handshake = followed(conversation)
-    assert (handshake.door, handshake.reason) == (Door.OPEN, None)
+    assert (handshake.decryption, handshake.reason) == (Decryption.DECRYPTED, None)
     assert handshake.session_key == conversation.session_key
-    assert handshake.opened_by == "password of LAB\\perfmon"
+    assert handshake.decrypted_by == "password of LAB\\perfmon"
     assert handshake.identity.mechanism == ("spnego-ntlm" if spnego else "ntlm")
 
 
@@ -68,35 +68,35 @@ def test_an_ntlm_identity_is_complete_without_any_key() -> None:
     assert (identity.os_version, identity.client_os_version) == ("10.0.20348", "10.0.19041")
 
 
-def test_a_missing_key_and_a_wrong_one_are_told_apart() -> None:
+def test_a_missing_key_and_a_wrong_one_are_distinguished() -> None:
     conversation = ntlm_handshake()
     cases = [
-        (Keyring(), Door.NO_KEY, "no password or NT hash given for LAB\\perfmon"),
+        (Keyring(), Decryption.NO_KEY, "no password or NT hash given for LAB\\perfmon"),
         (
             Keyring([UserKey("somebody", None, nt_hash("x"), "x")]),
-            Door.NO_KEY,
+            Decryption.NO_KEY,
             "no password or NT hash given for LAB\\perfmon",
         ),
         (
             Keyring([UserKey("PERFMON", "lab", nt_hash("x"), "x")]),
-            Door.WRONG_KEY,
+            Decryption.WRONG_KEY,
             "the password given for LAB\\perfmon is wrong",
         ),
         (
             Keyring([UserKey("perfmon", None, nt_hash("x"))]),
-            Door.WRONG_KEY,
+            Decryption.WRONG_KEY,
             "the NT hash given for LAB\\perfmon is wrong",
         ),
-        (Keyring.build(passwords=["x"]), Door.WRONG_KEY, "the password given for LAB\\perfmon is wrong"),
+        (Keyring.build(passwords=["x"]), Decryption.WRONG_KEY, "the password given for LAB\\perfmon is wrong"),
         (
             Keyring.build(passwords=["x", "y"], nt_hashes=["00" * 16]),
-            Door.WRONG_KEY,
+            Decryption.WRONG_KEY,
             "the passwords and the NT hash given for LAB\\perfmon are wrong",
         ),
     ]
-    for keyring, door, reason in cases:
+    for keyring, decryption, reason in cases:
         handshake = followed(conversation, keyring)
-        assert (handshake.door, handshake.reason, handshake.session_key) == (door, reason, None)
+        assert (handshake.decryption, handshake.reason, handshake.session_key) == (decryption, reason, None)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_missing_key_and_a_wrong_one_are_told_apart() -> None:
     ],
 )
 def test_every_key_that_may_fit_is_tried(keyring: Keyring) -> None:
-    assert followed(ntlm_handshake(), keyring).door is Door.OPEN
+    assert followed(ntlm_handshake(), keyring).decryption is Decryption.DECRYPTED
 
 
 def test_missing_messages_are_named() -> None:
@@ -130,7 +130,7 @@ def test_missing_messages_are_named() -> None:
         handshake = begin(RING)
         for sender, token in legs:
             handshake.feed(sender, token)
-        assert (handshake.door, handshake.reason) == (Door.NO_HANDSHAKE, reason)
+        assert (handshake.decryption, handshake.reason) == (Decryption.NO_HANDSHAKE, reason)
     handshake = begin(RING)
     handshake.missed("acceptor")
     assert handshake.reason == "the authentication tokens are not in the capture"
@@ -150,7 +150,7 @@ def test_an_authenticate_message_alone_names_the_server_too() -> None:
 def test_an_anonymous_session_needs_no_key() -> None:
     conversation = ntlm_handshake(anonymous=True)
     handshake = followed(conversation, Keyring())
-    assert (handshake.door, handshake.is_anonymous) == (Door.OPEN, True)
+    assert (handshake.decryption, handshake.is_anonymous) == (Decryption.DECRYPTED, True)
     assert handshake.session_key == conversation.session_key
 
 
@@ -179,7 +179,7 @@ def test_a_changed_exchange_shows_in_its_mic() -> None:
     )
     handshake = followed(changed)
     assert isinstance(handshake, TokenHandshake)
-    assert (handshake.door, handshake.mic_is_right) == (Door.OPEN, False)
+    assert (handshake.decryption, handshake.mic_is_right) == (Decryption.DECRYPTED, False)
 
 
 @pytest.mark.parametrize("spnego", [False, True])
@@ -198,7 +198,7 @@ def test_a_new_exchange_replaces_the_old_one() -> None:
     handshake = followed(ntlm_handshake(seed=1))
     again = ntlm_handshake(seed=2, workstation="OTHER", mic=False)
     handshake.feed("initiator", again.negotiate + b"x")
-    assert handshake.door is Door.NO_HANDSHAKE
+    assert handshake.decryption is Decryption.NO_HANDSHAKE
     handshake.feed("acceptor", again.challenge)
     handshake.feed("initiator", again.authenticate)
     assert (handshake.session_key, handshake.identity.workstation) == (again.session_key, "OTHER")
@@ -215,7 +215,7 @@ def test_a_kerberos_ticket_is_opened_however_it_is_wrapped(framed: bool, spnego:
     assert identity.mechanism == ("spnego-krb5" if spnego else "krb5")
     assert (identity.service, identity.realm, identity.etype, identity.kvno) == ("host/srv.lab.test", "LAB.TEST", 18, 2)
     assert (identity.account, identity.user) == ("perfmon@LAB.TEST", "perfmon")
-    assert handshake.opened_by == "key of host/srv.lab.test@LAB.TEST (aes256-cts-hmac-sha1-96, kvno 2)"
+    assert handshake.decrypted_by == "key of host/srv.lab.test@LAB.TEST (aes256-cts-hmac-sha1-96, kvno 2)"
 
 
 def test_a_ticket_without_its_key_is_named() -> None:
@@ -223,11 +223,11 @@ def test_a_ticket_without_its_key_is_named() -> None:
     other = KerberosKey("cifs/other.lab.test", "LAB.TEST", 18, 2, bytes(32))
     for keyring in (Keyring(), Keyring(kerberos_keys=[other]), RING):
         handshake = followed(conversation, keyring)
-        assert handshake.door is Door.NO_KEY
+        assert handshake.decryption is Decryption.NO_KEY
         assert handshake.reason == "no key given for host/srv.lab.test@LAB.TEST (aes256-cts-hmac-sha1-96, kvno 2)"
     wrong = KerberosKey("HOST/srv.lab.test", "LAB.TEST", 18, 7, bytes(32))
     handshake = followed(conversation, Keyring(kerberos_keys=[wrong]))
-    assert handshake.door is Door.WRONG_KEY
+    assert handshake.decryption is Decryption.WRONG_KEY
     assert handshake.reason == "the key given for host/srv.lab.test@LAB.TEST (aes256-cts-hmac-sha1-96, kvno 2) is wrong"
 
 
@@ -246,7 +246,7 @@ def test_a_service_password_or_nt_hash_opens_its_tickets() -> None:
         keyring = Keyring([UserKey("svc-perf", "LAB", nt_hash("service pw"), "service pw")])
         handshake = followed(conversation, keyring)
         assert handshake.session_key == conversation.session_key
-        assert handshake.opened_by == "password of LAB\\svc-perf"
+        assert handshake.decrypted_by == "password of LAB\\svc-perf"
 
 
 def test_an_encryption_type_we_do_not_have_is_named() -> None:
@@ -256,7 +256,7 @@ def test_an_encryption_type_we_do_not_have_is_named() -> None:
     at = request.index(b"\xa0\x03\x02\x01\x12")
     handshake = begin(RING)
     handshake.feed("initiator", request[: at + 4] + b"\x03" + request[at + 5 :])
-    assert handshake.door is Door.UNSUPPORTED
+    assert handshake.decryption is Decryption.UNSUPPORTED
     assert handshake.reason is not None
     assert "des-cbc-md5" in handshake.reason
 
@@ -287,7 +287,7 @@ def test_negoex_offered_first_does_not_hide_ntlm() -> None:
     negoex = bytes.fromhex("060a2b06010401823702021e")
     handshake = begin(RING)
     handshake.feed("initiator", neg_token_init([negoex, OID_NTLM], b"NEGOEXTS" + bytes(88)))
-    assert (handshake.identity.mechanism, handshake.door) == ("spnego-negoex", Door.UNSUPPORTED)
+    assert (handshake.identity.mechanism, handshake.decryption) == ("spnego-negoex", Decryption.UNSUPPORTED)
     handshake.feed("acceptor", neg_token_resp(state=1, mechanism=OID_NTLM, token=ntlm.challenge))
     handshake.feed("initiator", neg_token_resp(token=ntlm.authenticate))
     assert (handshake.session_key, handshake.identity.mechanism) == (ntlm.session_key, "spnego-ntlm")
@@ -306,17 +306,17 @@ def test_the_offer_of_a_server_is_no_choice() -> None:
     offer = tlv(0x60, OID_SPNEGO, tlv(0xA0, tlv(0x30, tlv(0xA0, tlv(0x30, OID_NTLM, OID_KRB5)), hints)))
     handshake = begin(RING)
     handshake.feed("acceptor", offer)
-    assert (handshake.identity.mechanism, handshake.door) == ("spnego", Door.NO_HANDSHAKE)
+    assert (handshake.identity.mechanism, handshake.decryption) == ("spnego", Decryption.NO_HANDSHAKE)
 
 
 @pytest.mark.parametrize(("auth_type", "name"), [(0x0E, "schannel"), (0x44, "netlogon"), (0x7B, "0x7b?")])
 def test_providers_not_read_here_are_named(auth_type: int, name: str) -> None:
     handshake = begin(RING, auth_type)
     handshake.feed("initiator", b"\x16\x03\x01\x00\x05hello")
-    assert (handshake.door, handshake.identity.mechanism) == (Door.UNSUPPORTED, name)
+    assert (handshake.decryption, handshake.identity.mechanism) == (Decryption.UNSUPPORTED, name)
     assert handshake.reason == f"security provider {name} is not supported"
     result = handshake.context().open("initiator", 6, b"0123456789", slice(2, 6), slice(8, 10))
-    assert (result.body, result.door) == (None, Door.UNSUPPORTED)
+    assert (result.body, result.decryption) == (None, Decryption.UNSUPPORTED)
 
 
 def test_tls_and_unknown_mechanisms_are_recognized_without_a_hint() -> None:
@@ -325,7 +325,7 @@ def test_tls_and_unknown_mechanisms_are_recognized_without_a_hint() -> None:
     assert handshake.identity.mechanism == "schannel"
     handshake = begin(RING)
     handshake.feed("acceptor", neg_token_resp(state=1, mechanism=bytes.fromhex("060a2b06010401823702021e")))
-    assert (handshake.door, handshake.identity.mechanism) == (Door.UNSUPPORTED, "spnego-negoex")
+    assert (handshake.decryption, handshake.identity.mechanism) == (Decryption.UNSUPPORTED, "spnego-negoex")
 
 
 def whole_legs() -> list[tuple[Sender, bytes]]:
@@ -342,7 +342,7 @@ def test_random_tokens_never_raise(tokens: list[tuple[Sender, bytes]]) -> None:
     handshake = begin(RING)
     for sender, token in tokens:
         handshake.feed(sender, token)
-        assert handshake.door is not Door.OPEN
+        assert handshake.decryption is not Decryption.DECRYPTED
         assert handshake.reason
     handshake.context()
 
@@ -361,7 +361,7 @@ def test_damaged_tokens_never_raise(data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(token)))
         stop = data.draw(st.integers(at, min(at + 8, len(token))))
         handshake.feed(sender, token[:at] + data.draw(st.binary(max_size=8)) + token[stop:])
-        assert (handshake.reason is None) == (handshake.door is Door.OPEN)
+        assert (handshake.reason is None) == (handshake.decryption is Decryption.DECRYPTED)
     handshake.context().open("initiator", 6, bytes(80), slice(24, 56), slice(64, 80))
 
 
@@ -370,7 +370,7 @@ def test_cut_tokens_never_raise() -> None:
         for stop in range(0, len(token), 3):
             handshake = begin(RING)
             handshake.feed(sender, token[:stop])
-            assert handshake.door is not Door.OPEN or handshake.identity.user
+            assert handshake.decryption is not Decryption.DECRYPTED or handshake.identity.user
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -379,7 +379,7 @@ def test_deep_nesting_is_refused() -> None:
         token = neg_token_init([OID_NTLM], token)
     handshake = begin(RING)
     handshake.feed("initiator", token)
-    assert handshake.door is Door.NO_HANDSHAKE
+    assert handshake.decryption is Decryption.NO_HANDSHAKE
 
 
 def test_nothing_printable_holds_a_secret(tmp_path: Path) -> None:
@@ -407,12 +407,12 @@ def test_nothing_printable_holds_a_secret(tmp_path: Path) -> None:
     for conversation in (ntlm, kerberos):
         handshake = followed(conversation, keyring)
         context = handshake.context()
-        assert handshake.door is Door.OPEN
+        assert handshake.decryption is Decryption.DECRYPTED
         shown += [
             handshake,
             context,
             handshake.identity,
-            handshake.opened_by,
+            handshake.decrypted_by,
             context.open("initiator", 6, bytes(80), slice(24, 56), slice(64, 80)),
         ]
         assert isinstance(handshake, TokenHandshake)

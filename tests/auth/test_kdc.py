@@ -15,7 +15,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import UdpPayload
 from analyzer.tcp.events import Connection, Gap, StreamBatch, StreamClosed
@@ -88,7 +88,7 @@ def test_an_opened_ticket_counts_more_than_the_reply() -> None:
     tickets = tickets_of(chunks(framed(kdc_reply(TALK.ticket, client="somebody"))))
     assert identity(tickets).account == "somebody@LAB.TEST"
     begun = handshake.begin(Keyring.build(passwords=["unused"]), tickets=tickets)
-    assert begun.door is Door.NO_HANDSHAKE
+    assert begun.decryption is Decryption.NO_HANDSHAKE
     talk = kerberos_handshake(etype=23, session_etype=18, service_key=bytes(16))
     tickets = tickets_of(chunks(framed(kdc_reply(talk.ticket, client="somebody"))))
     opened = identity(tickets, talk, Keyring.build(nt_hashes=["00" * 16]))
@@ -106,7 +106,7 @@ def test_cutting_the_stream_changes_nothing(cuts: list[int]) -> None:
     whole = framed(kdc_reply(TALK.ticket)) + framed(kdc_reply(SECOND.ticket, client="second"))
     pieces, at = [], 0
     while at < len(whole):
-        # Where there is less than two bytes of the length, nothing tells a message from other protocols.
+        # Where there is less than two bytes of the length, nothing distinguishes a message from other protocols.
         size = cuts[len(pieces) % len(cuts)] + (not at)
         pieces.append(whole[at : at + size])
         at += size

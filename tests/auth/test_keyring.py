@@ -224,7 +224,7 @@ def test_encryption_types_have_their_registered_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         ('{"a": ' + "9" * 5000 + "}", "number of too many digits"),
         ("a = " + "9" * 5000, "number of too many digits"),
@@ -240,14 +240,14 @@ def test_encryption_types_have_their_registered_names() -> None:
     ids=lambda value: value[:12],
 )
 def test_what_no_secrets_file_holds_is_one_sentence(
-    tmp_path: Path, content: str, told: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, content: str, reported: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
     original = tomllib.loads
     monkeypatch.setattr(tomllib, "loads", lambda text: (parsed.append(text), original(text))[1])
     with pytest.raises(InputError) as raised:
         Keyring.load(write(tmp_path / "s", content))
-    assert told in str(raised.value)
+    assert reported in str(raised.value)
     assert len(str(raised.value)) < 600
     assert not parsed or "x.x" not in parsed[0]
 
@@ -285,11 +285,11 @@ def test_ordinary_dots_are_no_long_key(text: str) -> None:
 def test_near_misses_are_named_with_what_was_probably_meant(
     tmp_path: Path, document: dict[str, object], notes: list[str]
 ) -> None:
-    told: list[str] = []
-    Keyring.load(write(tmp_path / "s", json.dumps(document)), told.append)
-    told = [each for each in told if '"Users"' not in each]
-    assert len(told) == len(notes)
-    assert all(note in each for note, each in zip(notes, told, strict=True))
+    reported: list[str] = []
+    Keyring.load(write(tmp_path / "s", json.dumps(document)), reported.append)
+    reported = [each for each in reported if '"Users"' not in each]
+    assert len(reported) == len(notes)
+    assert all(note in each for note, each in zip(notes, reported, strict=True))
 
 
 def test_secrets_files_of_captures_are_spelt_right() -> None:

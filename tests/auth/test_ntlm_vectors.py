@@ -15,7 +15,7 @@ from analyzer.auth.ntlm import (
     prove,
 )
 from analyzer.auth.ntlm_context import NtlmContext
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from tests.build.auth import authenticate_message, challenge_message
 
 USER, DOMAIN, PASSWORD = "User", "Domain", "Password"
@@ -41,7 +41,7 @@ def messages(flags: int, lm_response: bytes, nt_response: bytes, key: bytes) -> 
 def unsealed(context: NtlmContext, sealed: str, signature: str) -> bytes | None:
     body, verifier = bytes.fromhex(sealed), bytes.fromhex(signature)
     result = context.open("initiator", 6, body + verifier, slice(0, len(body)), slice(len(body), len(body) + 16))
-    assert result.door is Door.OPEN, result.reason
+    assert result.decryption is Decryption.DECRYPTED, result.reason
     return result.body
 
 

@@ -1,4 +1,4 @@
-"""The fast road and the plain parser say the same of every buffer, whole or damaged."""
+"""The fast path and the compiled parser say the same of every buffer, whole or damaged."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def assert_same(data: bytes) -> None:
     plain = plain_perf_data_rows(data)
     assert str(rows.problem) == str(plain.problem)
     assert replace(rows, problem=None) == replace(plain, problem=None)
-    made, said = decode_buffer("perf-data", data), plain_decode("perf-data", data)
-    assert (made.tree, made.consumed, made.notes) == (said.tree, said.consumed, said.notes)
-    assert str(made.problem) == str(said.problem)
+    made, stated = decode_buffer("perf-data", data), plain_decode("perf-data", data)
+    assert (made.tree, made.consumed, made.notes) == (stated.tree, stated.consumed, stated.notes)
+    assert str(made.problem) == str(stated.problem)
     assert_columns(perf_data_columns(data), data)
 
 
@@ -110,7 +110,7 @@ HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 
 @st.composite
 def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
-    """A stub of the methods that have a road of their own, and of others."""
+    """A stub of the methods that have a fast path of their own, and of others."""
     opnum = draw(st.sampled_from([0, 1, 2, 5, 6, 6, 7]))
     if draw(st.booleans()):
         data = draw(st.binary(max_size=40))
@@ -124,7 +124,7 @@ def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
     return opnum, "request", named.data
 
 
-def said_of(decode: Callable[[], StubDecode | StubPlaces]) -> StubDecode | StubPlaces | tuple[object, ...]:
+def stated_of(decode: Callable[[], StubDecode | StubPlaces]) -> StubDecode | StubPlaces | tuple[object, ...]:
     """What comes of decoding, or why nothing does."""
     try:
         return decode()
@@ -141,16 +141,18 @@ def test_stubs(made: tuple[int, Side, bytes], draw: st.DataObject) -> None:
     at = 4 * draw.draw(st.integers(0, max(len(whole) // 4 - 1, 0)))
     damaged[at : at + 4] = draw.draw(st.one_of(st.integers(0, 40), u32)).to_bytes(4, "little")
     for data in (whole, bytes(damaged), whole[: draw.draw(st.integers(0, len(whole)))]):
-        said = said_of(lambda data=data: compiled_stub("perflib-v2", opnum, side, data))  # type: ignore[misc]
-        assert said_of(lambda data=data: decode_stub("perflib-v2", opnum, side, data)) == said  # type: ignore[misc]
-        places = said_of(lambda data=data: stub_places("perflib-v2", opnum, side, untraced(data)))  # type: ignore[misc]
-        if isinstance(said, StubDecode):
+        stated = stated_of(lambda data=data: compiled_stub("perflib-v2", opnum, side, data))  # type: ignore[misc]
+        assert stated_of(lambda data=data: decode_stub("perflib-v2", opnum, side, data)) == stated  # type: ignore[misc]
+        places = stated_of(lambda data=data: stub_places("perflib-v2", opnum, side, untraced(data)))  # type: ignore[misc]
+        if isinstance(stated, StubDecode):
             assert isinstance(places, StubPlaces)
-            assert (places.params, places.status, places.consumed) == (said.params, said.status, said.consumed)
-            assert list(places.params) == list(decode_stub("perflib-v2", opnum, side, data).params) == list(said.params)
-            assert (data[slice(*places.data)] if places.data is not None else None) == said.data
+            assert (places.params, places.status, places.consumed) == (stated.params, stated.status, stated.consumed)
+            assert (
+                list(places.params) == list(decode_stub("perflib-v2", opnum, side, data).params) == list(stated.params)
+            )
+            assert (data[slice(*places.data)] if places.data is not None else None) == stated.data
         else:
-            assert places == said
+            assert places == stated
 
 
 @settings(deadline=None)
@@ -167,12 +169,12 @@ def test_ready_json_is_the_tree(made: tuple[list[Block], bytes], draw: st.DataOb
 
 
 def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
-    said = plain_decode(kind, data)
+    stated = plain_decode(kind, data)
     for _ in range(2):
         tree = trees.tree(kind, data)
         assert tree is not None
-        assert (tree.text, tree.notes) == (orjson.dumps(said.tree), said.notes)
-        assert str(tree.problem) == str(said.problem)
+        assert (tree.text, tree.notes) == (orjson.dumps(stated.tree), stated.notes)
+        assert str(tree.problem) == str(stated.problem)
 
 
 @settings(deadline=None, max_examples=30)
@@ -194,7 +196,7 @@ def test_ready_json_of_many_instances(sizes: list[int], instances: int, rng: ran
 @settings(deadline=None)
 @given(any_buffer(), st.data())
 def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) -> None:
-    """Whole or damaged, as one that was met before too: what else is to be said of it is said again."""
+    """Whole or damaged, as one that was met before too: what else is to be stated of it is stated again."""
     kind, whole = cast(BufferKind, made[0]), made[1]
     trees = ReadyTrees()
     for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):

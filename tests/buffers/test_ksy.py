@@ -156,7 +156,7 @@ def test_the_committed_parsers_are_what_the_compiler_writes() -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_without_node_one_sentence_is_said() -> None:
+def test_without_node_one_sentence_is_stated() -> None:
     ran = subprocess.run(
         [sys.executable, KSY / "compile.py", "--check"],
         capture_output=True,

@@ -32,11 +32,11 @@ def test_performance_data_reads_back(made: tuple[list[Block], bytes]) -> None:
     read = perf_data_rows(data)
     assert read.problem is None
     assert (read.num_blocks, read.perf_time_stamp, read.perf_freq) == (len(blocks), 5, 10_000_000)
-    said = [
+    stated = [
         (row.block, row.block_type, row.status, row.counter_id, row.instance, row.instance_id, row.data)
         for row in read.rows
     ]
-    assert said == [row for number, block in enumerate(blocks) for row in block.rows(number)]
+    assert stated == [row for number, block in enumerate(blocks) for row in block.rows(number)]
     assert decode_buffer("perf-data", data).consumed == len(data)
 
 

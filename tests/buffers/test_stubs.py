@@ -242,7 +242,7 @@ def test_closing_the_key(ndr64: bool, order: Order) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stub", "said"),
+    ("stub", "stated"),
     [
         (b"", "response.out_size at byte 0: 4 bytes wanted, 0 left"),
         (bytes(8) + b"\1\0\0\0" + bytes(4) + b"\2\0\0\0", "response.lp_data.actual_count at byte 16: 2 is above 1"),
@@ -253,10 +253,10 @@ def test_closing_the_key(ndr64: bool, order: Order) -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_stub_is_said_and_located(stub: bytes, said: str) -> None:
+def test_what_is_wrong_with_a_stub_is_said_and_located(stub: bytes, stated: str) -> None:
     with pytest.raises(DecodeError) as caught:
         decode_stub("perflib-v2", 6, "response", stub)
-    assert str(caught.value) == said
+    assert str(caught.value) == stated
 
 
 def test_a_call_that_is_not_described_is_refused() -> None:

@@ -50,20 +50,20 @@ def test_a_stub_says_what_the_vector_says(name: str) -> None:
     stub = decode_stub(
         "perflib-v2", vector["opnum"], vector["direction"], data, ndr64=vector["transfer_syntax"] == "ndr64"
     )
-    said: dict[str, Any] = dict(stub.params)
+    stated: dict[str, Any] = dict(stub.params)
     if stub.status is not None:
-        said["ReturnValue"] = stub.status
+        stated["ReturnValue"] = stub.status
     if stub.layout is not None:
         assert stub.data is not None
         assert data[stub.data_start :].startswith(stub.data)
-        said["max_count"] = stub.layout.max_count
+        stated["max_count"] = stub.layout.max_count
         if stub.layout.offset is not None:
-            said |= {"offset": stub.layout.offset, "actual_count": stub.layout.actual_count}
+            stated |= {"offset": stub.layout.offset, "actual_count": stub.layout.actual_count}
         if vector["opnum"] == 0:
-            said["lpData"] = decode_buffer("guids", stub.data).tree["guids"]
+            stated["lpData"] = decode_buffer("guids", stub.data).tree["guids"]
         else:
-            said["lpData_hex"] = stub.data.hex()
-    assert said == vector["decoded"]
+            stated["lpData_hex"] = stub.data.hex()
+    assert stated == vector["decoded"]
     assert stub.consumed == len(data)
 
 
@@ -92,8 +92,8 @@ def test_a_bad_buffer_is_refused_where_it_is_bad(name: str) -> None:
 
 
 def test_the_place_of_damage_is_named() -> None:
-    said = {name: str(decode_buffer(kind_of(name), data_of(name)).problem) for name in BAD}
-    assert said == {
+    stated = {name: str(decode_buffer(kind_of(name), data_of(name)).problem) for name in BAD}
+    assert stated == {
         "bad_data_block_size_overrun": "blocks[0].missing at byte 80: 4064 bytes wanted, 0 left",
         "bad_data_block_size_zero": "blocks[0].size at byte 56: 0 is below 16",
         "bad_data_count_mismatch": "blocks[1].status at byte 80: 4 bytes wanted, 0 left",

@@ -132,7 +132,7 @@ class Instance(Struct, frozen=True):
 class PerfObject(Struct, frozen=True):
     """An object; `instances` is a single one without name where `has_instances` is not set.
 
-    `metadata`: there are no `instances`, and NumInstances tells that only what is registered was asked for.
+    `metadata`: there are no `instances`, and NumInstances states that only what is registered was asked for.
     """
 
     index: int
@@ -253,7 +253,7 @@ class Ndr:
         return self.uint(attributes).uuid(text)
 
     def array(self, data: bytes, room: int | None = None, element: int = 1) -> Ndr:
-        """A conformant varying array; `room` counts elements, as many as there are unless told."""
+        """A conformant varying array; `room` counts elements, as many as there are unless stated."""
         held = len(data) // element
         self.count(held if room is None else room).count(0).count(held)
         self.data += data

@@ -1,4 +1,4 @@
-"""Builds exchanges as the RPC room yields them, and the stubs of PerflibV2 and winreg that go into them.
+"""Builds exchanges as the RPC layer yields them, and the stubs of PerflibV2 and winreg that go into them.
 
 `Calls` counts: every exchange it makes has the next call id and the next two frames, a millisecond apart.
 """
@@ -18,7 +18,7 @@ from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import CallState
 from analyzer.model.connection import Channel
 from analyzer.model.pdus import Fragment
-from analyzer.model.security import AuthInfo, AuthLevel, Door
+from analyzer.model.security import AuthInfo, AuthLevel, Decryption
 from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.resolution.resolve import resolved
@@ -33,7 +33,7 @@ OTHER_HANDLE = "aaaaaaaa-9b1d-4f3c-8a55-0d2b7c9e1f10"
 NO_HANDLE = "00000000-0000-0000-0000-000000000000"
 COUNTERSET = "383487a6-3676-4870-a4e7-d45b30c35629"
 OTHER_COUNTERSET = "51d1685c-35ed-45be-99fe-17261a4f27f3"
-NO_SECURITY = AuthInfo(0, AuthLevel.NONE, "none", None, Door.NOT_SEALED, None, None)
+NO_SECURITY = AuthInfo(0, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
 MS = 1_000_000
 
 
@@ -105,7 +105,7 @@ class Calls:
         fault: int | None = None,
         trailer: Literal["ok", "bad"] | None = None,
     ) -> Exchange:
-        """One call. The state follows from what is there, unless it is told."""
+        """One call. The state follows from what is there, unless it is reported."""
         self.call_id += 1
         asked = self.message(request, opnum=opnum or 0, trailer=trailer)
         answered = self.message(response, fault=fault)
@@ -137,8 +137,8 @@ class Calls:
     def security(self) -> AuthInfo:
         if self.level == AuthLevel.NONE:
             return NO_SECURITY
-        door = Door.OPEN if self.level == AuthLevel.PRIVACY else Door.NOT_SEALED
-        return AuthInfo(self.auth_type, self.level, "ntlm", None, door, True, True)
+        decryption = Decryption.DECRYPTED if self.level == AuthLevel.PRIVACY else Decryption.NOT_SEALED
+        return AuthInfo(self.auth_type, self.level, "ntlm", None, decryption, True, True)
 
     def faulted(self, opnum: int, request: Ndr | bytes, status: int) -> Exchange:
         """A call that was answered by a fault."""
@@ -263,7 +263,7 @@ def sealed(exchange: Exchange) -> Exchange:
 
 
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
-    """What the rooms above make of these events, as the pipeline puts it together."""
+    """What the layers above make of these events, as the pipeline puts it together."""
     learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(DEFAULTS)
     pcq, registry = PerflibLayer(learner), WinregLayer(follower)
     for event in events:

@@ -46,7 +46,7 @@ def pcap(
 
 
 class Pcapng:
-    """Blocks of a pcapng file in one byte order, gathered in `data`."""
+    """Blocks of a pcapng file in one byte order, appended to `data`."""
 
     def __init__(self, order: str = "<") -> None:
         self.order = order

@@ -214,7 +214,7 @@ def _items(blocks: Sequence[FrameBlock], fast: bool) -> Iterable[Event]:
 
 
 def both(blocks: FrameBlock | Sequence[FrameBlock]) -> tuple[list[Segment], list[Problem]]:
-    """What both roads give, which has to be the same."""
+    """What both paths give, which has to be the same."""
     fast, plain = dissect(blocks, fast=True), dissect(blocks, fast=False)
     assert fast == plain
     return fast

@@ -20,7 +20,7 @@ from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Channel
 from analyzer.model.record import Endpoint
-from analyzer.model.security import AuthLevel, Door, Identity
+from analyzer.model.security import AuthLevel, Decryption, Identity
 from tests.build.auth import KerberosConversation, NtlmConversation
 
 PCQ = "da5a86c5-12c2-4943-ab30-7f74a813d853"
@@ -328,16 +328,18 @@ class ToyContext:
         wire = whole[body]
         sealed = level >= AuthLevel.PRIVACY
         if level < AuthLevel.PKT:
-            return Unprotected(wire, None, Door.NOT_SEALED)
+            return Unprotected(wire, None, Decryption.NOT_SEALED)
         tag = whole[verifier]
         plain = _mix(wire, stream.take(len(wire))) if sealed else wire
         if stream.tag(whole[: body.start] + plain + whole[body.stop : verifier.start]) == tag:
             stream.count += 1
             stream.position += len(wire) if sealed else 0
-            return Unprotected(plain, True, Door.OPEN if sealed else Door.NOT_SEALED, None, True)
+            return Unprotected(plain, True, Decryption.DECRYPTED if sealed else Decryption.NOT_SEALED, None, True)
         missing = int.from_bytes(tag[:4], "little") != stream.count
-        door = Door.BYTES_MISSING if missing else Door.WRONG_KEY
-        return Unprotected(None if sealed else wire, False, door if sealed else Door.NOT_SEALED, "toy says no", None)
+        decryption = Decryption.BYTES_MISSING if missing else Decryption.WRONG_KEY
+        return Unprotected(
+            None if sealed else wire, False, decryption if sealed else Decryption.NOT_SEALED, "toy says no", None
+        )
 
     def lost(self, sender: Sender, length: int | None) -> None:
         self.lost_calls.append((sender, length))
@@ -364,43 +366,47 @@ class ToyHandshake:
         return Identity(mechanism="ntlm", user="perfmon" if 3 in self._tokens else None, domain="LAB")
 
     @property
-    def door(self) -> Door:
+    def decryption(self) -> Decryption:
         if not {1, 2, 3} <= set(self._tokens):
-            return Door.NO_HANDSHAKE
+            return Decryption.NO_HANDSHAKE
         key = self._tokens[1][12:]
-        return Door.OPEN if key in self._keys.known else Door.NO_KEY
+        return Decryption.DECRYPTED if key in self._keys.known else Decryption.NO_KEY
 
     @property
     def reason(self) -> str | None:
-        return None if self.door is Door.OPEN else f"toy: {self.door.name}"
+        return None if self.decryption is Decryption.DECRYPTED else f"toy: {self.decryption.name}"
 
     @property
     def session_key(self) -> bytes | None:
         return None
 
     @property
-    def opened_by(self) -> str | None:
-        return "a toy key" if self.door is Door.OPEN else None
+    def decrypted_by(self) -> str | None:
+        return "a toy key" if self.decryption is Decryption.DECRYPTED else None
 
     @property
     def is_anonymous(self) -> bool:
         return False
 
     def context(self, search: SearchBudget | None = None) -> ToyContext:
-        made = ToyContext(self._tokens[1][12:]) if self.door is Door.OPEN else ShutToyContext(self.door, self.reason)
+        made = (
+            ToyContext(self._tokens[1][12:])
+            if self.decryption is Decryption.DECRYPTED
+            else KeylessToyContext(self.decryption, self.reason)
+        )
         self.contexts.append(made)
         return made
 
 
-class ShutToyContext(ToyContext):
-    def __init__(self, door: Door, reason: str | None) -> None:
+class KeylessToyContext(ToyContext):
+    def __init__(self, decryption: Decryption, reason: str | None) -> None:
         super().__init__(b"")
-        self._verdict = door, reason
+        self._verdict = decryption, reason
 
     def open(self, sender: Sender, level: int, whole: bytes, body: slice, verifier: slice) -> Unprotected:
         if level >= AuthLevel.PRIVACY:
             return Unprotected(None, None, *self._verdict)
-        return Unprotected(whole[body], None, Door.NOT_SEALED)
+        return Unprotected(whole[body], None, Decryption.NOT_SEALED)
 
 
 @dataclass

@@ -434,7 +434,7 @@ def stream(
 def with_hole(events: Sequence[Event], direction: Direction, start: int, stop: int | None) -> list[Event]:
     """The same, the bytes `start` to `stop` of a direction lost; None: all that follows, and nobody knows how much."""
     out: list[Event] = []
-    told = False
+    reported = False
     for event in events:
         if not isinstance(event, StreamBatch) or event.direction != direction:
             out.append(event)
@@ -442,8 +442,8 @@ def with_hole(events: Sequence[Event], direction: Direction, start: int, stop: i
         end = event.offset + len(event.data)
         if event.offset < start:
             out.append(StreamBatch.of(event.connection, direction, event.offset, event.data[: start - event.offset]))
-        if not told and end > start:
-            told = True
+        if not reported and end > start:
+            reported = True
             length = None if stop is None else stop - start
             out.append(Gap(event.connection, direction, start, length, (1, 2), "lost in the test"))
         if stop is not None and end > stop:

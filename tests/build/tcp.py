@@ -1,4 +1,4 @@
-"""Segments for tests of the rooms above IP: two ends that count their own sequence numbers."""
+"""Segments for tests of the layers above IP: two ends that count their own sequence numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Talk:
         missing: int = 0,
         frame: int | None = None,
     ) -> Segment:
-        """A segment exactly as told."""
+        """A segment exactly as given."""
         number = next(self._frames) if frame is None else frame
         dst = self.server if src == self.client else self.client
         time_ns = number * MS

@@ -1,4 +1,4 @@
-"""Public captures: as many frames as tshark counts in each, and both roads through them agree."""
+"""Public captures: as many frames as tshark counts in each, and both paths through them agree."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is gathered of each frame is what stands there, and zero where the data does not reach."""
+"""What is read of each frame is what stands there, and zero where the data does not reach."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture.lanes import Lanes
+from analyzer.capture.speculative import SpeculativeScan
 from tests.build.capture import T0, Pcapng, as_given, frames_of, pcapng, read
 
 FRAMES = frames_of(300)
@@ -150,7 +150,7 @@ def test_short_sections_are_not_walked_to_the_end_of_the_file(monkeypatch):
     def walk(*_):
         raise AssertionError("a walk through all that is left of the block")
 
-    monkeypatch.setattr(Lanes, "walk", walk)
+    monkeypatch.setattr(SpeculativeScan, "walk", walk)
     section = Pcapng().section().interface().enhanced(7, A).data
     frames, problems, _ = read(BytesIO(section * 3000))
     assert len(frames) == 3000

@@ -62,7 +62,7 @@ def test_rules_are_listed_and_explained() -> None:
     assert run("explain", "request-code-out-of-range").stdout == run("explain", "PCQ210").stdout
 
 
-def test_wrong_usage_is_told() -> None:
+def test_wrong_usage_is_reported() -> None:
     assert run("audit").exit_code == 2
     for option in ("--select", "--ignore"):
         assert "there is no rule PCQ999" in str(run("audit", "--list", option, "PCQ999").exception)
@@ -97,6 +97,6 @@ def test_show_opens_exactly_where_findings_are() -> None:
         assert (place["part"], place["bytes"]) == (finding["part"], finding["bytes"])
 
 
-def test_a_place_that_is_not_there_is_told() -> None:
+def test_a_place_that_is_not_there_is_reported() -> None:
     for place in ("nowhere", "response.pdu[9]", "response.pdu.x:y"):
         assert run("show", CLEAR, "--call", 1, "--field", place).exception is not None

@@ -418,7 +418,7 @@ def test_a_capture_is_no_buffer_and_decode_says_so(kind: str, tmp_path: Path) ->
     assert "timeline" in str(result.exception.hint)
 
 
-def test_a_damaged_buffer_is_told_as_far_as_it_goes() -> None:
+def test_a_damaged_buffer_is_reported_as_far_as_it_goes() -> None:
     for form in ([], ["--samples"], ["--samples", *JSONL]):
         result = run("decode", VECTORS / "bad_data_count_mismatch.bin", *form)
         assert result.exit_code == 1

@@ -41,7 +41,7 @@ def test_parquet_needs_a_file_and_has_typed_columns(tmp_path: Path) -> None:
     assert table["series"].n_unique() > 100
 
 
-def test_a_path_that_means_nothing_is_told_with_near_misses() -> None:
+def test_a_path_that_means_nothing_is_reported_with_near_misses() -> None:
     result = run("counters", *GIVEN, "--counter", PATH.replace("Processor I", "Procesor I"))
     assert result.exit_code == 3
     assert f"near it: {PATH}" in result.stderr
@@ -60,7 +60,7 @@ def test_intervals_put_readings_together() -> None:
     assert (wrong.exit_code, "soon is no interval" in wrong.stderr) == (2, True)
 
 
-def test_what_cannot_be_read_is_said() -> None:
+def test_what_cannot_be_read_is_stated() -> None:
     sealed = run("counters", PCQ)
     assert sealed.exit_code == 0
     assert "no counter value could be read" in sealed.stdout

@@ -1,4 +1,4 @@
-"""What a result was made from stands in every form of it, and `verify` tells whether it belongs to captures."""
+"""What a result was made from stands in every form of it, and `verify` states whether it belongs to captures."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_all_that_is_read_is_an_input(tmp_path: Path) -> None:
     assert inputs == [(role, str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for role, path in paths]
 
 
-def test_sarif_states_it_unless_told_not_to(tmp_path: Path) -> None:
+def test_sarif_states_it_unless_reported_not_to(tmp_path: Path) -> None:
     log = json.loads(made(tmp_path, "audit", CLEAR, "--format", "sarif").read_bytes())
     (artifact,) = log["runs"][0]["artifacts"]
     assert artifact["hashes"] == {"sha-256": SHA256}

@@ -41,13 +41,13 @@ def test_metadata_goes_from_one_capture_to_another(tmp_path: Path) -> None:
     stranger = json.loads(saved.read_bytes())
     stranger["servers"][0]["ip"] = "192.0.2.9"
     saved.write_text(json.dumps(stranger))
-    told = run("timeline", CLEAR, "--metadata", saved).stdout
-    assert "--metadata-from" in told
-    told = run("timeline", CLEAR, "--metadata", saved, "--metadata-from", "192.0.2.9").stdout
-    assert "taken from" in told
+    reported = run("timeline", CLEAR, "--metadata", saved).stdout
+    assert "--metadata-from" in reported
+    reported = run("timeline", CLEAR, "--metadata", saved, "--metadata-from", "192.0.2.9").stdout
+    assert "taken from" in reported
 
 
-def test_wrong_use_of_metadata_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_wrong_use_of_metadata_is_reported_in_a_sentence(tmp_path: Path) -> None:
     saved = tmp_path / "x.json"
     saved.write_text("{}")
     result = run("timeline", CLEAR, "--metadata", saved)
@@ -60,6 +60,6 @@ def test_wrong_use_of_metadata_is_told_in_a_sentence(tmp_path: Path) -> None:
     assert "knows the server a" in str(result.exception)
 
 
-def test_a_capture_that_told_nothing_exits_with_3(tmp_path: Path) -> None:
+def test_a_capture_that_reported_nothing_exits_with_3(tmp_path: Path) -> None:
     result = run("export-metadata", V1, "-o", tmp_path / "x.json")
     assert result.exit_code == 3

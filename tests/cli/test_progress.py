@@ -25,7 +25,7 @@ OTHER = CAPTURES / "n_v1_midstream.pcap"
         ((7, 2_000_000, 0, 9.0), "2.0 MB, 7 frames read"),
     ],
 )
-def test_what_is_known_is_said(given: tuple[int, int, int, float], words: str) -> None:
+def test_what_is_known_is_stated(given: tuple[int, int, int, float], words: str) -> None:
     assert progress_words(*given) == words
 
 

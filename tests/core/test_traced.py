@@ -96,7 +96,7 @@ def table(pieces: list[bytes], *, ordered: bool = False) -> TracedBytes:
     return TracedBytes(b"".join(pieces), source)
 
 
-def told(item: TracedBytes) -> tuple[object, ...]:
+def reported(item: TracedBytes) -> tuple[object, ...]:
     """Everything bytes say of themselves."""
     times = (
         item.times,
@@ -116,13 +116,13 @@ def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: s
     whole = TracedBytes.join(frames(*pieces))
     start = data.draw(st.integers(0, len(whole)))
     stop = data.draw(st.integers(start, len(whole)))
-    assert told(table(pieces)) == told(table(pieces, ordered=True)) == told(whole)
-    assert told(table(pieces)[start:stop]) == told(whole[start:stop])
-    rope = TracedBytes.concatenated(frames(*pieces))
-    assert rope.lead(start)[:start] == whole.data[:start]
-    assert told(rope[start:stop]) == told(whole[start:stop])
-    assert told(rope) == told(whole)
-    assert told(rope[start:stop]) == told(whole[start:stop])
+    assert reported(table(pieces)) == reported(table(pieces, ordered=True)) == reported(whole)
+    assert reported(table(pieces)[start:stop]) == reported(whole[start:stop])
+    concatenation = TracedBytes.concatenated(frames(*pieces))
+    assert concatenation.lead(start)[:start] == whole.data[:start]
+    assert reported(concatenation[start:stop]) == reported(whole[start:stop])
+    assert reported(concatenation) == reported(whole)
+    assert reported(concatenation[start:stop]) == reported(whole[start:stop])
 
 
 @given(
@@ -138,8 +138,8 @@ def test_what_is_joined_of_an_ordered_table(
     )
     start = data.draw(st.integers(0, len(one)))
     stop = data.draw(st.integers(start, len(one)))
-    assert told(one) == told(other)
-    assert told(one[start:stop]) == told(other[start:stop])
+    assert reported(one) == reported(other)
+    assert reported(one[start:stop]) == reported(other[start:stop])
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.data())
@@ -147,8 +147,8 @@ def test_neighbours_of_a_table_join_to_what_they_were(pieces: list[bytes], data:
     whole = table(pieces)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
     parts = [whole[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
-    assert told(TracedBytes.join(parts)) == told(whole)
-    assert told(TracedBytes.rejoined(parts)) == told(whole)
+    assert reported(TracedBytes.join(parts)) == reported(whole)
+    assert reported(TracedBytes.rejoined(parts)) == reported(whole)
 
 
 @given(st.lists(st.integers(1, 9), max_size=12), st.lists(st.integers(0, 12), max_size=12))
@@ -160,7 +160,7 @@ def test_a_buffer_is_a_queue(sizes: list[int], takes: list[int]) -> None:
         buffer.append(piece)
         wanted = next(waiting, 0)
         if wanted <= len(buffer):
-            assert told(buffer.take(wanted))[:4] == told(whole[taken : taken + wanted])[:4]
+            assert reported(buffer.take(wanted))[:4] == reported(whole[taken : taken + wanted])[:4]
             taken += wanted
         assert buffer.peek(3) == whole.data[taken : taken + min(3, len(buffer))]
     assert buffer.take_all() == whole[taken:]

@@ -1,4 +1,4 @@
-"""Filters: what they say, what they mean, and that their quick road (calls) and their plain one (records) agree."""
+"""Filters: what they say, what they mean, and that their fast path (calls) and their plain one (records) agree."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("user == \x00", 9, "'\\x00' was not expected here"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(written: str, column: int, sentence: str) -> None:
+def test_a_mistake_is_reported_with_its_place(written: str, column: int, sentence: str) -> None:
     with pytest.raises(FilterError) as caught:
         CallFilter(written)
     error = caught.value
@@ -481,9 +481,9 @@ def agree(analysis: Analysis) -> None:
     fields = [*call_fields().values(), *filter(None, map(buffer_field, extra))]
     for number, call in enumerate(analysis.calls, 1):
         slow = of_record(plain(call_record(call, analysis)))
-        quick = CallValues(number, call, analysis)
+        fast = CallValues(number, call, analysis)
         for field in fields:
-            assert list(quick(field)) == list(slow(field)), (number, field.name)
+            assert list(fast(field)) == list(slow(field)), (number, field.name)
 
 
 def test_a_call_gives_what_its_record_gives() -> None:
@@ -658,7 +658,7 @@ def test_the_filters_of_the_documents_can_be_used() -> None:
         CallFilter(text)
 
 
-def test_the_mistake_of_the_document_is_told_like_that() -> None:
+def test_the_mistake_of_the_document_is_reported_like_that() -> None:
     with pytest.raises(FilterError) as caught:
         CallFilter("status == 5 or statsu == 3")
     assert f"pcq-analyzer: {caught.value}\n  {caught.value.hint}\n" in DOCUMENT

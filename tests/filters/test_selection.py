@@ -53,7 +53,7 @@ def numbers(analysis: Analysis, **selection: Any) -> list[int]:
         ({}, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
         ({"handle": "q1"}, [1, 3, 5]),
         ({"handle": OTHER_HANDLE}, [2, 4]),
-        # Two servers, or a server and a registry, may hand out the same UUID; its number tells which was meant.
+        # Two servers, or a server and a registry, may hand out the same UUID; its number states which was meant.
         ({"handle": HANDLE}, [1, 3, 5, 8, 9, 10]),
         ({"handle": "k1"}, [8, 9, 10]),
         ({"handle": "q9"}, []),
@@ -72,7 +72,7 @@ def test_what_is_shown(selection: dict[str, Any], shown: list[int]) -> None:
     assert numbers(conversation(), **selection) == shown
 
 
-def test_a_session_is_not_told_by_a_call_that_is_not_there() -> None:
+def test_a_session_is_not_reported_by_a_call_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"there is no call #11; the capture has 10 calls"):
         numbers(conversation(), session="#11")
 

@@ -170,15 +170,15 @@ def test_junit_counts_only_what_was_seen_as_passed() -> None:
         assert int(suite.get("skipped", "")) == len(suite.findall("testcase/skipped"))
 
 
-def test_a_finding_is_told_once_and_counts_for_all_it_breaks() -> None:
+def test_a_finding_is_reported_once_and_counts_for_all_it_breaks() -> None:
     # Without a NUL, the answer breaks what its RequestCode promises and what strings have to be.
     calls = Calls()
     analysis = analysis_of(calls.registration(3, b"a\0"))
     made = AuditView(Audit(analysis, pages=pages("PCQ331")))
     root = ElementTree.fromstring(junit_xml(made))
     failures = {case.get("name", "").split()[0]: case.find("failure") for case in root.iter("testcase")}
-    told = [name for name, failure in failures.items() if failure is not None and "PCQ331" in (failure.text or "")]
-    assert told == ["PCQ-3.1.4.1.2-R18", "PCQ-3.1.4.1.2-R33"]
+    reported = [name for name, failure in failures.items() if failure is not None and "PCQ331" in (failure.text or "")]
+    assert reported == ["PCQ-3.1.4.1.2-R18", "PCQ-3.1.4.1.2-R33"]
     text = "\n".join(AuditView(Audit(analysis, pages=pages("PCQ331"))).lines(None))
     assert text.count("string-answer-unterminated") == 1
     assert "fail of PCQ-3.1.4.1.2-R33 (and of PCQ-3.1.4.1.2-R18)" in text

@@ -81,7 +81,7 @@ def polls(make: Calls, blocks: list[Block], count: int) -> list[Exchange]:
 
 
 def described(make: Calls) -> list[Exchange]:
-    """A handle with named blocks, and what the server tells of their counters; one of them is text."""
+    """A handle with named blocks, and what the server describes their counters; one of them is text."""
     ids = identifier(COUNTERSET, counter=5, index=0, name="y", instance=8)
     ids += identifier(COUNTERSET, counter=0xFFFFFFFF, index=1, name="*") + identifier(
         OTHER_COUNTERSET, counter=6, index=2
@@ -133,7 +133,7 @@ def test_pieces_of_any_size_make_the_same_whole(pieces: int, monkeypatch: pytest
 
 
 def test_text_of_a_number_s_size_is_read_one_by_one() -> None:
-    """Only the declared type tells that it is text."""
+    """Only the declared type states that it is text."""
     make = Calls()
     text = [Block(2, ids=(7,), values=((wide("abc"),),))]
     ids = identifier(COUNTERSET, counter=0xFFFFFFFF, index=0)

@@ -1,4 +1,4 @@
-"""Metadata that one capture told fills the gaps of another, says so, and changes nothing the other says."""
+"""Metadata that one capture reported fills the gaps of another, says so, and changes nothing the other says."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
 INFO = pack("<IIQIi6I", 1, 0x10410400, 0, 100, -2, 2, *[0xFFFFFFFF] * 3, 1, 0)
 
 
-def told(name: str = "Processor", counter: str = "% Idle", german: str = "Prozessor") -> list[Event]:
+def reported(name: str = "Processor", counter: str = "% Idle", german: str = "Prozessor") -> list[Event]:
     make = Calls()
     return [
         make.registration(1, UUID(COUNTERSET).bytes_le + pack("<4I", 0, 100, 1, 6) + INFO),
@@ -98,8 +98,8 @@ def described(catalog: Catalog) -> dict[str, Any]:
     return out
 
 
-def test_names_from_a_file_are_those_of_the_capture_that_told_them() -> None:
-    whole, bare = analysis_of(*told(), *polled()), analysis_of(*polled())
+def test_names_from_a_file_are_those_of_the_capture_that_reported_them() -> None:
+    whole, bare = analysis_of(*reported(), *polled()), analysis_of(*polled())
     unnamed = samples(bare)
     assert [(one["counter_name"], one["name_source"]) for one in unnamed] == [
         (None, None),
@@ -110,18 +110,18 @@ def test_names_from_a_file_are_those_of_the_capture_that_told_them() -> None:
     assert samples(bare, without=ignored) == samples(whole, without=ignored)
     assert {one["name_source"] for one in samples(bare)} == {"metadata"}
     assert {one["name_source"] for one in samples(whole)} == {"capture"}
-    # What came from a file is not written as if this capture had told it.
+    # What came from a file is not written as if this capture had reported it.
     assert metadata_json(bare.catalogs, bare.name_tables)["servers"] == []
 
 
-def test_the_capture_stands_and_a_contradiction_is_told() -> None:
-    analysis = analysis_of(*told(name="CPU"), *polled())
-    (note,) = filled(analysis, saved(analysis_of(*told(counter="Idle", german="Rechenwerk"))))
+def test_the_capture_stands_and_a_contradiction_is_reported() -> None:
+    analysis = analysis_of(*reported(name="CPU"), *polled())
+    (note,) = filled(analysis, saved(analysis_of(*reported(counter="Idle", german="Rechenwerk"))))
     assert note.kind == "note"
     assert all(words in note.text for words in ("saved.json contradicts", "'CPU'", "'Processor'", "2 more"))
     assert samples(analysis)[0]["counterset_name"] == "CPU"
     assert samples(analysis)[0]["counter_name"] == "% Idle"
-    other = analysis_of(*told(), *polled())
+    other = analysis_of(*reported(), *polled())
     changed = metadata_json(other.catalogs, other.name_tables)
     changed["servers"][0]["countersets"][0]["counters"][0]["info"]["default_scale"] = 3
     changed["servers"][0]["countersets"][0]["instance_type"] = 2
@@ -133,12 +133,12 @@ def test_the_capture_stands_and_a_contradiction_is_told() -> None:
 
 def test_an_earlier_file_comes_first() -> None:
     bare = analysis_of(*polled())
-    assert not filled(bare, saved(analysis_of(*told(name="First"))), saved(analysis_of(*told(name="Second"))))
+    assert not filled(bare, saved(analysis_of(*reported(name="First"))), saved(analysis_of(*reported(name="Second"))))
     assert samples(bare)[0]["counterset_name"] == "First"
 
 
 def test_another_server_s_names_are_used_only_when_asked_for() -> None:
-    whole = saved(analysis_of(*told()))
+    whole = saved(analysis_of(*reported()))
     strange = Metadata("other.json", {"192.0.2.9": whole.servers[SERVER]})
     bare = analysis_of(*polled())
     (note,) = filled(bare, strange)
@@ -201,7 +201,7 @@ def test_unknown_keys_are_ignored_and_a_byte_order_mark_too() -> None:
 
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
-def test_what_a_capture_told_comes_back(capture: truth.Capture, tmp_path: Path) -> None:
+def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Path) -> None:
     keyring = Keyring.load(capture.secrets_path)
     analysis = analyze([capture.path], keyring)
     path = tmp_path / "x.json"
@@ -210,7 +210,7 @@ def test_what_a_capture_told_comes_back(capture: truth.Capture, tmp_path: Path) 
     for ip, catalog in analysis.catalogs:
         assert described(read.servers[ip].catalog) == described(catalog)
     for ip, table in analysis.name_tables:
-        assert read.servers[ip].tables == table.told
+        assert read.servers[ip].tables == table.reported
     catalogs, tables = Catalogs(), NameTables()
     assert bool(list(fill(catalogs, tables, read.servers, [read]))) == (not read.servers)
     for ip, catalog in analysis.catalogs:

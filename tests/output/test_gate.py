@@ -147,7 +147,7 @@ def test_messages_are_one_line_each_whatever_they_name(capsys: pytest.CaptureFix
     assert capsys.readouterr().err == "near it: a\\nb\\x1b[31m\\u202e\nsecond\n"
 
 
-def test_where_there_is_nobody_to_tell_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_nobody_to_tell_nothing_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     gate.say("anything")
     monkeypatch.setattr(sys, "stdout", None)

@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "analyzer"
 # A nameless file of what is too large for memory, which is gone with the process.
-SPILLS = ("core/shelf.py", "core/spill.py")
+SPILLS = "core/spill.py"
 WRITING = {"write_text", "write_bytes", "touch", "mkdir", "hardlink_to", "symlink_to", "rename", "unlink"}
 OF_SYSTEM = {"open", "write", "dup2", "replace", "rename", "link", "unlink", "remove", "makedirs", "mkdir", "fdopen"}
 

@@ -104,7 +104,7 @@ def test_blocks_are_given_out_as_soon_as_enough_was_looked_at(monkeypatch):
     assert sum(counts) + len(list(one_by_one(dissector.finish()))) == 50
 
 
-def test_the_number_of_remembered_flows_is_bounded_and_said():
+def test_the_number_of_remembered_flows_is_bounded_and_stated():
     flows = Flows(most=3)
     keys = [((b"a", n), (b"b", 5000)) for n in range(5)]
     for key in keys:
@@ -139,7 +139,7 @@ def test_of_many_frames_without_bytes_the_first_ones_are_looked_at(monkeypatch):
     looked_at = []
     original = FrameDissector.dissect
     monkeypatch.setattr(
-        FrameDissector, "dissect", lambda road, frame: (looked_at.append(frame), original(road, frame))[1]
+        FrameDissector, "dissect", lambda self, frame: (looked_at.append(frame), original(self, frame))[1]
     )
     for fast in (True, False):
         looked_at.clear()

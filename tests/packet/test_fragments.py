@@ -1,4 +1,4 @@
-"""Fragments in any order become the datagram they were, within bounds, and what is missing is said."""
+"""Fragments in any order become the datagram they were, within bounds, and what is missing is stated."""
 
 import random
 
@@ -62,7 +62,7 @@ def test_fragments_in_any_order_and_repeated_are_one_segment(cut_up, cuts, seed,
     assert fetched == PAYLOAD
 
 
-def test_the_bytes_captured_first_win_and_the_conflict_is_said():
+def test_the_bytes_captured_first_win_and_the_conflict_is_stated():
     first, second, third = pieces4(SEGMENT, [40, 80])
     forged = ethernet(ipv4(b"\xee" * 320, offset=160, more=True))
     segments, problems = both(block([first, forged, second, third]))
@@ -158,7 +158,7 @@ def test_a_fragment_beyond_the_largest_datagram_is_malformed():
     frame = ethernet(ipv4(bytes(200), offset=65528))
     _, problems = both(block([frame] * 20))
     assert problems[0].kind == "malformed"
-    # The same trouble again and again is said a few times, then counted.
+    # The same problem again and again is stated a few times, then counted.
     assert len(problems) == 17
     assert problems[-1].text.startswith("4 times more")
 

@@ -145,7 +145,7 @@ EXTENDED = {
 
 
 def check(link_type: int, frame: bytes) -> None:
-    """One frame in each block size that takes another road, and its payload fetched back."""
+    """One frame in each block size that takes another path, and its payload fetched back."""
     for count in (1, 40):
         segments, problems = both(block([frame] * count, link_type=link_type))
         assert len(segments) == count
@@ -263,7 +263,7 @@ FRAME_BY_FRAME = {"gre-mpls", "authentication", "pptp", "gtp-u-much-extended"}
 def test_usual_tunnels_are_removed_by_the_block(name, monkeypatch):
     dissected = []
     whole = FrameDissector.dissect
-    monkeypatch.setattr(FrameDissector, "dissect", lambda road, frame: dissected.append(frame) or whole(road, frame))
+    monkeypatch.setattr(FrameDissector, "dissect", lambda self, frame: dissected.append(frame) or whole(self, frame))
     packet = TUNNELS[name]
     segments, _ = dissect(block([ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)] * 20))
     assert len(segments) == 20

@@ -1,4 +1,4 @@
-"""The second engine must find what our own rooms find: the same segments with the same addresses of their bytes."""
+"""The second engine must find what our own layers find: the same segments with the same addresses of their bytes."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_reads_what_wireshark_opens_compressed(tmp_path: Path) -> None:
     assert segments(list(TsharkEngine(path))) == segments(own(CAPTURES / "n_v1_midstream.pcap")[0])
 
 
-def test_what_tshark_cannot_read_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_what_tshark_cannot_read_is_reported_in_its_own_words(tmp_path: Path) -> None:
     path = tmp_path / "novel.txt"
     path.write_text("It was a dark and stormy night.")
     with pytest.raises(InputError, match="isn't a capture file"):
@@ -163,8 +163,8 @@ def test_works_where_an_event_loop_runs_already() -> None:
 def test_the_same_streams_come_out_of_both_engines() -> None:
     def streams(events: list[Event]) -> list[tuple[int, int, bytes]]:
         out = through([Reassembler()], events)
-        batches = [turn for found in out if isinstance(found, StreamBatch) for turn in found]
-        return [(turn.direction, turn.offset, turn.data.data) for turn in batches]
+        batches = [part for found in out if isinstance(found, StreamBatch) for part in found]
+        return [(part.direction, part.offset, part.data.data) for part in batches]
 
     path = CAPTURES / "n_v1_reordered.pcap"
     assert streams(list(TsharkEngine(path))) == streams(own(path)[0])

@@ -107,16 +107,16 @@ def test_an_answer_that_does_not_fit_takes_back_what_the_ones_before_it_were_tak
     assert [ids(view) for view in polls[2:5]] == [{}, {}, {}]
 
 
-def test_adding_ends_what_was_told_and_an_error_changes_nothing() -> None:
+def test_adding_ends_what_was_reported_and_an_error_changes_nothing() -> None:
     make = Calls()
-    told = make.open_query(), make.counter_info(TWO)
-    added = views(*told, make.validate(MORE), make.counter_data(DATA[3]))[-1]
+    reported = make.open_query(), make.counter_info(TWO)
+    added = views(*reported, make.validate(MORE), make.counter_data(DATA[3]))[-1]
     assert (ids(added), added and added.id_source) == ({0: 7, 1: 5, 2: 9}, "replay")
-    failed = views(*told, make.validate(MORE, status=87), make.counter_data(DATA[2]))[-1]
+    failed = views(*reported, make.validate(MORE, status=87), make.counter_data(DATA[2]))[-1]
     assert (ids(failed), failed and failed.id_source) == ({0: 7, 1: 5}, "index")
-    removed = views(*told, make.validate(TWO[: len(TWO) // 2], add=0), make.validate(MORE), make.counter_data(DATA[2]))[
-        -1
-    ]
+    removed = views(
+        *reported, make.validate(TWO[: len(TWO) // 2], add=0), make.validate(MORE), make.counter_data(DATA[2])
+    )[-1]
     assert removed is not None
     assert (ids(removed), len(removed.held or ())) == ({}, 2)
 
@@ -137,7 +137,7 @@ def test_adding_ends_what_was_told_and_an_error_changes_nothing() -> None:
 def test_a_call_that_was_not_read_takes_the_knowledge_away(lost: object) -> None:
     make = Calls()
     events = make.open_query(), make.counter_info(TWO), lost(make), make.counter_data(DATA[2])  # type: ignore[operator]
-    # What has no answer is told when its channel ends.
+    # What has no answer is reported when its channel ends.
     for order in (events, (*events[:2], events[3], events[2])):
         view = max((view for view in views(*order) if view), key=lambda view: view.unknown is not None)
         assert (ids(view), view.held) == ({}, None)
@@ -190,18 +190,18 @@ def test_numbers_that_do_not_grow_tell_nothing_of_what_was_lost() -> None:
 
 def test_calls_that_overlap_with_a_change_have_no_names() -> None:
     make = Calls()
-    opened, told = make.open_query(), make.counter_info(TWO)
+    opened, reported = make.open_query(), make.counter_info(TWO)
     change, poll = moved(make.validate(MORE), 20, 30), make.counter_data(DATA[2])
     for begin, end in ((15, 25), (15, 35), (21, 29), (25, 35)):
-        view = views(opened, told, change, moved(poll, begin, end))[-1 if begin > 20 else 2]
+        view = views(opened, reported, change, moved(poll, begin, end))[-1 if begin > 20 else 2]
         assert view is not None
         assert (view.blocks, view.held) == ({}, None)
-    assert ids(views(opened, told, change, moved(poll, 15, 19))[2]) == {0: 7, 1: 5}
+    assert ids(views(opened, reported, change, moved(poll, 15, 19))[2]) == {0: 7, 1: 5}
     late = moved(make.counter_data(DATA[3]), 31, 39)
-    assert ids(views(opened, told, change, late)[-1]) == {0: 7, 1: 5, 2: 9}
-    # Two changes at once stand in an order that nobody knows; an info among them tells nothing.
+    assert ids(views(opened, reported, change, late)[-1]) == {0: 7, 1: 5, 2: 9}
+    # Two changes at once stand in an order that nobody knows; an info among them states nothing.
     other = moved(make.validate(identifier(COUNTERSET, counter=3, name="d")), 25, 28)
-    both = views(opened, told, change, other, moved(make.counter_data(perf_data([ONE] * 4)), 31, 39))[-1]
+    both = views(opened, reported, change, other, moved(make.counter_data(perf_data([ONE] * 4)), 31, 39))[-1]
     assert both is not None
     assert (both.blocks, len(both.held or ())) == ({}, 4)
     assert ids(

@@ -149,7 +149,7 @@ def test_what_aligns_a_verification_trailer_is_no_part_of_the_stub() -> None:
         assert len(call.request.stub) == len(stub.data) + left
 
 
-# ------------------------------------------------------------------------------------------------ what servers tell
+# ------------------------------------------------------------------------------------------------ what servers state
 
 
 def _learnt(*exchanges: Exchange) -> PerflibLayer:
@@ -221,7 +221,7 @@ _INFOS = st.tuples(st.integers(1, 2), st.sampled_from([0x650, 0x10000]))
 
 
 @st.composite
-def told(draw: st.DrawFn) -> tuple[int, int, bytes]:
+def reported(draw: st.DrawFn) -> tuple[int, int, bytes]:
     """Request code, language and answer."""
     code, lcid = draw(st.integers(1, 10)), draw(st.sampled_from([1, 2, 0x407]))
     if code == 1:
@@ -234,18 +234,20 @@ def told(draw: st.DrawFn) -> tuple[int, int, bytes]:
 
 
 @settings(deadline=None)
-@given(st.lists(told(), min_size=2, max_size=6), st.data())
-def test_what_is_told_again_is_as_if_learnt_again(answers: list[tuple[int, int, bytes]], draw: st.DataObject) -> None:
+@given(st.lists(reported(), min_size=2, max_size=6), st.data())
+def test_what_is_reported_again_is_as_if_learnt_again(
+    answers: list[tuple[int, int, bytes]], draw: st.DataObject
+) -> None:
     answers = draw.draw(st.lists(st.sampled_from(answers), min_size=2, max_size=16))
     make, catalog = Calls(), Catalog()
     for code, lcid, data in answers:
         catalog.learn(COUNTERSET, code, lcid, decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data).tree)
     layer = _learnt(*[make.registration(code, data, lcid=lcid) for code, lcid, data in answers])
-    assert _said(layer.learner.catalogs.of(CHANNEL.server)) == _said(catalog)
+    assert _stated(layer.learner.catalogs.of(CHANNEL.server)) == _stated(catalog)
 
 
-def _said(catalog: Catalog) -> list[object]:
-    """All that was told of the counterset and its counters."""
+def _stated(catalog: Catalog) -> list[object]:
+    """All that was reported of the counterset and its counters."""
     entry = catalog.countersets[COUNTERSET]
     counters = [(number, counter.info) for number, counter in entry.counters.items()]
     texts = [(one.english, list(one.names), list(one.helps)) for one in (entry, *entry.counters.values())]

@@ -1,4 +1,4 @@
-"""What a query handle's blocks mean is what QueryCounterInfo said, else the order in which counters were added."""
+"""What a query handle's blocks mean is what QueryCounterInfo stated, else the order in which counters were added."""
 
 import struct
 
@@ -44,14 +44,14 @@ def ids(view: QueryView) -> dict[int, int]:
     return {block: known.counter_id for block, known in view.blocks.items()}
 
 
-def test_the_status_of_what_is_told_does_not_matter() -> None:
+def test_the_status_of_what_is_reported_does_not_matter() -> None:
     query = opened()
     query.informed([identifier(5, 0), identifier(7, 1, status=0x1069)])
     assert ids(query.view()) == {0: 5, 1: 7}
     assert len(query.view().held or ()) == 2
 
 
-def test_validate_counters_ends_what_was_told() -> None:
+def test_validate_counters_ends_what_was_reported() -> None:
     query = opened()
     query.informed([identifier(5, 0), identifier(7, 2)])
     assert query.view().id_source == "index"
@@ -62,7 +62,7 @@ def test_validate_counters_ends_what_was_told() -> None:
     assert [known.counter_id for known in view.held or ()] == [5, 7, 9]
 
 
-def test_counters_added_after_a_whole_list_was_told_stand_behind_it() -> None:
+def test_counters_added_after_a_whole_list_was_reported_stand_behind_it() -> None:
     query = Query("h", 1, SERVER)
     query.informed([identifier(5, 1), identifier(7, 0)])
     query.validated([identifier(9)], add=True)
@@ -131,7 +131,7 @@ def test_block_types_are_read_from_their_headers_alone() -> None:
     assert block_types(bytes(47)) is None
 
 
-def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_told() -> None:
+def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_reported() -> None:
     query = Query("h", 1, SERVER)
     query.validated([identifier(5)], add=True)
     assert query.view().blocks == {}

@@ -1,4 +1,4 @@
-"""Values of data answers: all block types, text and numbers, bound to counters and instances as far as the capture tells."""
+"""Values of data answers: all block types, text and numbers, bound to counters and instances as far as the capture states."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def samples(analysis: Analysis) -> list[Record]:
     return list(sample_records(analysis))
 
 
-def told(make: Calls, *identifiers: bytes) -> list[Exchange]:
+def reported(make: Calls, *identifiers: bytes) -> list[Exchange]:
     """A handle that was opened, and whose blocks were named."""
     return [make.open_query(), make.counter_info(b"".join(identifiers))]
 
@@ -67,7 +67,7 @@ def test_a_value_has_the_names_its_server_gave() -> None:
     make = Calls()
     data = perf_data([Block(1, values=((number(1),),)), Block(4, instances=(("x", 3),), values=((number(2),),))])
     analysis = analysis_of(
-        *told(make, identifier(COUNTERSET, counter=5, index=0, name="y", instance=8)),
+        *reported(make, identifier(COUNTERSET, counter=5, index=0, name="y", instance=8)),
         make.counter_data(data),
         # Names may come later; they hold for the whole capture.
         make.registration(1, counterset_info((5, NUMBER))),
@@ -84,11 +84,11 @@ def test_a_value_has_the_names_its_server_gave() -> None:
 
 @pytest.mark.parametrize("declared", [NUMBER, TEXT])
 @pytest.mark.parametrize("raw", [wide("z")[:4], wide("abc")], ids=["4 bytes", "8 bytes"])
-def test_text_as_long_as_a_number_is_told_by_the_declared_type(declared: int, raw: bytes) -> None:
+def test_text_as_long_as_a_number_is_reported_by_the_declared_type(declared: int, raw: bytes) -> None:
     make = Calls()
     analysis = analysis_of(
         make.registration(1, counterset_info((5, declared))),
-        *told(make, identifier(COUNTERSET, counter=5, index=0)),
+        *reported(make, identifier(COUNTERSET, counter=5, index=0)),
         make.counter_data(perf_data([Block(1, values=((raw,),))])),
     )
     (sample,) = samples(analysis)
@@ -104,7 +104,7 @@ def test_text_with_half_a_character_stays_apart_from_other_text() -> None:
         samples(
             analysis_of(
                 make.registration(1, counterset_info((5, TEXT))),
-                *told(make, identifier(COUNTERSET, counter=5, index=0)),
+                *reported(make, identifier(COUNTERSET, counter=5, index=0)),
                 make.counter_data(perf_data([Block(1, values=((text,),))])),
             )
         )[0]["raw"]
@@ -116,7 +116,7 @@ def test_text_with_half_a_character_stays_apart_from_other_text() -> None:
 def test_a_wildcard_names_no_counter_and_no_instance() -> None:
     make = Calls()
     analysis = analysis_of(
-        *told(make, identifier(COUNTERSET, counter=ANY, instance=ANY, index=0, name="*")),
+        *reported(make, identifier(COUNTERSET, counter=ANY, instance=ANY, index=0, name="*")),
         make.counter_data(perf_data([Block(2, ids=(7,), values=((number(1),),)), Block(1, values=((number(2),),))])),
     )
     first, second = samples(analysis)
@@ -129,7 +129,7 @@ def test_a_wildcard_names_no_counter_and_no_instance() -> None:
     assert (second["counter_id"], second["instance"]) == (None, None)
 
 
-def test_ids_are_given_only_where_they_were_told() -> None:
+def test_ids_are_given_only_where_they_were_reported() -> None:
     make = Calls()
     two = identifier(COUNTERSET, counter=5, index=0) + identifier(OTHER_COUNTERSET, counter=6, index=1)
     analysis = analysis_of(
@@ -158,7 +158,7 @@ def test_an_instance_asked_for_by_number_has_the_name_the_server_lists() -> None
     make = Calls()
     asked = make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096)
     listed = make.exchange(2, asked, make.sized(instance_header("first", 0) + instance_header("third", 3)))
-    blocks = told(
+    blocks = reported(
         make,
         identifier(COUNTERSET, counter=5, instance=3, index=0, name=""),
         identifier(COUNTERSET, counter=5, instance=4, index=1, name=""),

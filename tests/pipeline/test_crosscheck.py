@@ -1,4 +1,4 @@
-"""The crosscheck tells where we and tshark agree, where not, and what tshark says about it."""
+"""The crosscheck states where we and tshark agree, where not, and what tshark says about it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_we_miss_is_listed_as_tsharks() -> None:
     assert [different.request for different in result.pairings_different] == [()]
 
 
-def test_a_wrong_pair_is_told_with_the_frames_of_both() -> None:
+def test_a_wrong_pair_is_reported_with_the_frames_of_both() -> None:
     path = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
     analysis = analyze([path])
     first, second, *rest = list(analysis.calls)
@@ -99,11 +99,11 @@ def test_a_wrong_pair_is_told_with_the_frames_of_both() -> None:
 
 def test_the_result_is_json() -> None:
     _, result = checked("n_v1_reordered.pcap")
-    told = json.loads(json.dumps(result.to_json()))
-    assert told["same"] == result.same
-    assert (told["agrees"], told["contradictions"]) == (True, 0)
-    assert {entry["kind"] for entry in told["only_ours"]} == {"lacks"}
-    assert len(told["only_ours"]) == len(result.only_ours)
+    reported = json.loads(json.dumps(result.to_json()))
+    assert reported["same"] == result.same
+    assert (reported["agrees"], reported["contradictions"]) == (True, 0)
+    assert {entry["kind"] for entry in reported["only_ours"]} == {"lacks"}
+    assert len(reported["only_ours"]) == len(result.only_ours)
 
 
 def test_a_file_tshark_cannot_open_is_an_input_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What only the whole capture tells: the order of calls, whose keys opened what, and the names of machines."""
+"""What only the whole capture states: the order of calls, whose keys opened what, and the names of machines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 from analyzer.pipeline.run import analyze
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
-from analyzer.statistics.decryption import Opening, openings
+from analyzer.statistics.decryption import Decrypted, decrypted_by_account
 from analyzer.statistics.hosts import host_records
 from tests import truth
 from tests.build.calls import NO_SECURITY, Calls, analysis_of
@@ -33,7 +33,7 @@ WHO = Identity(
 )
 
 
-def session(number: int = 0, *, door: Door = Door.OPEN, identity: Identity = WHO) -> SmbSession:
+def session(number: int = 0, *, decryption: Decryption = Decryption.DECRYPTED, identity: Identity = WHO) -> SmbSession:
     return SmbSession(
         number=number,
         session_id=0x1D,
@@ -45,13 +45,13 @@ def session(number: int = 0, *, door: Door = Door.OPEN, identity: Identity = WHO
         cipher=None,
         signing=None,
         identity=identity,
-        door=door,
+        decryption=decryption,
         reason=None,
         first_time_ns=1,
         last_time_ns=2,
         frames=(1, 2),
         encrypted_messages=0,
-        opened_messages=0,
+        decrypted_messages=0,
         signed_messages=0,
         verified_messages=0,
         trees=(),
@@ -60,12 +60,20 @@ def session(number: int = 0, *, door: Door = Door.OPEN, identity: Identity = WHO
     )
 
 
-def as_user(exchange: Exchange, door: Door = Door.OPEN, *, level: int = 6, identity: Identity | None = WHO) -> Exchange:
-    return replace(exchange, auth=replace(NO_SECURITY, level=level, mechanism="ntlm", identity=identity, door=door))
+def as_user(
+    exchange: Exchange,
+    decryption: Decryption = Decryption.DECRYPTED,
+    *,
+    level: int = 6,
+    identity: Identity | None = WHO,
+) -> Exchange:
+    return replace(
+        exchange, auth=replace(NO_SECURITY, level=level, mechanism="ntlm", identity=identity, decryption=decryption)
+    )
 
 
-def with_secrets(analysis: Analysis) -> list[Opening]:
-    return list(openings(replace(analysis, secrets_given=True)))
+def with_secrets(analysis: Analysis) -> list[Decrypted]:
+    return list(decrypted_by_account(replace(analysis, secrets_given=True)))
 
 
 def test_calls_stand_in_the_order_of_their_requests() -> None:
@@ -89,21 +97,21 @@ def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
     other = replace(CHANNEL, number=1)
     analysis = analysis_of(
         as_user(make.open_query()),
-        as_user(make.open_query(), Door.WRONG_KEY),
-        as_user(replace(make.open_query(), channel=other), Door.WRONG_KEY),
+        as_user(make.open_query(), Decryption.WRONG_KEY),
+        as_user(replace(make.open_query(), channel=other), Decryption.WRONG_KEY),
         as_user(make.open_query(), level=2),
         session(0),
-        session(1, door=Door.NO_KEY),
+        session(1, decryption=Decryption.NO_KEY),
         session(2, identity=Identity()),
     )
     assert with_secrets(analysis) == [
-        Opening("LAB\\perfmon", "SMB sessions", 1, 2),
-        Opening("LAB\\perfmon", "RPC security contexts", 1, 2),
+        Decrypted("LAB\\perfmon", "SMB sessions", 1, 2),
+        Decrypted("LAB\\perfmon", "RPC security contexts", 1, 2),
     ]
-    assert list(openings(analysis)) == []
+    assert list(decrypted_by_account(analysis)) == []
 
 
-def test_every_name_of_a_host_says_where_it_was_said() -> None:
+def test_every_name_of_a_host_says_where_it_was_stated() -> None:
     analysis = analysis_of(session(), as_user(Calls().open_query()))
     analysis = replace(analysis, capture=replace(analysis.capture, names={"10.0.0.9": "elsewhere"}))
     server, client, other = host_records(analysis)

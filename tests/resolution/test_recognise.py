@@ -1,4 +1,4 @@
-"""Calls without their bind are told apart by what they carry, and only where that is certain."""
+"""Calls without their bind are distinguished by what they carry, and only where that is certain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def nameless(*exchanges: Exchange) -> list[Call]:
     ]
 
 
-def told(*exchanges: Exchange) -> tuple[list[Call], list[Problem]]:
+def reported(*exchanges: Exchange) -> tuple[list[Call], list[Problem]]:
     writer = CallWriter()
     for call in nameless(*exchanges):
         writer.append(call)
@@ -83,8 +83,8 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
     everything = comparable(whole)
     complete = [call for call in cut.calls if call.state == "complete"]
     assert len(complete) >= len(cut.calls) - 1
-    for call_id, said in comparable(replace(cut, calls=complete)).items():
-        assert said == everything[call_id]
+    for call_id, stated in comparable(replace(cut, calls=complete)).items():
+        assert stated == everything[call_id]
     assert all(call.interface.name == kind for call in complete)
     assert all(plain(call_record(call, cut))["interface"]["recognised"] for call in complete)
     assert not any(plain(call_record(call, whole))["interface"]["recognised"] for call in whole.calls)
@@ -97,30 +97,30 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
 
 def test_one_proof_is_enough_for_the_calls_around_it() -> None:
     make = Calls()
-    calls, (note,) = told(make.open_query(), make.counter_data(DATA), make.close_query())
+    calls, (note,) = reported(make.open_query(), make.counter_data(DATA), make.close_query())
     assert [(call.interface.uuid, call.state, call.reason) for call in calls] == [(INTERFACE, "complete", None)] * 3
     assert "3 calls" in note.text
     assert "1 of them" in note.text
 
 
-def test_without_proof_nothing_is_said() -> None:
+def test_without_proof_nothing_is_stated() -> None:
     make = Calls()
-    calls, problems = told(make.open_query(), make.close_query())
+    calls, problems = reported(make.open_query(), make.close_query())
     assert [(call.interface.uuid, call.state) for call in calls] == [(None, "partial")] * 2
     assert problems == []
 
 
 def test_one_call_that_does_not_fit_spoils_the_reading() -> None:
     make = Calls()
-    calls, problems = told(make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"))
+    calls, problems = reported(make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"))
     assert {call.interface.uuid for call in calls} == {None}
     assert problems == []
 
 
-def test_contexts_are_told_apart() -> None:
+def test_contexts_are_distinguished() -> None:
     make, registry = Calls(), winreg()
     other = replace(registry.query_value("Global", b"not a block"), context_id=1)
-    calls, (note,) = told(make.counter_data(DATA), make.validate(identifier(COUNTERSET)), other)
+    calls, (note,) = reported(make.counter_data(DATA), make.validate(identifier(COUNTERSET)), other)
     assert sorted(str(call.interface.uuid) for call in calls) == ["None", INTERFACE, INTERFACE]
     assert "2 calls" in note.text
 
@@ -128,5 +128,5 @@ def test_contexts_are_told_apart() -> None:
 def test_faults_and_unanswered_calls_neither_prove_nor_spoil() -> None:
     make = Calls()
     unanswered = replace(make.counter_data(DATA), response=None)
-    calls, _ = told(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
+    calls, _ = reported(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
     assert {call.interface.uuid for call in calls} == {INTERFACE}

@@ -1,7 +1,7 @@
 """A batch gives what its parts give one by one, in every layer above TCP, on real conversations and on what is left of them.
 
 Each capture is read up to its streams; these are cut and joined anew, some are damaged and some lost. Then all layers take them
-turn by turn, in batches of both directions, and span by span.
+part by part, in batches of both directions, and span by span.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ NAMES = (
 )
 
 
-def turns(name: str) -> list[Event]:
-    """The streams of a capture, each turn on its own."""
+def parts(name: str) -> list[Event]:
+    """The streams of a capture, each part on its own."""
     out: list[Event] = []
     for event in through([Reassembler()], segments(CAPTURES / f"{name}.pcap")):
         out += event if isinstance(event, StreamBatch) else [event]
@@ -49,7 +49,7 @@ def direction(event: Event) -> object:
 
 
 def mangled(events: list[Event], rng: random.Random) -> Iterator[Event]:
-    """The same events: neighbouring turns joined, all cut anew; some bytes flipped, some lost."""
+    """The same events: neighbouring parts joined, all cut anew; some bytes flipped, some lost."""
     damage, loss = rng.choice(((0, 0), (0, 0), (0.05, 0), (0, 0.04), (0.03, 0.03)))
     longest = rng.choice((17, 300, 1460, 20_000))
     for _, group in groupby(events, direction):
@@ -58,7 +58,7 @@ def mangled(events: list[Event], rng: random.Random) -> Iterator[Event]:
         if not isinstance(first, StreamBatch):
             yield from run
             continue
-        data = TracedBytes.join([turn.data for turn in run if isinstance(turn, StreamBatch)])
+        data = TracedBytes.join([part.data for part in run if isinstance(part, StreamBatch)])
         at = 0
         while at < len(data):
             part = data[at : at + rng.randint(1, longest)]
@@ -75,7 +75,7 @@ def mangled(events: list[Event], rng: random.Random) -> Iterator[Event]:
 
 
 def in_batches(events: list[Event], rng: random.Random) -> Iterator[Event]:
-    """The same events: turns of both directions of a connection that follow each other together, now and then."""
+    """The same events: parts of both directions of a connection that follow each other together, now and then."""
     longest = rng.choice((2, 5, 100))
     for _, group in groupby(
         events, lambda event: event.connection.number if isinstance(event, StreamBatch) else id(event)
@@ -87,15 +87,15 @@ def in_batches(events: list[Event], rng: random.Random) -> Iterator[Event]:
             if not isinstance(first, StreamBatch) or len(run) == 1:
                 yield first
                 continue
-            batches = [turn for turn in run if isinstance(turn, StreamBatch)]
+            batches = [part for part in run if isinstance(part, StreamBatch)]
             yield StreamBatch(
                 first.connection,
                 first.direction,
                 first.offset,
-                TracedBytes.join([turn.data for turn in batches]),
-                list(accumulate((len(turn.data) for turn in batches), initial=0)),
-                [turn.direction != first.direction for turn in batches],
-                next((turn.offset for turn in batches if turn.direction != first.direction), 0),
+                TracedBytes.join([part.data for part in batches]),
+                list(accumulate((len(part.data) for part in batches), initial=0)),
+                [part.direction != first.direction for part in batches],
+                next((part.offset for part in batches if part.direction != first.direction), 0),
             )
 
 
@@ -109,7 +109,7 @@ def span_by_span(events: Iterable[Event]) -> Iterator[Event]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_batch_gives_what_its_parts_give(name: str) -> None:
-    events = turns(name)
+    events = parts(name)
     keyring = Keyring.load(CAPTURES / f"{name}.secrets.json")
     rng = random.Random(name)
     longest_batch = longest_channel = 0

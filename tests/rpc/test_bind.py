@@ -21,7 +21,7 @@ from tests.build.rpc import (
     request,
     response,
 )
-from tests.rpc.tell import bounds, calls, only_call, problems
+from tests.rpc.run import bounds, calls, only_call, problems
 
 NONE = ("00000000-0000-0000-0000-000000000000", 0)
 
@@ -79,7 +79,7 @@ def test_a_refused_bind_says_why(reason, text):
     assert text in problem.text
 
 
-def test_a_bind_without_an_answer_is_told_as_such():
+def test_a_bind_without_an_answer_is_reported_as_such():
     (bound,) = bounds(Conversation().client(bind()).closed())
     assert (bound.interface, bound.accepted, bound.frames) == (PCQ, None, (1,))
 

@@ -1,4 +1,4 @@
-"""Requests and responses become calls: pairing, fragments, faults, and what is said of calls that are not whole."""
+"""Requests and responses become calls: pairing, fragments, faults, and what is stated of calls that are not whole."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.build.rpc import (
     request,
     response,
 )
-from tests.rpc.tell import calls, only_call, pdus, problems, stub, told
+from tests.rpc.run import calls, only_call, pdus, problems, reported, stub
 
 
 def test_a_request_and_its_response_are_one_call():
@@ -160,7 +160,7 @@ def test_the_end_of_the_capture_leaves_the_request_alone():
     assert "capture ends" in call.reason
 
 
-def test_an_answer_without_its_question_is_told():
+def test_an_answer_without_its_question_is_reported():
     call = only_call(Conversation().bound().server(response(b"tell", call_id=9)))
     assert (call.state, call.opnum, call.interface, stub(call.response)) == ("response-only", None, PCQ, b"tell")
     assert call.request is None
@@ -198,7 +198,7 @@ def test_a_call_id_used_again_without_an_answer_tells_the_first_call():
     assert (second.opnum, second.state) == (2, "complete")
 
 
-def test_without_the_bind_the_stub_is_told_with_an_unknown_interface():
+def test_without_the_bind_the_stub_is_reported_with_an_unknown_interface():
     talk = Conversation().client(request(6, b"ask!", context_id=3)).server(response(b"tell", context_id=3))
     call = only_call(talk)
     assert (call.interface, call.version, call.syntax, call.state) == (None, None, "ndr", "partial")
@@ -263,7 +263,7 @@ def test_a_request_too_short_for_its_fields_costs_itself():
     assert [problem.kind for problem in problems(talk)] == ["truncated"]
 
 
-def test_every_pdu_is_told_with_its_header():
+def test_every_pdu_is_reported_with_its_header():
     talk = (
         Conversation().bound().client(request(1, b"a", call_id=2)).server(fault(5, call_id=2), pdu(SHUTDOWN, call_id=0))
     )
@@ -308,7 +308,7 @@ def test_who_binds_is_the_client_whatever_the_channel_says():
     assert [one.from_client for one in pdus(talk)] == [True, False, True, False]
 
 
-def test_many_unanswered_calls_are_told_before_the_channel_ends():
+def test_many_unanswered_calls_are_reported_before_the_channel_ends():
     talk = Conversation().bound()
     for n in range(1100):
         talk.client(request(1, b"", call_id=n))
@@ -317,11 +317,11 @@ def test_many_unanswered_calls_are_told_before_the_channel_ends():
 
 def test_events_of_others_pass_unchanged():
     other = StreamClosed(Connection(0, CHANNEL.client, CHANNEL.server, initiator_known=True), "fin")
-    assert told([other]) == [other]
+    assert reported([other]) == [other]
 
 
 def test_pdus_come_in_the_order_they_were_sent():
     talk = Conversation().bound().send(True, request(1, b"a", call_id=2) + request(2, b"b", call_id=3))
     talk.send(False, response(b"c", call_id=2) + response(b"d", call_id=3))
-    assert [event.call_id for event in told(talk) if isinstance(event, Pdu)] == [1, 1, 2, 3, 2, 3]
+    assert [event.call_id for event in reported(talk) if isinstance(event, Pdu)] == [1, 1, 2, 3, 2, 3]
     assert [stub(call.response) for call in calls(talk)] == [b"c", b"d"]

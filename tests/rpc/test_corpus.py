@@ -21,7 +21,7 @@ pytestmark = pytest.mark.corpus
 
 
 def exchanges(path: Path, keyring: Keyring | None = None) -> Iterator[Exchange]:
-    """The way of a capture through the rooms below, and this one."""
+    """The way of a capture through the layers below, and this one."""
     ring = keyring or Keyring()
     events = through([Reassembler(), *to_channels(ring), RpcLayer(ring)], segments(path))
     return (event for event in events if isinstance(event, Exchange))

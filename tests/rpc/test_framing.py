@@ -1,11 +1,11 @@
-"""PDUs are found by frag_length, across pieces and after gaps, and what was lost between them is said."""
+"""PDUs are found by frag_length, across pieces and after gaps, and what was lost between them is stated."""
 
 from __future__ import annotations
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from tests.build.rpc import FIRST, LAST, PCQ, Conversation, ToyKeys, bind, bind_ack, pdu, request, response
-from tests.rpc.tell import calls, only_call, pdus, problems, stub, told
+from tests.rpc.run import calls, only_call, pdus, problems, reported, stub
 
 
 def test_several_pdus_may_come_in_one_piece():
@@ -121,8 +121,8 @@ def test_a_forged_length_holds_no_more_than_one_pdu():
     talk = Conversation().bound().client(long)
     for _ in range(3):
         talk.client(bytes(40000))
-    said = told(talk)
-    assert any(isinstance(event, Problem) for event in said)
+    stated = reported(talk)
+    assert any(isinstance(event, Problem) for event in stated)
     assert [one.length for one in pdus(talk)][-1] == 0xFFFF
 
 

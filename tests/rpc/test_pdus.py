@@ -47,11 +47,11 @@ def test_any_part_of_a_stub_in_clear(
     kept = pdus.kept()
     if packed:
         kept = through_store(kept)
-    stub, said = stub_of(kept), b"".join(part[1] for part in parts)
-    assert (stub.data, len(stub)) == (said, len(said))
-    start = draw.draw(st.integers(0, len(said)))
-    stop = draw.draw(st.integers(start, len(said)))
-    assert stub.part(start, stop) == stub.view(start, stop).data == said[start:stop]
+    stub, stated = stub_of(kept), b"".join(part[1] for part in parts)
+    assert (stub.data, len(stub)) == (stated, len(stated))
+    start = draw.draw(st.integers(0, len(stated)))
+    stop = draw.draw(st.integers(start, len(stated)))
+    assert stub.part(start, stop) == stub.view(start, stop).data == stated[start:stop]
     assert sum(extent.length for extent in stub.origin(start, stop)) == stop - start
     assert [fragment.pdu.data for fragment in kept] == wholes
     assert frames_of(kept) == tuple(sorted({frame for piece in pieces if len(piece) for frame in piece.frames}))

@@ -28,7 +28,7 @@ from tests.build.rpc import (
     vt_header2,
     vt_pcontext,
 )
-from tests.rpc.tell import stub, told
+from tests.rpc.run import reported, stub
 
 MODEST = settings(max_examples=60, deadline=None)
 
@@ -57,7 +57,7 @@ def conversation(sealed: bool = True) -> tuple[Conversation, list[bytes]]:
 
 SEALED, STUBS = conversation()
 CLEAR, _ = conversation(sealed=False)
-WHOLE_SEALED, WHOLE_CLEAR = told(SEALED), told(CLEAR)
+WHOLE_SEALED, WHOLE_CLEAR = reported(SEALED), reported(CLEAR)
 
 
 def test_the_conversation_is_read_whole():
@@ -71,8 +71,8 @@ def test_the_conversation_is_read_whole():
 @given(st.lists(st.integers(1, 200), max_size=6))
 @MODEST
 def test_cutting_never_changes_the_events(places):
-    assert told(cut(SEALED.events, places)) == WHOLE_SEALED
-    assert told(cut(CLEAR.events, places)) == WHOLE_CLEAR
+    assert reported(cut(SEALED.events, places)) == WHOLE_SEALED
+    assert reported(cut(CLEAR.events, places)) == WHOLE_CLEAR
 
 
 @given(st.lists(st.integers(1, 200), max_size=4), st.integers(0, len(CLEAR.events)), st.binary(max_size=80))
@@ -84,7 +84,7 @@ def test_cutting_never_changes_the_events_of_a_damaged_stream(places, at, junk):
             damaged.gap(True, None)
             damaged.send(True, junk, fresh=False)
         damaged.send(event.from_client, event.data.data)
-    assert told(cut(damaged.events, places)) == told(damaged)
+    assert reported(cut(damaged.events, places)) == reported(damaged)
 
 
 @given(st.integers(0, 40), st.integers(0, 500))
@@ -123,14 +123,14 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
     spliced = data[:at] + junk + data[at + removed :]
     junked = TracedBytes.of_frame(spliced, 999, 0, event.data.first_time_ns or 0)
     events[which] = replace(event, spans=[(junked, 0, len(junked))])
-    for said in told(events):
-        assert isinstance(said, (Exchange, Pdu, Bound, Problem))
-        if isinstance(said, Exchange):
-            assert said.first_time_ns > 0
-            assert (said.state == "complete") or said.reason
+    for stated in reported(events):
+        assert isinstance(stated, (Exchange, Pdu, Bound, Problem))
+        if isinstance(stated, Exchange):
+            assert stated.first_time_ns > 0
+            assert (stated.state == "complete") or stated.reason
     opened = {
         stub(call.request)
-        for call in told(events)
+        for call in reported(events)
         if isinstance(call, Exchange)
         and call.request
         and sealed
@@ -143,7 +143,7 @@ def test_random_bytes_spliced_in_give_events_and_nothing_else(which, at, removed
 @MODEST
 def test_random_bytes_alone_give_events_and_nothing_else(junk, from_client):
     talk = Conversation().send(from_client, b"\x05\x00" + junk)
-    assert all(isinstance(said, (Exchange, Pdu, Bound, Problem)) for said in told(talk))
+    assert all(isinstance(stated, (Exchange, Pdu, Bound, Problem)) for stated in reported(talk))
 
 
 @given(st.integers(3, len(SEALED.events) - 1), st.booleans())
@@ -155,8 +155,8 @@ def test_a_gap_leaves_everything_before_it_whole_and_invents_nothing(at, known):
     around = (min(lost.data.frames) - 1, max(lost.data.frames) + 1)
     length = len(lost.data) if known else None
     events[at] = ChannelGap(lost.channel, lost.from_client, length, around, "a segment was not captured")
-    said = told(events)
-    found = {call.call_id: call for call in said if isinstance(call, Exchange)}
+    stated = reported(events)
+    found = {call.call_id: call for call in stated if isinstance(call, Exchange)}
     whole = {call.call_id: call for call in WHOLE_SEALED if isinstance(call, Exchange)}
     for call_id, call in whole.items():
         frames = {*call.request.frames, *(call.response.frames if call.response else ())}
@@ -169,4 +169,4 @@ def test_a_gap_leaves_everything_before_it_whole_and_invents_nothing(at, known):
                     assert mine.stub.data == stub(theirs)
             if other.state != "complete":
                 assert other.reason
-    assert any(isinstance(event, Problem) and event.kind == "gap" for event in said)
+    assert any(isinstance(event, Problem) and event.kind == "gap" for event in stated)

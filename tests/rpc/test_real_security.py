@@ -10,21 +10,21 @@ from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from tests.build.auth import kerberos_handshake, ntlm_handshake
 from tests.build.rpc import Conversation, fault, fragments, request, response
-from tests.rpc.tell import stub
+from tests.rpc.run import stub
 
 NTLM_RING = Keyring.build(passwords=[("LAB\\perfmon", "correct horse")])
 
 
 def calls(talk: Conversation, keyring: Keyring) -> list[Exchange]:
     layer = RpcLayer(keyring)
-    said: list[Event] = [out for event in talk.events for out in layer.feed(event)]
-    said += layer.finish()
-    return [event for event in said if isinstance(event, Exchange)]
+    stated: list[Event] = [out for event in talk.events for out in layer.feed(event)]
+    stated += layer.finish()
+    return [event for event in stated if isinstance(event, Exchange)]
 
 
 def converse(talk: Conversation, ours, theirs, *, lost: Iterable[int] = ()) -> None:
@@ -84,7 +84,7 @@ def test_with_a_wrong_password_nothing_is_shown_and_the_user_is_named():
     found = calls(talk, Keyring.build(passwords=[("LAB\\perfmon", "wrong")]))
     assert {call.state for call in found} == {"sealed"}
     assert {call.request.stub for call in found} == {Missing.SEALED}
-    assert {call.auth.door for call in found} == {Door.WRONG_KEY}
+    assert {call.auth.decryption for call in found} == {Decryption.WRONG_KEY}
     assert all(call.reason.startswith("key given, wrong") and "perfmon" in call.reason for call in found)
 
 

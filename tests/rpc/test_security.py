@@ -9,7 +9,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.model.security import AuthLevel, Door
+from analyzer.model.security import AuthLevel, Decryption
 from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import (
     ALTER,
@@ -36,7 +36,7 @@ from tests.build.rpc import (
     request,
     response,
 )
-from tests.rpc.tell import calls, only_call, pdus, problems, stub
+from tests.rpc.run import calls, only_call, pdus, problems, stub
 
 
 def test_a_sealed_call_is_opened_verified_and_freed_of_its_padding():
@@ -48,9 +48,9 @@ def test_a_sealed_call_is_opened_verified_and_freed_of_its_padding():
     assert call.request.wire_length == 7
     assert call.auth.mechanism == "ntlm"
     assert (call.auth.auth_type, call.auth.level) == (10, 6)
-    assert (call.auth.door, call.auth.verified, call.auth.header_signed) == (Door.OPEN, True, True)
+    assert (call.auth.decryption, call.auth.verified, call.auth.header_signed) == (Decryption.DECRYPTED, True, True)
     assert call.auth.identity.account == "LAB\\perfmon"
-    assert call.auth.opened_by == "a toy key"
+    assert call.auth.decrypted_by == "a toy key"
     assert not problems(talk)
 
 
@@ -93,7 +93,7 @@ def test_a_signed_call_is_read_and_verified(level):
     talk.client(request(6, b"ask me!", sealer=ours)).server(response(b"telling", sealer=theirs))
     call = only_call(talk)
     assert (stub(call.request), stub(call.response)) == (b"ask me!", b"telling")
-    assert (call.auth.level, call.auth.door, call.auth.verified) == (level, Door.NOT_SEALED, True)
+    assert (call.auth.level, call.auth.decryption, call.auth.verified) == (level, Decryption.NOT_SEALED, True)
 
 
 def test_a_signed_call_is_read_without_a_key():
@@ -127,12 +127,12 @@ def test_without_the_key_a_call_is_sealed_and_says_why_once():
     first, second = calls(talk)
     assert (first.state, first.opnum, first.request.stub) == ("sealed", 6, Missing.SEALED)
     assert (first.request.wire_length, first.response.stub) == (7, Missing.SEALED)
-    assert first.auth.door is Door.NO_KEY
+    assert first.auth.decryption is Decryption.NO_KEY
     assert first.reason.startswith("no key given for this principal")
     assert second.state == "sealed"
     (problem,) = problems(talk)
     assert (problem.kind, problem.frames) == ("sealed", (4, 5, 6, 7))
-    assert problem.text.startswith("4 of 4 sealed PDUs stayed closed")
+    assert problem.text.startswith("4 of 4 sealed PDUs stayed sealed")
 
 
 def test_a_mid_stream_capture_says_that_the_handshake_is_missing():
@@ -141,11 +141,16 @@ def test_a_mid_stream_capture_says_that_the_handshake_is_missing():
     del talk.events[:]
     talk.client(request(6, b"ask me!", sealer=ours)).server(response(b"telling", sealer=theirs))
     call = only_call(talk)
-    assert (call.state, call.opnum, call.interface, call.auth.door) == ("sealed", 6, None, Door.NO_HANDSHAKE)
+    assert (call.state, call.opnum, call.interface, call.auth.decryption) == (
+        "sealed",
+        6,
+        None,
+        Decryption.NO_HANDSHAKE,
+    )
     assert call.reason.startswith("handshake not in the capture")
 
 
-def test_a_lost_answer_to_the_bind_is_told_to_the_handshake():
+def test_a_lost_answer_to_the_bind_is_reported_to_the_handshake():
     keys, talk = ToyKeys(), Conversation()
     talk.client(bind(auth=Auth(TOY_FIRST + b"key"))).gap(False, 80)
     talk.client(request(6, b"ask", sealer=ToySealer(b"key", "initiator")))
@@ -158,7 +163,7 @@ def test_no_plaintext_is_shown_that_was_not_proven():
 
     class Careless(ToyContext):
         def open(self, sender, level, whole, body, verifier):
-            return Unprotected(b"\0" * len(whole[body]), None, Door.OPEN)
+            return Unprotected(b"\0" * len(whole[body]), None, Decryption.DECRYPTED)
 
     keys, talk = ToyKeys(), Conversation()
     ours, _ = talk.sealed()
@@ -173,7 +178,7 @@ def test_no_plaintext_is_shown_that_was_not_proven():
     talk.client(request(6, b"ask me!", sealer=ours))
     call = only_call(talk, keys)
     assert call.request.stub is Missing.SEALED
-    assert call.auth.door is Door.WRONG_KEY
+    assert call.auth.decryption is Decryption.WRONG_KEY
 
 
 def test_after_a_loss_a_stream_that_is_not_found_again_stays_sealed():
@@ -186,7 +191,7 @@ def test_after_a_loss_a_stream_that_is_not_found_again_stays_sealed():
     before, after = calls(talk)
     assert (before.state, stub(before.request)) == ("complete", b"one")
     assert (after.state, after.request.stub, stub(after.response)) == ("sealed", Missing.SEALED, b"3")
-    assert after.auth.door is Door.BYTES_MISSING
+    assert after.auth.decryption is Decryption.BYTES_MISSING
     assert after.reason.startswith("bytes missing")
 
 
@@ -226,7 +231,7 @@ def test_a_request_without_a_trailer_is_clear_even_on_a_sealed_association():
     talk.sealed()
     talk.client(request(6, b"ask")).server(response(b"tell"))
     call = only_call(talk)
-    assert (stub(call.request), call.auth.level, call.auth.door) == (b"ask", 1, Door.NOT_SEALED)
+    assert (stub(call.request), call.auth.level, call.auth.decryption) == (b"ask", 1, Decryption.NOT_SEALED)
 
 
 def test_level_connect_authenticates_calls_that_carry_no_verifier():
@@ -289,7 +294,7 @@ def test_an_authentication_may_begin_in_alter_context_only():
 def test_bytes_that_the_provider_added_without_counting_them_stay_on_the_stub():
     """One stack pads RC4 Kerberos requests to 8 inside the seal (RFC 1964 section 1.2.2.3) and leaves auth_pad_length at 0.
 
-    [MS-RPCE] 2.2.2.11: only auth_pad_length tells padding from stub data, and the server's runtime, which reads the same field,
+    [MS-RPCE] 2.2.2.11: only auth_pad_length states the padding, and the server's runtime, which reads the same field,
     hands the longer stub to the method. So what the wire carries is what was asked; NDR decoding stops where the call ends.
     """
     talk = Conversation()
@@ -307,9 +312,9 @@ def test_an_unknown_provider_is_named_and_its_sealed_calls_stay_closed():
     talk = Conversation().client(bind(auth=Auth(b"\x16\x03\x01\0\x05hello", auth_type=14))).server(bind_ack())
     talk.client(request(6, b"ask me!", sealer=ToySealer(b"key", "initiator", auth_type=14)))
     layer = RpcLayer(Keyring())
-    said = [out for event in talk.events for out in layer.feed(event)] + list(layer.finish())
-    (call,) = [event for event in said if isinstance(event, Exchange)]
-    assert (call.auth.mechanism, call.auth.door) == ("schannel", Door.UNSUPPORTED)
+    stated = [out for event in talk.events for out in layer.feed(event)] + list(layer.finish())
+    (call,) = [event for event in stated if isinstance(event, Exchange)]
+    assert (call.auth.mechanism, call.auth.decryption) == ("schannel", Decryption.UNSUPPORTED)
     assert call.reason.startswith(("algorithm unsupported", "the answer", "the capture"))
     assert call.request.stub is Missing.SEALED
 
@@ -370,7 +375,7 @@ def test_after_a_gap_a_context_may_have_been_negotiated_unseen():
     talk.gap(True, 100).gap(False, 100)
     other = ToySealer(b"key", "initiator", context_id=5)
     call = only_call(talk.client(request(6, b"ask me!", call_id=2, sealer=other)))
-    assert (call.state, call.auth.door) == ("request-only", Door.NO_HANDSHAKE)
+    assert (call.state, call.auth.decryption) == ("request-only", Decryption.NO_HANDSHAKE)
 
 
 def test_searches_that_were_given_up_are_one_limit_problem() -> None:

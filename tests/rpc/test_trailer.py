@@ -25,7 +25,7 @@ from tests.build.rpc import (
     vt_header2,
     vt_pcontext,
 )
-from tests.rpc.tell import only_call, stub
+from tests.rpc.run import only_call, stub
 
 STUB = b"stubstub"
 

@@ -183,8 +183,8 @@ def _winperf_key(record: Record, _polls: dict[int, tuple[str, int]]) -> tuple[An
 def _winperf_values(document: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """One key a value: call, object, counter, instance, and the exact value."""
     before: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for call, said in enumerate(document["calls"], 1):
-        block = (said.get("decoded") or {}).get("perf_data_block") if said["opnum"] == 17 else None
+    for call, stated in enumerate(document["calls"], 1):
+        block = (stated.get("decoded") or {}).get("perf_data_block") if stated["opnum"] == 17 else None
         if block is None or block["end_offset"] < block["buffer_length"]:
             continue
         clocks = {"ticks": block["PerfTime"], "time": block["PerfTime100nSec"], "freq": block["PerfFreq"]}

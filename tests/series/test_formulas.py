@@ -20,7 +20,7 @@ from analyzer.series.formulas import (
     Reading,
     Why,
     aggregate,
-    cook,
+    format_raw,
     formula_of,
     scaled,
     shown,
@@ -67,19 +67,19 @@ def test_every_vector_exactly(vector: dict[str, Any]) -> None:
     counter_type = int(vector["type_hex"], 16)
     newer = _reading(vector["sample1"])
     assert newer is not None
-    cooked = cook(counter_type, _reading(vector["sample0"]), newer)
-    assert cooked.value == _fraction(vector["value"])
-    assert cooked.why == _WHY.get(vector["status"])
-    assert ("wrapped" in cooked.flags) == vector.get("wrapped", False)
+    formatted = format_raw(counter_type, _reading(vector["sample0"]), newer)
+    assert formatted.value == _fraction(vector["value"])
+    assert formatted.why == _WHY.get(vector["status"])
+    assert ("wrapped" in formatted.flags) == vector.get("wrapped", False)
     assert unit_of(counter_type) == _UNITS[vector["suffix"]]
     assert type_name(counter_type) == vector["type"]
     if "scaled" in vector:
-        assert cooked.value is not None
-        assert scaled(cooked.value, vector["DefaultScale"]) == _fraction(vector["scaled"])
-    if vector.get("display") and cooked.value is not None:
+        assert formatted.value is not None
+        assert scaled(formatted.value, vector["DefaultScale"]) == _fraction(vector["scaled"])
+    if vector.get("display") and formatted.value is not None:
         formula = formula_of(counter_type)
         assert formula is not None
-        assert shown(cooked.value, is_hex=formula.is_hex) == vector["display"]
+        assert shown(formatted.value, is_hex=formula.is_hex) == vector["display"]
 
 
 @pytest.mark.parametrize("vector", [one for one in VECTORS["aggregates"] if "values" in one], ids=lambda one: one["id"])
@@ -88,12 +88,13 @@ def test_every_aggregate_exactly(vector: dict[str, Any]) -> None:
     assert aggregate(vector["AggregateFunc"], values) == _fraction(vector["expected"])
 
 
-def test_averages_are_taken_of_cooked_values() -> None:
+def test_averages_are_taken_of_formatted_values() -> None:
     vector = next(one for one in VECTORS["aggregates"] if one["id"] == "AG-ratio-order")
-    cooked = [
-        cook(AVERAGE_BULK, Reading(0, base=0), Reading(one["dX"], base=one["dB"])).value for one in vector["instances"]
+    formatted = [
+        format_raw(AVERAGE_BULK, Reading(0, base=0), Reading(one["dX"], base=one["dB"])).value
+        for one in vector["instances"]
     ]
-    assert aggregate(2, [value for value in cooked if value is not None]) == _fraction(vector["cook_then_average"])
+    assert aggregate(2, [value for value in formatted if value is not None]) == _fraction(vector["cook_then_average"])
 
 
 def test_every_type_has_the_name_of_the_tables() -> None:
@@ -101,62 +102,62 @@ def test_every_type_has_the_name_of_the_tables() -> None:
 
 
 def test_an_unlisted_type_has_no_value_and_says_which_it_is() -> None:
-    cooked = cook(0x12345678, Reading(1), Reading(2))
-    assert (cooked.value, cooked.why, cooked.reason) == (None, Why.TYPE_UNKNOWN, "type 0x12345678")
-    assert cook(None, None, Reading(2)).why is Why.TYPE_UNKNOWN
-    assert cook(0x00012000, None, Reading(2)).why is Why.NO_FORMULA
+    formatted = format_raw(0x12345678, Reading(1), Reading(2))
+    assert (formatted.value, formatted.why, formatted.reason) == (None, Why.TYPE_UNKNOWN, "type 0x12345678")
+    assert format_raw(None, None, Reading(2)).why is Why.TYPE_UNKNOWN
+    assert format_raw(0x00012000, None, Reading(2)).why is Why.NO_FORMULA
 
 
 def test_a_changed_frequency_breaks_the_pair() -> None:
-    cooked = cook(BULK, Reading(1, ticks=0, freq=10), Reading(5, ticks=10, freq=1000))
-    assert (cooked.value, cooked.why) == (None, Why.CLOCK_CHANGED)
+    formatted = format_raw(BULK, Reading(1, ticks=0, freq=10), Reading(5, ticks=10, freq=1000))
+    assert (formatted.value, formatted.why) == (None, Why.CLOCK_CHANGED)
 
 
 def test_a_clock_that_went_back_breaks_the_pair() -> None:
-    assert cook(BULK, Reading(1, ticks=10, freq=10), Reading(5, ticks=9, freq=10)).why is Why.CLOCK_BACK
-    hundred_ns = cook(0x20510500, Reading(1, ticks=1, time_100ns=10), Reading(5, ticks=2, time_100ns=9))
+    assert format_raw(BULK, Reading(1, ticks=10, freq=10), Reading(5, ticks=9, freq=10)).why is Why.CLOCK_BACK
+    hundred_ns = format_raw(0x20510500, Reading(1, ticks=1, time_100ns=10), Reading(5, ticks=2, time_100ns=9))
     assert hundred_ns.why is Why.CLOCK_BACK
 
 
 def test_a_missing_base_multiplier_or_clock_is_named() -> None:
-    assert cook(RAW_FRACTION, None, Reading(1)).why is Why.NO_BASE
-    no_base_before = cook(AVERAGE_BULK, Reading(1), Reading(2, base=1))
+    assert format_raw(RAW_FRACTION, None, Reading(1)).why is Why.NO_BASE
+    no_base_before = format_raw(AVERAGE_BULK, Reading(1), Reading(2, base=1))
     assert (no_base_before.why, no_base_before.reason) == (Why.NO_BASE, "the base was not in the answer before")
-    assert cook(MULTI_TIMER, Reading(1, ticks=1, freq=1), Reading(2, ticks=2, freq=1)).why is Why.NO_MULTIPLIER
-    assert cook(BULK, Reading(1, freq=1), Reading(2, freq=1)).why is Why.NO_CLOCK
-    assert cook(BULK, Reading(1, ticks=1, freq=0), Reading(2, ticks=2, freq=0)).why is Why.NO_CLOCK
-    assert cook(ELAPSED, None, Reading(1)).why is Why.NO_CLOCK
+    assert format_raw(MULTI_TIMER, Reading(1, ticks=1, freq=1), Reading(2, ticks=2, freq=1)).why is Why.NO_MULTIPLIER
+    assert format_raw(BULK, Reading(1, freq=1), Reading(2, freq=1)).why is Why.NO_CLOCK
+    assert format_raw(BULK, Reading(1, ticks=1, freq=0), Reading(2, ticks=2, freq=0)).why is Why.NO_CLOCK
+    assert format_raw(ELAPSED, None, Reading(1)).why is Why.NO_CLOCK
 
 
 def test_an_age_below_zero_is_no_value() -> None:
-    assert cook(ELAPSED, None, Reading(5000, object_ticks=10, object_freq=10)).why is Why.NEGATIVE_DELTA
+    assert format_raw(ELAPSED, None, Reading(5000, object_ticks=10, object_freq=10)).why is Why.NEGATIVE_DELTA
 
 
 def test_a_clock_that_cannot_be_gives_nothing() -> None:
-    assert cook(ELAPSED, None, Reading(5, object_ticks=10, object_freq=-1)).why is Why.NO_CLOCK
-    assert cook(BULK, Reading(1, ticks=1, freq=-5), Reading(2, ticks=2, freq=-5)).why is Why.NO_CLOCK
-    assert cook(0x30020400, Reading(1, base=1, freq=-5), Reading(2, base=2, freq=-5)).why is Why.NO_CLOCK
+    assert format_raw(ELAPSED, None, Reading(5, object_ticks=10, object_freq=-1)).why is Why.NO_CLOCK
+    assert format_raw(BULK, Reading(1, ticks=1, freq=-5), Reading(2, ticks=2, freq=-5)).why is Why.NO_CLOCK
+    assert format_raw(0x30020400, Reading(1, base=1, freq=-5), Reading(2, base=2, freq=-5)).why is Why.NO_CLOCK
 
 
 def test_a_precision_object_timer_takes_its_base_where_it_names_no_clock() -> None:
-    assert cook(PRECISION_OBJECT, Reading(0, base=0), Reading(1, base=4)).value == 25
-    assert cook(PRECISION_OBJECT, Reading(0, base=0), Reading(1)).why is Why.NO_BASE
-    with_clock = cook(PRECISION_OBJECT, Reading(0, object_ticks=0), Reading(1, object_ticks=2))
+    assert format_raw(PRECISION_OBJECT, Reading(0, base=0), Reading(1, base=4)).value == 25
+    assert format_raw(PRECISION_OBJECT, Reading(0, base=0), Reading(1)).why is Why.NO_BASE
+    with_clock = format_raw(PRECISION_OBJECT, Reading(0, object_ticks=0), Reading(1, object_ticks=2))
     assert with_clock.value == 50
 
 
 def test_a_32_bit_counter_that_fell_too_far_was_reset() -> None:
-    fell = cook(COUNTER, Reading(5_000_000, 4, ticks=0, freq=1), Reading(3, 4, ticks=1, freq=1))
+    fell = format_raw(COUNTER, Reading(5_000_000, 4, ticks=0, freq=1), Reading(3, 4, ticks=1, freq=1))
     assert (fell.value, fell.why) == (None, Why.RESET)
-    wrapped = cook(COUNTER, Reading((1 << 32) - 1, 4, ticks=0, freq=1), Reading(1, 4, ticks=1, freq=1))
+    wrapped = format_raw(COUNTER, Reading((1 << 32) - 1, 4, ticks=0, freq=1), Reading(1, 4, ticks=1, freq=1))
     assert (wrapped.value, wrapped.flags) == (2, ("wrapped",))
 
 
 def test_the_width_is_that_of_the_data() -> None:
     """Samba sends 32-bit types in 8 bytes; such a value does not go round at 32 bits."""
-    cooked = cook(COUNTER, Reading((1 << 32) - 1, 8, ticks=0, freq=1), Reading(1, 8, ticks=1, freq=1))
-    assert (cooked.why, cooked.flags) == (Why.NEGATIVE_DELTA, ("data-size",))
-    assert cook(0x00010000, None, Reading("ab", 2)).why is Why.DATA_SIZE
+    formatted = format_raw(COUNTER, Reading((1 << 32) - 1, 8, ticks=0, freq=1), Reading(1, 8, ticks=1, freq=1))
+    assert (formatted.why, formatted.flags) == (Why.NEGATIVE_DELTA, ("data-size",))
+    assert format_raw(0x00010000, None, Reading("ab", 2)).why is Why.DATA_SIZE
 
 
 def test_a_scale_outside_its_bounds_gives_nothing() -> None:
@@ -175,8 +176,8 @@ readings = st.builds(
 @settings(deadline=None, max_examples=300)
 @given(st.sampled_from(sorted(TYPES)) | u32, st.none() | readings, readings)
 def test_any_two_readings_give_a_value_or_a_reason(kind: int, older: Reading | None, newer: Reading) -> None:
-    cooked = cook(kind, older, newer)
-    assert (cooked.value is None) == (cooked.why is not None)
+    formatted = format_raw(kind, older, newer)
+    assert (formatted.value is None) == (formatted.why is not None)
 
 
 # Numbers close together as well as far apart, so that growth, falls, wraps and standing still all come up.
@@ -186,7 +187,7 @@ sizes = st.sampled_from([4, 8])
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """Two readings of one life of the machine; now and then something is missing."""
+    """Two readings of one boot of the machine; now and then something is missing."""
 
     def seldom_missing(values: st.SearchStrategy[int]) -> int | None:
         return draw(values) if draw(st.integers(0, 8)) else None
@@ -220,14 +221,14 @@ def test_the_formula_read_off_the_bits_is_the_one_written_by_hand(
 ) -> None:
     now, before = pair
     for kind in TYPES:
-        cooked = cook(kind, _as_reading(before) if before is not None else None, _as_reading(now))
-        assert cooked.value == FORMULAS[kind](now, before), type_name(kind)
+        formatted = format_raw(kind, _as_reading(before) if before is not None else None, _as_reading(now))
+        assert formatted.value == FORMULAS[kind](now, before), type_name(kind)
 
 
 @settings(deadline=None, max_examples=100)
 @given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40), st.integers(1, 1 << 34))
 def test_a_rate_does_not_depend_on_where_counter_and_clock_began(x: int, dx: int, t: int, dt: int, freq: int) -> None:
-    moved = cook(BULK, Reading(x, 8, ticks=t, freq=freq), Reading(x + dx, 8, ticks=t + dt, freq=freq))
+    moved = format_raw(BULK, Reading(x, 8, ticks=t, freq=freq), Reading(x + dx, 8, ticks=t + dt, freq=freq))
     assert moved.value == Fraction(dx * freq, dt)
 
 
@@ -235,7 +236,7 @@ def test_a_rate_does_not_depend_on_where_counter_and_clock_began(x: int, dx: int
 @given(u64, st.integers(0, 1 << 40), u64, st.integers(1, 1 << 40))
 def test_a_timer_and_its_inverse_make_a_hundred(x: int, dx: int, t: int, dt: int) -> None:
     older, newer = Reading(x, 8, ticks=t, freq=1), Reading(x + dx, 8, ticks=t + dt, freq=1)
-    busy, idle = cook(0x20410500, older, newer).value, cook(TIMER_INV, older, newer).value
+    busy, idle = format_raw(0x20410500, older, newer).value, format_raw(TIMER_INV, older, newer).value
     assert busy is not None
     assert idle is not None
     assert busy + idle == 100
@@ -244,12 +245,12 @@ def test_a_timer_and_its_inverse_make_a_hundred(x: int, dx: int, t: int, dt: int
 @settings(deadline=None, max_examples=100)
 @given(u32, u32)
 def test_32_bits_go_round_by_less_than_half(x0: int, x1: int) -> None:
-    cooked = cook(0x00400400, Reading(x0, 4), Reading(x1, 4))
-    if cooked.value is None:
-        assert cooked.why is Why.RESET
+    formatted = format_raw(0x00400400, Reading(x0, 4), Reading(x1, 4))
+    if formatted.value is None:
+        assert formatted.why is Why.RESET
         assert x0 - x1 < 1 << 31
     else:
-        assert (x0 + cooked.value) % (1 << 32) == x1
+        assert (x0 + formatted.value) % (1 << 32) == x1
 
 
 def test_the_document_lists_every_type_as_it_is_computed() -> None:

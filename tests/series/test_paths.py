@@ -74,7 +74,7 @@ def test_several_paths_add_up() -> None:
     assert matching(named().analysis, r"\*(_Total)\*", r"\*(disk*)\*") == [TOTAL, DISK]
 
 
-def test_a_path_that_means_nothing_is_told_with_what_is_near() -> None:
+def test_a_path_that_means_nothing_is_reported_with_what_is_near() -> None:
     analysis = named().analysis
     paths = [r"\\srv1\Processr (kernel)(_Total)\% Time", r"\Processor*(_Total)\*"]
     selection = selection_of(paths, lambda: machine_names(analysis))
@@ -159,7 +159,7 @@ def test_buckets_lose_nothing_and_invent_nothing(steps: list[tuple[int, int]], w
     assert len({(bucket.series.number, bucket.start_ns) for bucket in found}) == len(found)
     for bucket in found:
         inside = [
-            point.cooked.value
+            point.formatted.value
             for point in readings
             if point.series is bucket.series and 0 <= point.time_ns - bucket.start_ns < width_ms * 1_000_000
         ]

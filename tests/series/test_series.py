@@ -27,7 +27,7 @@ SINGLE, AGGREGATE, MULTI_AGGREGATE, AGGREGATE_HISTORY = 0, 4, 6, 12
 def outcomes(found: list[Point], name: str | None = None) -> list[Fraction | Why | None]:
     """Values, or why there is none, of the readings of one instance."""
     return [
-        point.cooked.value if point.cooked.value is not None else point.cooked.why
+        point.formatted.value if point.formatted.value is not None else point.formatted.why
         for point in found
         if name is None or (point.series.instance or "").startswith(name)
     ]
@@ -70,14 +70,14 @@ def test_a_base_may_stand_in_another_block() -> None:
 def test_a_base_that_was_not_added_is_said_to_be_missing() -> None:
     watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1))
     (point,) = watch.poll(Block(1, values=(small(1),))).points()
-    assert point.cooked.why is Why.NO_BASE
-    assert point.cooked.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
+    assert point.formatted.why is Why.NO_BASE
+    assert point.formatted.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
 
 
 def test_a_base_added_for_another_instance_or_set_was_not_added() -> None:
     watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(one(5, "a", 0, 1), one(6, "b", 1, 2))
     found = watch.poll(Block(1, values=(small(1),)), Block(1, values=(small(8),))).points()
-    assert found[0].cooked.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
+    assert found[0].formatted.reason == "counter 6, its BaseCounterId, was not added to the query; inconclusive"
 
 
 def test_a_clock_that_is_missing_is_named() -> None:
@@ -85,7 +85,7 @@ def test_a_clock_that_is_missing_is_named() -> None:
     watch = Watch(infos, SINGLE).open(whole(""))
     for value in (1, 2):
         watch.poll(Block(2, ids=(1, 2, 4), values=(large(40, 100, value),)), freq=0)
-    reasons = [point.cooked.reason for point in watch.points() if point.cooked.why is Why.NO_CLOCK]
+    reasons = [point.formatted.reason for point in watch.points() if point.formatted.why is Why.NO_CLOCK]
     elapsed = "counter 3, its PerfFreqId, is not in the answer; inconclusive"
     assert reasons == [elapsed, elapsed, "the clock's frequency is missing, zero or below zero"]
 
@@ -93,7 +93,7 @@ def test_a_clock_that_is_missing_is_named() -> None:
 def test_a_base_nobody_names_is_said_to_be_missing() -> None:
     watch = Watch((Info(5, FRACTION),)).open(one(5, "a", 0, 1))
     (point,) = watch.poll(Block(1, values=(small(1),))).points()
-    assert (point.cooked.why, point.cooked.reason) == (Why.NO_BASE, "its BaseCounterId names no counter")
+    assert (point.formatted.why, point.formatted.reason) == (Why.NO_BASE, "its BaseCounterId names no counter")
 
 
 def test_the_base_of_another_instance_is_not_taken() -> None:
@@ -117,7 +117,7 @@ def test_clocks_and_multipliers_are_counters_of_the_same_answer() -> None:
 def test_a_missing_multiplier_is_named() -> None:
     watch = Watch((Info(4, MULTI_TIMER, multi=9),)).open(one(4, "a"))
     watch.poll(Block(1, values=(large(1),))).poll(Block(1, values=(large(2),)))
-    last = watch.points()[-1].cooked
+    last = watch.points()[-1].formatted
     assert (last.why, last.reason) == (
         Why.NO_MULTIPLIER, "counter 9, its MultiId, was not added to the query; inconclusive"
     )  # fmt: skip
@@ -131,7 +131,7 @@ def test_two_clients_are_two_series() -> None:
     theirs.poll(instances(("a", 1), values=(130,)))
     ours.poll(instances(("a", 1), values=(150,)))
     found = list(points(analysis_of(*ours.events, *theirs.events)))
-    assert sorted((point.handle, str(point.cooked.why), point.cooked.value) for point in found) == [
+    assert sorted((point.handle, str(point.formatted.why), point.formatted.value) for point in found) == [
         ("q1", "None", 50), ("q1", "first-sample", None), ("q2", "first-sample", None)
     ]  # fmt: skip
     assert len({point.series.number for point in found}) == 2
@@ -142,7 +142,11 @@ def test_a_handle_opened_anew_starts_again_and_says_so() -> None:
     again = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=first.make).open(one(5))
     again.poll(instances(("a", 1), values=(2,))).poll(instances(("a", 1), values=(3,)))
     found = list(points(analysis_of(*first.events, *again.events)))
-    assert [point.cooked.reason for point in found] == [None, "the first through this handle; q1 read it before", None]
+    assert [point.formatted.reason for point in found] == [
+        None,
+        "the first through this handle; q1 read it before",
+        None,
+    ]
 
 
 def test_the_same_counter_added_twice_is_two_series() -> None:
@@ -166,7 +170,7 @@ def test_an_error_in_between_breaks_the_pair() -> None:
     watch.poll(Block(1, values=(large(0),))).poll(Block(0, status=0x1069)).poll(Block(1, values=(large(9),)))
     found = watch.poll(Block(1, values=(large(10),))).points()
     assert outcomes(found) == [Why.FIRST_SAMPLE, Why.ERROR_BLOCK, Why.INTERRUPTED, 1]
-    assert found[1].cooked.reason == "ERROR_WMI_INSTANCE_NOT_FOUND"
+    assert found[1].formatted.reason == "ERROR_WMI_INSTANCE_NOT_FOUND"
     assert {point.series.number for point in found} == {1}
 
 
@@ -182,10 +186,10 @@ def test_another_instance_of_the_same_name_is_not_the_same() -> None:
     watch = Watch((Info(5, BULK),)).open(one(5))
     found = watch.poll(instances(("a", 1), values=(0,))).poll(instances(("a", 7), values=(9,))).points()
     assert outcomes(found) == [Why.FIRST_SAMPLE, Why.INSTANCE_CHANGED]
-    assert found[1].cooked.reason == "InstanceId 7; in the answer before, the name belonged to InstanceId 1"
+    assert found[1].formatted.reason == "InstanceId 7; in the answer before, the name belonged to InstanceId 1"
 
 
-def test_instances_of_one_name_are_told_apart_by_their_ids() -> None:
+def test_instances_of_one_name_are_reported_apart_by_their_ids() -> None:
     watch = Watch((Info(5, BULK),)).open(one(5))
     watch.poll(instances(("a", 1), ("a", 2), values=(0, 100)))
     found = watch.poll(instances(("a", 2), ("a", 1), values=(107, 5))).points()
@@ -215,10 +219,10 @@ def test_a_machine_that_was_started_again_gives_no_rate() -> None:
     assert outcomes(found) == [Why.FIRST_SAMPLE, Why.CLOCK_BACK, Why.CLOCK_CHANGED]
 
 
-def test_what_the_capture_does_not_describe_is_not_cooked() -> None:
+def test_what_the_capture_does_not_describe_is_not_formatted() -> None:
     (point,) = points(analysis_of(Calls().counter_data(perf_data([Block(1, values=(small(7),))]))))
-    assert (point.cooked.why, point.series.unit) == (Why.TYPE_UNKNOWN, None)
-    assert (point.cooked.reason or "").startswith("the capture does not tell the counter's type: ")
+    assert (point.formatted.why, point.series.unit) == (Why.TYPE_UNKNOWN, None)
+    assert (point.formatted.reason or "").startswith("the capture does not state the counter's type: ")
     assert point.series.local_path == "\\block 0\\unknown counter"
 
 
@@ -231,7 +235,7 @@ def test_a_damaged_answer_does_not_prove_an_instance_gone() -> None:
     found = watch.poll(instances(("a", 1), ("b", 2), values=(4, 4))).points()
     assert outcomes(found, "a") == [Why.FIRST_SAMPLE, 1, 3]
     assert outcomes(found, "b") == [Why.FIRST_SAMPLE, 2]
-    assert [point.missed for point in found if point.cooked.value is not None] == [0, 0, 1]
+    assert [point.missed for point in found if point.formatted.value is not None] == [0, 0, 1]
 
 
 # ------------------------------------------------------------------------------------------------ aggregates
@@ -269,7 +273,7 @@ def test_a_set_with_history_keeps_what_is_gone() -> None:
     watch = Watch((Info(5, RAW, aggregate=1),), AGGREGATE_HISTORY).open(one(5))
     watch.poll(Block(4, instances=(("a", 1), ("b", 2)), values=(small(3), small(4))))
     found = watch.poll(Block(4, instances=(("b", 2),), values=(small(5),))).points()
-    assert [point.cooked.value for point in found if point.series.aggregate] == [7, 8]
+    assert [point.formatted.value for point in found if point.series.aggregate] == [7, 8]
 
 
 # ------------------------------------------------------------------------------------------------ winperf
@@ -293,7 +297,7 @@ def test_a_base_follows_its_counter() -> None:
     for value, base in ((0, 0xFFFFFFFF), (30, 2)):
         reader.read(PerfObject(236, counters, (Instance("C:", NO_ID, TOP, (value, base)),)))
     assert outcomes(reader.points()) == [Why.FIRST_SAMPLE, Why.NOT_DISPLAYED, 10, Why.NOT_DISPLAYED]
-    assert reader.points()[2].cooked.flags == ("wrapped",)
+    assert reader.points()[2].formatted.flags == ("wrapped",)
 
 
 def test_a_multi_timer_takes_the_multi_base_after_it() -> None:
@@ -312,7 +316,7 @@ def test_object_clocks_are_those_of_the_object() -> None:
     assert outcomes(reader.points()) == [3, Why.FIRST_SAMPLE, Why.NOT_DISPLAYED, 3, 50, Why.NOT_DISPLAYED]
 
 
-def test_processes_of_one_name_are_told_apart_by_their_ids() -> None:
+def test_processes_of_one_name_are_reported_apart_by_their_ids() -> None:
     reader = Reader().read(process(("chrome", 100, 0), ("chrome", 200, 1000)))
     reader.read(process(("chrome", 200, 1007), ("chrome", 100, 5)))
     found = rates(reader.points())
@@ -323,7 +327,7 @@ def test_processes_of_one_name_are_told_apart_by_their_ids() -> None:
 def test_a_name_that_another_process_took_starts_again() -> None:
     found = rates(Reader().read(process(("a", 100, 0))).read(process(("a", 200, 50))).points())
     assert outcomes(found) == [Why.FIRST_SAMPLE, Why.INSTANCE_CHANGED]
-    assert found[1].cooked.reason == "ID Process 200; in the answer before, the name belonged to ID Process 100"
+    assert found[1].formatted.reason == "ID Process 200; in the answer before, the name belonged to ID Process 100"
 
 
 def test_threads_are_those_of_their_process() -> None:
@@ -363,7 +367,7 @@ def test_two_pipes_are_two_series() -> None:
 def test_samba_sends_small_counters_in_8_bytes_and_they_are_marked() -> None:
     counters = (Counter(28, COUNTER, 8),)
     found = Reader().read(PerfObject(4, counters, (Instance(None, NO_ID, TOP, (1,)),), has_instances=False)).points()
-    assert found[0].cooked.flags == ("data-size",)
+    assert found[0].formatted.flags == ("data-size",)
 
 
 # ------------------------------------------------------------------------------------------------ properties
@@ -389,7 +393,7 @@ def test_damaged_answers_give_values_or_reasons(junk: bytes, at: int, is_winperf
         watch.events.append(watch.make.counter_data(bytes(damaged)))
         found = watch.poll(block).points()
     for point in found:
-        assert (point.cooked.value is None) == (point.cooked.why is not None)
+        assert (point.formatted.value is None) == (point.formatted.why is not None)
 
 
 @settings(deadline=None, max_examples=40)
@@ -403,7 +407,7 @@ def test_rates_are_the_growth_over_the_time_whatever_the_steps(steps: list[tuple
         watch.poll(instances(("a", 1), values=(value,)), ticks=ticks)
     found = watch.points()
     grown_again = sum(
-        (point.cooked.value or Fraction(0)) * Fraction(waited, SECOND)
+        (point.formatted.value or Fraction(0)) * Fraction(waited, SECOND)
         for point, (_, waited) in zip(found[1:], steps[1:], strict=True)
     )
     assert grown_again == sum(grown for grown, _ in steps[1:])

@@ -1,4 +1,4 @@
-"""What a connection is, told from its first bytes, and the framing below SMB."""
+"""What a connection is, recognised from its first bytes, and the framing below SMB."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from analyzer.smb.state import pipe_name
 from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.tcp.recognition import looks_like_dcerpc
 from tests.build.smb import CLIENT, SERVER, Talk, framed, pdu, smb2, stream
-from tests.smb.test_smb2 import ASK, SAY, only, run, said, session_of
+from tests.smb.test_smb2 import ASK, SAY, only, run, session_of, stated
 
 RPC = Connection(3, Endpoint("10.0.0.2", 50000), Endpoint("10.0.0.1", 49664), True)
 BIND, BIND_ACK = pdu(11, 1), pdu(12, 1)
@@ -26,7 +26,7 @@ BIND, BIND_ACK = pdu(11, 1), pdu(12, 1)
 
 def test_dcerpc_on_tcp_is_one_channel() -> None:
     out = run(stream([(0, BIND), (1, BIND_ACK), (0, ASK), (1, SAY)], RPC))
-    assert said(out) == [(0, True, BIND), (0, False, BIND_ACK), (0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, BIND), (0, False, BIND_ACK), (0, True, ASK), (0, False, SAY)]
     channel = only(out, ChannelBatch)[0].channel
     assert (channel.transport, channel.client, channel.pipe) == ("ncacn_ip_tcp", RPC.a, None)
     assert only(out, ChannelClosed) == [ChannelClosed(channel)]
@@ -36,7 +36,7 @@ def test_who_answers_is_the_server_even_if_it_is_seen_first() -> None:
     turned = Connection(3, RPC.b, RPC.a, False)
     out = run(stream([(0, BIND_ACK), (1, ASK)], turned))
     assert only(out, ChannelBatch)[0].channel.client == RPC.a
-    assert [client for _, client, _ in said(out)] == [False, True]
+    assert [client for _, client, _ in stated(out)] == [False, True]
 
 
 def test_a_gap_in_dcerpc_on_tcp_is_a_channel_gap() -> None:
@@ -52,7 +52,7 @@ def test_a_gap_in_dcerpc_on_tcp_is_a_channel_gap() -> None:
 
 
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03", bytes(40)])
-def test_other_traffic_is_not_ours_and_told_once(first: bytes) -> None:
+def test_other_traffic_is_not_ours_and_reported_once(first: bytes) -> None:
     connection = Connection(8, CLIENT, Endpoint("10.0.0.9", 8080), True)
     out = run(stream([(0, first), (1, first), (0, framed(smb2(0, b"", 0)))], connection))
     assert out == []
@@ -61,7 +61,7 @@ def test_other_traffic_is_not_ours_and_told_once(first: bytes) -> None:
 def test_smb_is_found_on_any_port_and_in_single_bytes() -> None:
     connection = Connection(1, CLIENT, Endpoint("10.0.0.1", 4451), True)
     out = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).sent, connection, cuts=[1]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
 
 
 def test_a_stream_taken_up_inside_a_message_is_found() -> None:
@@ -71,17 +71,17 @@ def test_a_stream_taken_up_inside_a_message_is_found() -> None:
     assert isinstance(first, StreamBatch)
     events[0] = StreamBatch.of(first.connection, first.direction, 0, first.data[30:])
     out = run(events)
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     (problem,) = only(out, Problem)
     assert "passed over" in problem.text
 
 
-def test_a_gap_before_the_first_bytes_is_told() -> None:
+def test_a_gap_before_the_first_bytes_is_reported() -> None:
     whole = stream(Talk().begin().tree().open().transceive(ASK, SAY).sent)
     first = next(event for event in whole if isinstance(event, StreamBatch) and event.direction == 1)
     events: list[Event] = [Gap(first.connection, 1, 0, len(first.data), (1,), "not captured")]
     out = run(events + [event for event in whole if event is not first])
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     assert [problem.kind for problem in only(out, Problem)] == ["gap"]
     assert session_of(out).dialect is None
 
@@ -97,7 +97,7 @@ def test_a_header_may_lie_across_chunks_behind_other_bytes(port: int) -> None:
     connection = Connection(1, CLIENT, Endpoint("10.0.0.1", port), False)
     sent: list[tuple[Direction, bytes]] = [(0, b"x" * 5000), (1, b"y" * 5000)]
     out = run(stream(sent + Talk().begin().tree().open().transceive(ASK, SAY).sent, connection, cuts=[3]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
 
 
 def netbios(name: str) -> bytes:
@@ -111,7 +111,7 @@ def test_a_netbios_session_names_its_ends() -> None:
     request = b"\x81\0" + struct.pack(">H", len(names)) + names
     sent: list[tuple[Direction, bytes]] = [(0, request), (1, b"\x82\0\0\0"), (0, b"\x85\0\0\0")]
     out = run(stream(sent + Talk().begin().tree().open().transceive(ASK, SAY).sent, connection))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     session = session_of(out)
     assert ("10.0.0.1", "FILES", "NetBIOS session request") in session.hosts
     assert ("10.0.0.2", "CLIENT7", "NetBIOS session request") in session.hosts

@@ -9,7 +9,7 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.smb.compression import decompress_message
 from analyzer.tcp.events import StreamBatch
 from analyzer.tcp.reassembler import Reassembler
@@ -61,15 +61,15 @@ def test_wiresharks_keys_open_wiresharks_captures(name: str, line: str) -> None:
     (session,) = (
         event for event in read(path, Keyring.build(smb_session_keys=[line])) if isinstance(event, SmbSession)
     )
-    assert session.door is Door.OPEN
-    assert session.opened_messages == session.encrypted_messages == 2
+    assert session.decryption is Decryption.DECRYPTED
+    assert session.decrypted_messages == session.encrypted_messages == 2
     assert session.trees == ("\\\\dfsroot1.foo.test\\IPC$",)
-    # Without the session key nothing tells the key of the signatures.
+    # Without the session key nothing states the key of the signatures.
     by_session_key = ',"",' not in line
     assert session.signed_messages == 1
     assert session.verified_messages == by_session_key
     (session,) = (event for event in read(path) if isinstance(event, SmbSession))
-    assert session.door is Door.NO_KEY
+    assert session.decryption is Decryption.NO_KEY
     assert session.trees == ()
 
 

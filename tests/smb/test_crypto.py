@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.model.connection import SmbSession
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -21,8 +21,8 @@ from analyzer.smb.crypto import (
     AES_GMAC,
     HMAC_SHA256,
     check_signature,
+    decrypt_transform,
     derive_keys,
-    open_transform,
 )
 from analyzer.tcp.recognition import Recognition
 from tests.build import smb as build
@@ -147,7 +147,7 @@ def test_a_windows_session_setup_hashes_and_verifies() -> None:
     assert session.client_guid == "326fd8ec-7662-4f02-9f77-52b89bb33f3a"
     assert session.identity.account == "SUT311\\administrator"
     assert session.identity.workstation == "DRIVER311"
-    assert session.door is not Door.NO_HANDSHAKE
+    assert session.decryption is not Decryption.NO_HANDSHAKE
 
 
 def test_256_bit_ciphers_use_the_whole_session_key() -> None:
@@ -173,11 +173,11 @@ def test_what_is_sealed_opens_with_its_key_alone(cipher: int, message: bytes, ti
     message *= times
     key = bytes(range(32 if cipher in (AES_256_CCM, AES_256_GCM) else 16))
     sealed = build.seal(message, key, cipher, nonce)
-    assert open_transform(cipher, key, sealed) == message
-    assert open_transform(cipher, key, b"head" + sealed, 4) == message
-    assert open_transform(cipher, key[::-1], sealed) is None
-    assert open_transform(cipher, key[:8], sealed) is None
-    assert open_transform(cipher, key, sealed[:51] + b"\xff" + sealed[52:]) is None
+    assert decrypt_transform(cipher, key, sealed) == message
+    assert decrypt_transform(cipher, key, b"head" + sealed, 4) == message
+    assert decrypt_transform(cipher, key[::-1], sealed) is None
+    assert decrypt_transform(cipher, key[:8], sealed) is None
+    assert decrypt_transform(cipher, key, sealed[:51] + b"\xff" + sealed[52:]) is None
 
 
 def test_signatures_of_all_kinds() -> None:

@@ -28,7 +28,7 @@ from tests.build.smb import (
     trans_secondary,
     with_hole,
 )
-from tests.smb.test_smb2 import comparable, only, run, said, session_of
+from tests.smb.test_smb2 import comparable, only, run, session_of, stated
 
 ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
 FID = 0x4000
@@ -107,7 +107,7 @@ def test_a_transaction_gives_both_directions_and_the_session_its_names() -> None
     ask(sent, smb1(0x04, struct.pack("<HI", FID, 0)))
     answer(sent, smb1(0x04, b"", response=True))
     out = run(stream(sent))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     channel = only(out, ChannelBatch)[0].channel
     assert channel.pipe == "winreg"
     assert channel.identity is not None
@@ -160,7 +160,7 @@ def test_secondary_requests_and_several_answers_join_by_displacement() -> None:
     answer(sent, smb1_raw(0x25, trans_response(SAY[:7], 0, len(SAY)), response=True))
     answer(sent, smb1_raw(0x25, trans_response(SAY[7:], 7, len(SAY)), response=True))
     out = run(stream(sent))
-    assert said(out) == [(0, True, ASK[:10]), (0, True, ASK[10:]), (0, False, SAY[:7]), (0, False, SAY[7:])]
+    assert stated(out) == [(0, True, ASK[:10]), (0, True, ASK[10:]), (0, False, SAY[:7]), (0, False, SAY[7:])]
     assert [item.fresh for item in only(out, ChannelBatch)] == [True, False, True, False]
 
 
@@ -170,7 +170,7 @@ def test_a_missing_secondary_is_a_gap_and_a_repeated_one_is_not_said_twice() -> 
     ask(sent, smb1_raw(0x26, trans_secondary(ASK[10:], 10, len(ASK))))
     ask(sent, smb1_raw(0x26, trans_secondary(ASK[8:], 8, len(ASK))))
     out = run(stream(sent))
-    assert said(out) == [(0, True, ASK[:4]), (0, True, b"?" * 6), (0, True, ASK[10:])]
+    assert stated(out) == [(0, True, ASK[:4]), (0, True, b"?" * 6), (0, True, ASK[10:])]
 
 
 def test_write_and_read_with_an_answer_that_continues() -> None:
@@ -184,19 +184,19 @@ def test_write_and_read_with_an_answer_that_continues() -> None:
     ask(sent, smb1(0x2E, read_words()))
     answer(sent, smb1_raw(0x2E, read_block(SAY), response=True, status=0x00EA0001, flags2=0x8001))
     out = run(stream(sent))
-    assert said(out) == [(0, True, ASK), (0, False, SAY[:9]), (0, False, SAY[9:]), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY[:9]), (0, False, SAY[9:]), (0, False, SAY)]
 
 
 def test_a_raw_write_begins_with_the_length_of_the_message() -> None:
     sent = connected()
     ask(sent, smb1_raw(0x2F, write_block(struct.pack("<H", len(ASK)) + ASK, mode=0x0C)))
-    assert said(run(stream(sent))) == [(0, True, ASK)]
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
 
 
 def test_a_raw_write_without_the_length_is_not_cut() -> None:
     sent = connected()
     ask(sent, smb1_raw(0x2F, write_block(ASK, mode=0x0C)))
-    assert said(run(stream(sent))) == [(0, True, ASK)]
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
 
 
 def test_a_chain_opens_and_reads() -> None:
@@ -215,7 +215,7 @@ def test_a_chain_opens_and_reads() -> None:
     block = bytes([12]) + ANDX_END + struct.pack("<HHHHHH8x", 0, 0, 0, len(SAY), len(opened) + 27, 0)
     answer(sent, opened + block + struct.pack("<H", len(SAY)) + SAY)
     out = run(stream(sent))
-    assert [(client, data) for _, client, data in said(out)] == [(False, SAY)]
+    assert [(client, data) for _, client, data in stated(out)] == [(False, SAY)]
     assert only(out, ChannelBatch)[0].channel.pipe == "spoolss"
 
 
@@ -224,7 +224,7 @@ def test_a_chain_that_turns_back_ends() -> None:
     words = struct.pack("<BBH", 0x2E, 0, 32) + read_words()[4:]
     ask(sent, smb1(0x2E, words))
     ask(sent, smb1_raw(0x25, trans_request(ASK)))
-    assert said(run(stream(sent))) == [(0, True, ASK)]
+    assert stated(run(stream(sent))) == [(0, True, ASK)]
 
 
 def test_a_call_is_a_channel_of_its_own() -> None:
@@ -233,7 +233,7 @@ def test_a_call_is_a_channel_of_its_own() -> None:
     ask(sent, smb1_raw(0x25, trans_request(ASK, 0, subcommand=0x54)))
     answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
     out = run(stream(sent))
-    assert [data for _, _, data in said(out)] == [ASK, SAY]
+    assert [data for _, _, data in stated(out)] == [ASK, SAY]
     assert len(only(out, ChannelClosed)) == 2
 
 
@@ -243,7 +243,7 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     ask(sent, smb1(0x2E, read_words()))
     answer(sent, smb1_raw(0x2E, read_block(SAY), response=True))
     out = run(stream(sent, Connection(0, CLIENT, SERVER, False)))
-    assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, SAY)]
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY)]
 
 
 def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,7 +253,7 @@ def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
         ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
     out = run(stream(sent))
-    assert len(said(out)) == 20
+    assert len(stated(out)) == 20
     sessions = only(out, SmbSession)
     assert [session.signed_messages for session in sessions] == [1] * 10
     assert [problem.kind for problem in only(out, Problem)] == ["limit"]
@@ -265,7 +265,7 @@ def test_a_hole_in_a_write_is_a_gap_of_its_length() -> None:
     long = pdu(0, 1, bytes(500))
     ask(sent, smb1_raw(0x2F, write_block(long)))
     out = run(with_hole(stream(sent), 0, start + 200, start + 300))
-    assert b"".join(data for _, _, data in said(out)) == long[:132] + b"?" * 100 + long[232:]
+    assert b"".join(data for _, _, data in stated(out)) == long[:132] + b"?" * 100 + long[232:]
     assert len(only(out, ChannelGap)) == 1
 
 

@@ -15,7 +15,7 @@ from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.smb import connection, state
 from analyzer.smb.layer import SmbLayer
 from analyzer.tcp.events import Connection, Direction, Recognised
@@ -75,7 +75,7 @@ def recognised(events: Iterable[Event]) -> list[Event]:
     return out
 
 
-def said(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
+def stated(events: Iterable[Event]) -> list[tuple[int, bool, bytes]]:
     """Channel, direction and bytes; neighbouring data of one channel and direction are one, a gap is `?`."""
     out: list[tuple[int, bool, bytes]] = []
     for event in events:
@@ -97,7 +97,7 @@ def session_of(events: Iterable[Event]) -> SmbSession:
 
 def test_a_transceive_gives_both_directions() -> None:
     events = run(stream(Talk().begin().tree().open().transceive(ASK, SAY).close().sent))
-    assert said(events) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(events) == [(0, True, ASK), (0, False, SAY)]
     data = only(events, ChannelBatch)
     assert all(item.fresh for item in data)
     channel = data[0].channel
@@ -117,7 +117,7 @@ def test_a_write_and_a_read_that_continues() -> None:
     talk = Talk(dialect=0x0210).begin().tree().open("\\PIPE\\WinReg").write(ASK)
     talk.read(SAY[:10], status=OVERFLOW).read(SAY[10:])
     events = run(stream(talk.sent))
-    assert said(events) == [(0, True, ASK), (0, False, SAY[:10]), (0, False, SAY[10:])]
+    assert stated(events) == [(0, True, ASK), (0, False, SAY[:10]), (0, False, SAY[10:])]
     assert only(events, ChannelBatch)[0].channel.pipe == "winreg"
 
 
@@ -126,7 +126,7 @@ def test_an_overflowing_transceive_continues_by_read() -> None:
     number = talk.ask(IOCTL, ioctl_request(ASK))
     talk.answer(number, IOCTL, ioctl_response(SAY[:10]), status=OVERFLOW)
     talk.read(SAY[10:])
-    assert b"".join(data for _, client, data in said(run(stream(talk.sent))) if not client) == SAY
+    assert b"".join(data for _, client, data in stated(run(stream(talk.sent))) if not client) == SAY
 
 
 def test_an_interim_answer_leaves_the_request_waiting() -> None:
@@ -135,7 +135,7 @@ def test_an_interim_answer_leaves_the_request_waiting() -> None:
     talk.answer(number, READ, struct.pack("<HHI", 9, 0, 0) + b"\0", status=PENDING, async_id=5)
     talk.write(ASK)
     talk.answer(number, READ, read_response(SAY), async_id=5)
-    assert said(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
 
 
 def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
@@ -157,7 +157,7 @@ def test_a_related_compound_writes_before_its_file_id_is_known() -> None:
             smb2(READ, read_response(SAY), 12, response=True, flags=4),
         ),
     )
-    assert said(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
 
 
 def test_files_are_not_channels_and_every_pipe_is() -> None:
@@ -165,7 +165,7 @@ def test_files_are_not_channels_and_every_pipe_is() -> None:
     talk.open("big.bin", b"F" * 16, tree=2).open("spoolss", b"S" * 16)
     talk.write(ASK, b"F" * 16).write(ASK, b"S" * 16)
     events = run(stream(talk.sent))
-    assert said(events) == [(0, True, ASK)]
+    assert stated(events) == [(0, True, ASK)]
     assert session_of(events).pipes == ("spoolss",)
 
 
@@ -187,7 +187,7 @@ def test_pipes_that_carry_something_else_are_read_no_further() -> None:
 
 def test_a_pipe_of_windows_is_dcerpc_whatever_comes_first() -> None:
     talk = Talk().begin().tree().open("winreg").write(b"no PDU at all")
-    assert said(run(stream(talk.sent))) == [(0, True, b"no PDU at all")]
+    assert stated(run(stream(talk.sent))) == [(0, True, b"no PDU at all")]
 
 
 def test_what_a_connection_carries_is_emitted_once() -> None:
@@ -198,7 +198,7 @@ def test_what_a_connection_carries_is_emitted_once() -> None:
 def test_two_opens_of_one_pipe_are_two_channels() -> None:
     talk = Talk().begin().tree().open("winreg", b"A" * 16).open("winreg", b"B" * 16)
     talk.transceive(ASK, SAY, b"B" * 16).transceive(SAY, ASK, b"A" * 16)
-    assert [(number, client) for number, client, _ in said(run(stream(talk.sent)))] == [
+    assert [(number, client) for number, client, _ in stated(run(stream(talk.sent)))] == [
         (1, True),
         (1, False),
         (0, True),
@@ -217,7 +217,7 @@ def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -
 def test_the_same_file_id_again_means_a_missed_close() -> None:
     talk = Talk().begin().tree().open().write(ASK).open("samr").write(ASK)
     events = run(stream(talk.sent))
-    assert [number for number, _, _ in said(events)] == [0, 1]
+    assert [number for number, _, _ in stated(events)] == [0, 1]
     assert only(events, ChannelClosed)[0].channel.number == 0
 
 
@@ -225,7 +225,7 @@ def test_other_fsctls_are_not_data() -> None:
     talk = Talk().begin().tree().open()
     number = talk.ask(IOCTL, ioctl_request(ASK, code=0x00140204))
     talk.answer(number, IOCTL, ioctl_response(SAY, code=0x00140204))
-    assert said(run(stream(talk.sent))) == []
+    assert stated(run(stream(talk.sent))) == []
 
 
 @pytest.mark.parametrize(
@@ -239,14 +239,14 @@ def test_encryption_opens_with_the_session_key(dialect: int, cipher: int) -> Non
     events = talk.tree().open().transceive(ASK, SAY).close()
     keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{key.hex()}"])
     out = run(stream(events.sent), keyring)
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     first = only(out, ChannelBatch)[0]
     assert first.smb is not None
     assert first.smb.encrypted
     assert first.data.steps == ("smb3-decrypt",)
     session = session_of(out)
-    assert session.door is Door.OPEN
-    assert (session.encrypted_messages, session.opened_messages) == (8, 8)
+    assert session.decryption is Decryption.DECRYPTED
+    assert (session.encrypted_messages, session.decrypted_messages) == (8, 8)
     assert session.cipher == {1: "AES-128-CCM", 2: "AES-128-GCM", 3: "AES-256-CCM", 4: "AES-256-GCM"}[cipher]
 
 
@@ -259,7 +259,7 @@ def test_encryption_opens_with_keys_given_for_each_direction_even_without_the_se
     line = f"{SESSION_ID:x},,{talk.keys.server_to_client.hex()},{talk.keys.client_to_server.hex()}"
     connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
     out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     assert session_of(out).cipher == "AES-128-GCM"
 
 
@@ -276,7 +276,7 @@ def test_keys_of_the_directions_open_in_either_order(cipher: int, whole: bool) -
     for order in (ends, ends[::-1]):
         line = f'{SESSION_ID.to_bytes(8, "little").hex()},"",{",".join(order)}'
         out = run(stream(talk.sent[begun:], connection), Keyring.build(smb_session_keys=[line]))
-        assert said(out) == [(0, True, ASK), (0, False, SAY)]
+        assert stated(out) == [(0, True, ASK), (0, False, SAY)]
         assert only(out, Problem) == []
 
 
@@ -287,13 +287,13 @@ def test_the_key_of_one_direction_opens_that_direction() -> None:
     assert talk.keys is not None
     line = f"{SESSION_ID:x},,{talk.keys.client_to_server.hex()}"
     out = run(stream(talk.sent), Keyring.build(smb_session_keys=[line]))
-    assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, b"?")]
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, b"?")]
     (problem,) = (problem for problem in only(out, Problem) if problem.kind == "sealed")
     assert "3 of 6 encrypted messages" in problem.text
     assert "one direction only" in problem.text
 
 
-def test_what_stays_sealed_is_told_once_with_its_reason() -> None:
+def test_what_stays_sealed_is_reported_once_with_its_reason() -> None:
     conversation = auth.ntlm_handshake("perfmon", "LAB", "secret")
     tokens = (conversation.negotiate, conversation.challenge, conversation.authenticate)
     talk = Talk(cipher=GCM_128, session_key=conversation.session_key).begin(tokens)
@@ -306,17 +306,17 @@ def test_what_stays_sealed_is_told_once_with_its_reason() -> None:
     assert "6 of 6 encrypted messages" in problem.text
     assert "LAB\\perfmon" in problem.text
     assert "password or NT hash" in problem.text
-    assert session_of(out).door is Door.NO_KEY
+    assert session_of(out).decryption is Decryption.NO_KEY
 
     out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "wrong")]))
-    assert session_of(out).door is Door.WRONG_KEY
+    assert session_of(out).decryption is Decryption.WRONG_KEY
     assert len(only(out, Problem)) == 1
 
     out = run(stream(talk.sent[4:]))
-    assert session_of(out).door is Door.NO_HANDSHAKE
+    assert session_of(out).decryption is Decryption.NO_HANDSHAKE
 
     out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
     assert only(out, Problem) == []
     channel = only(out, ChannelBatch)[0].channel
     assert channel.identity is not None
@@ -329,7 +329,7 @@ def test_a_given_key_that_does_not_fit_is_called_wrong() -> None:
     talk.sealing = True
     talk.tree()
     keyring = Keyring.build(smb_session_keys=[f"{SESSION_ID:x},{bytes(16).hex()}"])
-    assert session_of(run(stream(talk.sent), keyring)).door is Door.WRONG_KEY
+    assert session_of(run(stream(talk.sent), keyring)).decryption is Decryption.WRONG_KEY
 
 
 def test_without_the_negotiation_a_3_1_1_key_cannot_be_derived() -> None:
@@ -339,8 +339,8 @@ def test_without_the_negotiation_a_3_1_1_key_cannot_be_derived() -> None:
     whole = stream(talk.sent)
     holed = with_hole(whole, 1, 100, 120)
     out = run(holed, WITH_KEY)
-    assert said(out) == []
-    assert session_of(out).door is Door.BYTES_MISSING
+    assert stated(out) == []
+    assert session_of(out).decryption is Decryption.BYTES_MISSING
 
 
 @pytest.mark.parametrize(
@@ -378,10 +378,10 @@ def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> Non
     second.transceive(SAY, ASK)
     events = stream(first.sent, closed=False) + stream(second.sent, other)
     out = run(events, Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY), (0, True, SAY), (0, False, ASK)]
+    assert stated(out) == [(0, True, ASK), (0, False, SAY), (0, True, SAY), (0, False, ASK)]
     session = session_of(out)
     assert (session.signed_messages, session.verified_messages) == (4, 4)
-    assert (session.encrypted_messages, session.opened_messages) == (2, 2)
+    assert (session.encrypted_messages, session.decrypted_messages) == (2, 2)
 
 
 def test_renewing_a_session_keeps_its_keys() -> None:
@@ -394,15 +394,15 @@ def test_renewing_a_session_keeps_its_keys() -> None:
         talk.answer(talk.ask(SETUP, setup_request(token)), SETUP, setup_response(reply), status=status)
     talk.transceive(ASK, SAY)
     out = run(stream(talk.sent), Keyring.build(passwords=[("LAB\\perfmon", "secret")]))
-    assert said(out) == [(0, True, ASK), (0, False, SAY)]
-    assert session_of(out).encrypted_messages == session_of(out).opened_messages == 6
+    assert stated(out) == [(0, True, ASK), (0, False, SAY)]
+    assert session_of(out).encrypted_messages == session_of(out).decrypted_messages == 6
 
 
 def test_a_new_session_with_an_old_number_is_another() -> None:
     talk = Talk().begin().tree().open().write(ASK)
     talk.begin().tree().open().write(SAY)
     out = run(stream(talk.sent))
-    assert said(out) == [(0, True, ASK), (1, True, SAY)]
+    assert stated(out) == [(0, True, ASK), (1, True, SAY)]
     assert [session.number for session in only(out, SmbSession)] == [0, 1]
 
 
@@ -418,7 +418,7 @@ def test_a_compressed_message_is_opened() -> None:
     packed = chained(len(message), (0, message[:-200], None), (4, struct.pack("<BBHI", 0, 0, 0, 200), None))
     talk.raw(0, packed)
     out = run(stream(talk.sent))
-    assert said(out) == [(0, True, ASK + bytes(200))]
+    assert stated(out) == [(0, True, ASK + bytes(200))]
     (data,) = only(out, ChannelBatch)
     assert data.smb is not None
     assert data.smb.compressed
@@ -430,7 +430,7 @@ def test_a_compression_bomb_is_a_limit_and_nothing_else() -> None:
     talk.write(ASK)
     out = run(stream(talk.sent))
     assert [problem.kind for problem in only(out, Problem)] == ["limit"]
-    assert said(out)[-1] == (0, True, ASK)
+    assert stated(out)[-1] == (0, True, ASK)
 
 
 def test_many_small_messages_that_grow_are_a_bomb_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,7 +444,7 @@ def test_many_small_messages_that_grow_are_a_bomb_too(monkeypatch: pytest.Monkey
     (problem,) = only(out, Problem)
     assert problem.kind == "limit"
     assert "(3 times)" in problem.text
-    assert said(out) == [(0, True, ASK + bytes(100_000)), (0, True, b"?")]
+    assert stated(out) == [(0, True, ASK + bytes(100_000)), (0, True, b"?")]
 
 
 def test_a_compound_without_end_is_cut_short() -> None:
@@ -452,17 +452,17 @@ def test_a_compound_without_end_is_cut_short() -> None:
     talk.raw(0, compound(*[smb2(0x0D, b"\x04\0\0\0", 20)] * 3000))
     out = run(stream(talk.write(ASK).sent))
     assert [problem.kind for problem in only(out, Problem)] == ["limit"]
-    assert said(out) == [(0, True, ASK)]
+    assert stated(out) == [(0, True, ASK)]
 
 
-def test_a_loss_is_told_once_until_there_are_data_again() -> None:
+def test_a_loss_is_reported_once_until_there_are_data_again() -> None:
     talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
     for _ in range(3):
         talk.raw(0, b"\xfeSMB" + bytes(20))
     talk.write(ASK, b"B" * 16)
     talk.raw(0, b"\xfeSMB" + bytes(20))
     out = run(stream(talk.sent))
-    assert [(number, data) for number, _, data in said(out)] == [(0, b"?"), (1, b"?"), (1, ASK), (1, b"?")]
+    assert [(number, data) for number, _, data in stated(out)] == [(0, b"?"), (1, b"?"), (1, ASK), (1, b"?")]
 
 
 def test_mid_stream_pipes_show_by_their_data() -> None:
@@ -471,7 +471,7 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     talk.write(ASK).read(SAY).transceive(ASK, SAY)
     connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 4451), False)
     out = run(stream(talk.sent[begun:], connection))
-    assert [(client, data) for _, client, data in said(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
+    assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY), (True, ASK), (False, SAY)]
     assert only(out, ChannelBatch)[0].channel.pipe is None
 
 
@@ -482,11 +482,11 @@ def test_an_answer_to_a_request_before_the_capture_goes_to_the_first_pipe_met() 
     talk.write(ASK)
     connection = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445), False)
     out = run(stream(talk.sent[begun:], connection))
-    assert said(out) == [(0, False, SAY), (0, True, ASK)]
+    assert stated(out) == [(0, False, SAY), (0, True, ASK)]
     assert len(only(out, ChannelClosed)) == 1
 
 
-def test_a_refused_session_is_told_with_its_status() -> None:
+def test_a_refused_session_is_reported_with_its_status() -> None:
     talk = Talk()
     talk.begin()
     direction, last = talk.sent[-1]
@@ -540,7 +540,7 @@ def test_a_hole_in_pipe_data_is_a_gap_of_its_length() -> None:
     holed = with_hole(stream(talk.sent), 0, start + 400, start + 500)
     out = run(holed)
     data_at = 4 + 64 + 48
-    assert said(out) == [
+    assert stated(out) == [
         (0, True, long[: 400 - data_at]),
         (0, True, b"?" * 100),
         (0, True, long[500 - data_at :]),
@@ -554,20 +554,20 @@ def test_a_hole_over_a_header_loses_that_message_only() -> None:
     start = sum(len(message) for direction, message in talk.sent if direction == 0)
     talk.write(ASK).write(SAY)
     out = run(with_hole(stream(talk.sent), 0, start + 2, start + 20))
-    assert said(out) == [(0, True, b"?"), (0, True, SAY)]
+    assert stated(out) == [(0, True, b"?"), (0, True, SAY)]
     (problem,) = only(out, Problem)
     assert problem.kind == "gap"
     assert "18 bytes" in problem.text
 
 
-def test_a_lost_answer_is_told_to_the_pipe_that_asked_only() -> None:
+def test_a_lost_answer_is_reported_to_the_pipe_that_asked_only() -> None:
     talk = Talk().begin().tree().open("winreg", b"A" * 16).open("samr", b"B" * 16)
     start = sum(len(message) for direction, message in talk.sent if direction == 1)
     talk.read(SAY, b"B" * 16)
     stop = sum(len(message) for direction, message in talk.sent if direction == 1)
     talk.read(SAY, b"A" * 16)
     out = run(with_hole(stream(talk.sent), 1, start, stop))
-    assert [(number, data) for number, _, data in said(out)] == [(1, b"?"), (0, SAY)]
+    assert [(number, data) for number, _, data in stated(out)] == [(1, b"?"), (0, SAY)]
 
 
 def test_a_malformed_message_costs_only_itself() -> None:
@@ -577,7 +577,7 @@ def test_a_malformed_message_costs_only_itself() -> None:
     talk.raw(0, bytes(broken))
     talk.write(SAY)
     out = run(stream(talk.sent))
-    assert said(out) == [(0, True, SAY)]
+    assert stated(out) == [(0, True, SAY)]
     assert [problem.kind for problem in only(out, Problem)] == ["malformed"]
 
 
@@ -586,7 +586,7 @@ def test_a_compound_that_leads_nowhere_ends() -> None:
     for step in (1, 64, 0xFFFFFFF0):
         talk.raw(0, smb2(READ, read_request(), 9, next_command=step))
     out = run(stream(talk.write(ASK).sent))
-    assert said(out) == [(0, True, ASK)]
+    assert stated(out) == [(0, True, ASK)]
 
 
 def good_talk() -> Talk:
@@ -644,7 +644,7 @@ def test_random_bytes_in_a_good_message_give_events_and_nothing_else(
 @given(st.integers(0, 1), st.integers(0, 900), st.integers(1, 400))
 def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length: int) -> None:
     whole: dict[tuple[int, bool], bytes] = {}
-    for number, client, data in said(run(stream(GOOD), WITH_KEY)):
+    for number, client, data in stated(run(stream(GOOD), WITH_KEY)):
         whole[number, client] = whole.get((number, client), b"") + data
     out = run(with_hole(stream(GOOD), 1 if direction else 0, start, start + length), WITH_KEY)
     everything = b"|".join(whole.values())
@@ -680,7 +680,7 @@ def test_events_of_others_pass_and_unknown_kinds_of_messages_do_not_stop_us() ->
     assert run([note]) == [note]
     talk = Talk().begin().tree().open()
     talk.ask(0x40, b"\x04\0\0\0")
-    assert said(run(stream(talk.write(ASK).sent))) == [(0, True, ASK)]
+    assert stated(run(stream(talk.write(ASK).sent))) == [(0, True, ASK)]
 
 
 def test_dialects_negotiated_from_smb1() -> None:

@@ -1,4 +1,4 @@
-"""Handle lives: every call on a handle, what it held then, and what should not have been."""
+"""Handle lifetimes: every call on a handle, what it held then, and what should not have been."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import Bound
-from analyzer.statistics.handles import HandleEvent, HandleLife, handle_lives
+from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ
@@ -20,13 +20,13 @@ B = identifier(COUNTERSET, counter=7, name="b")
 BAD = identifier(COUNTERSET, status=0x106A, counter=99, name="c")
 
 
-def odd_uses(life: HandleLife) -> list[HandleEvent]:
+def wrong_uses(lifetime: HandleLifetime) -> list[HandleEvent]:
     """The calls on a handle that should not have been made."""
-    return [event for event in life.events if event.oddities or life.origin == "never opened"]
+    return [event for event in lifetime.events if event.anomalies or lifetime.origin == "never opened"]
 
 
-def lives(*events: Event) -> tuple[HandleLife, ...]:
-    return handle_lives(analysis_of(*events))
+def lifetimes(*events: Event) -> tuple[HandleLifetime, ...]:
+    return handle_lifetimes(analysis_of(*events))
 
 
 def bound(channel: int = CHANNEL.number, group: int | None = None) -> Bound:
@@ -35,7 +35,7 @@ def bound(channel: int = CHANNEL.number, group: int | None = None) -> Bound:
 
 def test_a_life_from_opening_to_closing() -> None:
     make = Calls()
-    (life,) = lives(
+    (lifetime,) = lifetimes(
         make.open_query(),
         make.validate(A + B + BAD),
         make.counter_data(perf_data([ONE, ONE])),
@@ -45,22 +45,37 @@ def test_a_life_from_opening_to_closing() -> None:
         make.validate(A, add=0),
         make.close_query(),
     )
-    assert [event.kind for event in life.events] == ["open", "add", "poll", "add", "info", "poll", "remove", "close"]
-    assert [event.call for event in life.events] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert (life.origin, life.opened, life.end, life.closed, life.reason) == ("opened", 1, "closed", 8, None)
-    added = life.events[1]
+    assert [event.kind for event in lifetime.events] == [
+        "open",
+        "add",
+        "poll",
+        "add",
+        "info",
+        "poll",
+        "remove",
+        "close",
+    ]
+    assert [event.call for event in lifetime.events] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert (lifetime.origin, lifetime.opened, lifetime.end, lifetime.closed, lifetime.reason) == (
+        "opened",
+        1,
+        "closed",
+        8,
+        None,
+    )
+    added = lifetime.events[1]
     assert [(known.counter_id, known.status) for known in added.identifiers or ()] == [(5, 0), (7, 0), (99, 0x106A)]
-    first, second = life.polls
+    first, second = lifetime.polls
     assert (first.view.id_source, first.blocks, first.succeeded) == ("replay", 2, True)
     assert {block: known.counter_id for block, known in first.view.blocks.items()} == {0: 5, 1: 7}
     assert (second.view.id_source, second.blocks, second.succeeded) == ("index", None, False)
     assert {block: known.counter_id for block, known in second.view.blocks.items()} == {0: 7, 1: 5}
-    assert not odd_uses(life)
+    assert not wrong_uses(lifetime)
 
 
 def test_two_clients_have_two_lives() -> None:
     make, other = Calls(), Calls(channel=ELSEWHERE, first_frame=100)
-    first, second = lives(
+    first, second = lifetimes(
         make.open_query(),
         other.open_query(OTHER_HANDLE),
         make.validate(A),
@@ -68,16 +83,16 @@ def test_two_clients_have_two_lives() -> None:
         make.counter_data(perf_data([ONE])),
         other.counter_data(perf_data([ONE]), OTHER_HANDLE),
     )
-    assert [life.polls[0].view.blocks[0].counter_id for life in (first, second)] == [5, 7]
+    assert [lifetime.polls[0].view.blocks[0].counter_id for lifetime in (first, second)] == [5, 7]
     assert (first.channels, second.channels) == ((CHANNEL.number,), (ELSEWHERE.number,))
     assert (first.end, second.end) == ("never closed", "never closed")
 
 
 def test_use_after_close() -> None:
     make = Calls()
-    (life,) = lives(make.open_query(), make.close_query(), make.counter_data(b"", status=6))
-    (event,) = odd_uses(life)
-    assert (event.call, event.kind, event.oddities) == (3, "poll", ("after-close",))
+    (lifetime,) = lifetimes(make.open_query(), make.close_query(), make.counter_data(b"", status=6))
+    (event,) = wrong_uses(lifetime)
+    assert (event.call, event.kind, event.anomalies) == (3, "poll", ("after-close",))
     assert event.view.held is None
 
 
@@ -85,20 +100,20 @@ def test_use_on_another_association() -> None:
     make, other = Calls(), Calls(channel=ELSEWHERE, first_frame=100)
     calls = make.open_query(), other.counter_data(perf_data([]))
     for group, oddity in ((7, "other-channel"), (8, "other-association"), (None, "other-channel")):
-        (life,) = lives(bound(group=7), bound(ELSEWHERE.number, group), *calls)
-        assert [event.oddities for event in life.events] == [(), (oddity,)]
+        (lifetime,) = lifetimes(bound(group=7), bound(ELSEWHERE.number, group), *calls)
+        assert [event.anomalies for event in lifetime.events] == [(), (oddity,)]
 
 
 def test_a_handle_that_nobody_gave_out() -> None:
     call = Calls().counter_data(perf_data([]))
-    (life,) = lives(bound(), call)
-    assert (life.origin, life.opened) == ("never opened", None)
-    assert [event.call for event in odd_uses(life)] == [1]
-    (life,) = lives(call)
-    assert (life.origin, odd_uses(life)) == ("not captured", [])
-    assert life.reason is not None
-    (life,) = lives(bound(), Problem("gap", "tcp", (1,), "lost"), call)
-    assert life.origin == "not captured"
+    (lifetime,) = lifetimes(bound(), call)
+    assert (lifetime.origin, lifetime.opened) == ("never opened", None)
+    assert [event.call for event in wrong_uses(lifetime)] == [1]
+    (lifetime,) = lifetimes(call)
+    assert (lifetime.origin, wrong_uses(lifetime)) == ("not captured", [])
+    assert lifetime.reason is not None
+    (lifetime,) = lifetimes(bound(), Problem("gap", "tcp", (1,), "lost"), call)
+    assert lifetime.origin == "not captured"
 
 
 def test_whether_it_was_closed_may_be_unknown() -> None:
@@ -109,10 +124,10 @@ def test_whether_it_was_closed_may_be_unknown() -> None:
         sealed(make.close_query()),
         Problem("gap", "tcp", (50,), "lost"),
     ):
-        (life,) = lives(opened, event)
-        assert (life.end, life.closed) == ("unknown", None)
-        assert life.reason is not None
-    (life,) = lives(Problem("gap", "tcp", (1,), "lost"), opened)
-    assert life.end == "never closed"
-    (life,) = lives(opened, make.close_query(status=6))
-    assert (life.end, life.closed) == ("never closed", None)
+        (lifetime,) = lifetimes(opened, event)
+        assert (lifetime.end, lifetime.closed) == ("unknown", None)
+        assert lifetime.reason is not None
+    (lifetime,) = lifetimes(Problem("gap", "tcp", (1,), "lost"), opened)
+    assert lifetime.end == "never closed"
+    (lifetime,) = lifetimes(opened, make.close_query(status=6))
+    assert (lifetime.end, lifetime.closed) == ("never closed", None)

@@ -16,7 +16,7 @@ def test_the_processes_of_windows_xp_are_listed_with_their_ids() -> None:
     found = findings(analyze([CORPUS / XP]))
     processes = {image.pid: image.name for image in found.images}
     assert (len(processes), processes[0], processes[4], processes[760]) == (27, "Idle", "System", "lsass")
-    # Nine of one name, told apart by their ids; and the service that the intruder had installed.
+    # Nine of one name, distinguished by their ids; and the service that the intruder had installed.
     assert list(processes.values()).count("svchost") == 9
     assert "qyFQReH" in processes.values()
     (polled,) = (activity for activity in found.activities if activity.category == "process")

@@ -94,7 +94,7 @@ def as_user(exchange: Exchange, account: str) -> Exchange:
     return replace(exchange, auth=replace(exchange.auth, mechanism="ntlm", level=6, identity=identity))
 
 
-def test_identities_are_told_apart() -> None:
+def test_identities_are_distinguished() -> None:
     make = Calls()
     found = identity_stats(
         analysis_of(

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 from analyzer.model.triage import TriageFinding
 from analyzer.rpc.events import Exchange
 from analyzer.statistics.triage import triage
@@ -36,13 +36,13 @@ def refused(number: int, status: int | None = 0xC000006D, *, anonymous: bool = F
         cipher=None,
         signing=None,
         identity=Identity("ntlm", None if anonymous else f"user{number}", is_anonymous=anonymous),
-        door=Door.NOT_SEALED,
+        decryption=Decryption.NOT_SEALED,
         reason=None,
         first_time_ns=number,
         last_time_ns=number,
         frames=(number,),
         encrypted_messages=0,
-        opened_messages=0,
+        decrypted_messages=0,
         signed_messages=0,
         verified_messages=0,
         trees=(),
@@ -101,8 +101,8 @@ def test_refused_calls_and_new_services_are_found() -> None:
 
 def test_calls_without_a_bind_name_no_interface_in_the_command() -> None:
     make = Calls()
-    stray = replace(make.exchange(3, b"x" * 7, b"y" * 5), interface=None, version=None)
-    (others,) = (one for one in found(make.open_query(), stray) if one.kind == "other-calls")
+    unexpected = replace(make.exchange(3, b"x" * 7, b"y" * 5), interface=None, version=None)
+    (others,) = (one for one in found(make.open_query(), unexpected) if one.kind == "other-calls")
     assert others.command == "pcq-analyzer timeline made.pcap"
 
 

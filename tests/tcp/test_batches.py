@@ -31,7 +31,7 @@ ENDS = [
     (Endpoint("2001:db8::1", 50000), Endpoint("2001:db8::2", 445)),
     (Endpoint("2001:db8::1", 50000), Endpoint("2001:db8::3", 445)),
     (Endpoint("192.0.2.1", 445), Endpoint("192.0.2.2", 445)),
-    # The same ports as the first, so that only an address tells them apart.
+    # The same ports as the first, so that only an address distinguishes them.
     (Endpoint("192.0.2.7", 50000), Endpoint("198.51.100.2", 445)),
     (Endpoint("192.0.2.1", 50000), Endpoint("198.51.100.3", 445)),
 ]
@@ -225,7 +225,7 @@ def test_turns_come_in_batches() -> None:
             talk.s(b"y" * 1000),
             talk.ack(ENDS[0][0]),
         ]
-    batches = [event for event in told(segments, cut=False) if isinstance(event, StreamBatch)]
+    batches = [event for event in reported(segments, cut=False) if isinstance(event, StreamBatch)]
     assert max(len(batch.replies) for batch in batches) == 200
     assert [len(chunk.data) for chunk in batches[-1]][-2:] == [len(smb2()), len(smb2(b"x" * 1000)) + 1000]
 
@@ -235,7 +235,7 @@ def test_long_batches_are_cut() -> None:
     segments = talk.open()
     for _ in range(300):
         segments += [talk.c(smb2()), *(talk.s((smb2() if not at else b"") + b"y" * 1400) for at in range(10))]
-    sizes = [len(event.data) for event in told(segments, cut=False) if isinstance(event, StreamBatch)]
+    sizes = [len(event.data) for event in reported(segments, cut=False) if isinstance(event, StreamBatch)]
     assert len(sizes) > 10
     assert max(sizes) < (1 << 18) + 20_000
 
@@ -248,7 +248,7 @@ def test_answers_that_cross_the_next_request_are_in_batches_too() -> None:
         crossing = replace(talk.c(smb2()), ack=asked.ack)
         segments += [asked, crossing, talk.s(smb2(b"y" * 300)), talk.s(smb2(b"z" * 300))]
         segments.append(replace(talk.c(smb2()), ack=(asked.ack + 10) & 0xFFFFFFFF))
-    assert max(len(event.replies) for event in told(segments, cut=False) if isinstance(event, StreamBatch)) > 50
+    assert max(len(event.replies) for event in reported(segments, cut=False) if isinstance(event, StreamBatch)) > 50
 
 
 def test_what_a_batch_held_is_compared_with_what_is_sent_again() -> None:
@@ -260,7 +260,7 @@ def test_what_a_batch_held_is_compared_with_what_is_sent_again() -> None:
     again = replace(
         old, payload=old.payload.replaced(old.payload.data[::-1], "x"), frame=900, time_ns=segments[-1].time_ns
     )
-    found = told([*segments, again, talk.c(smb2())])
+    found = reported([*segments, again, talk.c(smb2())])
     assert [event.kind for event in found if isinstance(event, Problem)] == ["conflict"]
 
 
@@ -283,13 +283,13 @@ def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
     last_extents = TracedBytes.last_extents
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TracedBytes, "last_extents", counted)
-        told(segments)
+        reported(segments)
     assert kept
     assert max(kept) <= 128
 
 
-def told(segments: list[Segment], *, cut: bool = True) -> list[Event]:
-    """The events of segments that come in one block, which have to be the same in both ways; turns cut up, or batches."""
+def reported(segments: list[Segment], *, cut: bool = True) -> list[Event]:
+    """The events of segments that come in one block, which have to be the same in both ways; parts cut up, or batches."""
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
     found = by_batches(blocks, TcpLimits())
@@ -304,7 +304,7 @@ def test_an_acknowledgement_of_what_was_not_captured_is_in_no_run() -> None:
     for _ in range(10):
         segments += [talk.c(smb2(b"x" * 500)), talk.s(smb2(b"y" * 500)), talk.s(b"z" * 500)]
     talk.s(b"lost" * 100)
-    events = told([*segments, talk.ack(ENDS[0][0])])
+    events = reported([*segments, talk.ack(ENDS[0][0])])
     assert [event.length for event in events if isinstance(event, Gap)] == [400]
 
 
@@ -313,7 +313,7 @@ def test_an_end_that_said_farewell_no_longer_acknowledges_in_runs() -> None:
     segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), talk.fin(ENDS[0][0]), talk.ack(ENDS[0][1])]
     for _ in range(10):
         segments += [talk.s(b"y" * 500), talk.s(b"z" * 500), talk.ack(ENDS[0][0])]
-    assert sum(len(event.data) for event in told(segments) if isinstance(event, StreamBatch)) == 10_000 + 2 * len(
+    assert sum(len(event.data) for event in reported(segments) if isinstance(event, StreamBatch)) == 10_000 + 2 * len(
         smb2()
     )
 
@@ -328,6 +328,6 @@ def test_connections_that_differ_in_one_address_are_in_no_run_together() -> None
             second.seq[ENDS[other][1]] = first.seq[ENDS[one][1]]
             segments.append(second.s(b"y" * 500))
             first.seq[ENDS[one][1]] = second.seq[ENDS[other][1]]
-        for chunk in told(segments):
+        for chunk in reported(segments):
             if isinstance(chunk, StreamBatch) and chunk.direction == 1:
                 assert set(chunk.data.data) == {ord("x") if chunk.connection.number == 0 else ord("y")}

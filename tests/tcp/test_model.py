@@ -39,8 +39,8 @@ def conversations(draw: st.DrawFn) -> tuple[list[Segment], dict[int, bytes], int
     talk = Talk(client_isn=draw(isns), server_isn=draw(isns))
     segments = talk.open()
     streams = {0: bytearray(), 1: bytearray()}
-    turns = draw(st.lists(st.tuples(st.sampled_from([0, 1]), st.integers(1, 40), st.integers(1, 15)), max_size=7))
-    for direction, size, cut in turns:
+    parts = draw(st.lists(st.tuples(st.sampled_from([0, 1]), st.integers(1, 40), st.integers(1, 15)), max_size=7))
+    for direction, size, cut in parts:
         data = bytes((len(streams[direction]) + at) * 7 + direction * 131 & 0xFF for at in range(size))
         streams[direction] += data
         for at in range(0, size, cut):
@@ -54,7 +54,7 @@ def conversations(draw: st.DrawFn) -> tuple[list[Segment], dict[int, bytes], int
 
 @st.composite
 def disturbed(draw: st.DrawFn, *, loss: bool, copies: bool) -> tuple[list[Segment], dict[int, bytes], list[bool]]:
-    """A conversation as a bad capture holds it; the flags tell which segments are copies of another."""
+    """A conversation as a bad capture holds it; the flags state which segments are copies of another."""
     segments, streams, _ = draw(conversations())
     tagged = [(segment, False) for segment in segments]
     if copies:
@@ -81,28 +81,28 @@ def disturbed(draw: st.DrawFn, *, loss: bool, copies: bool) -> tuple[list[Segmen
 def model(segments: list[Segment]) -> dict[int, dict[int, int]]:
     """For each direction: stream position of every captured byte, and the byte as first captured. Needs both SYNs."""
     isn = {segment.src: segment.seq for segment in segments if segment.flags & SYN}
-    told: dict[int, dict[int, int]] = {0: {}, 1: {}}
+    reported: dict[int, dict[int, int]] = {0: {}, 1: {}}
     for segment in segments:
         start = (segment.seq - isn[segment.src] - 1 + bool(segment.flags & SYN)) & 0xFFFFFFFF
         for at, byte in enumerate(segment.payload.data):
-            told[int(segment.src == SERVER)].setdefault(start + at, byte)
-    return told
+            reported[int(segment.src == SERVER)].setdefault(start + at, byte)
+    return reported
 
 
 def delivered(events: list[Event]) -> dict[int, dict[int, int]]:
     """The same from the events, after making sure that they follow one another without hole or overlap."""
-    told: dict[int, dict[int, int]] = {0: {}, 1: {}}
+    reported: dict[int, dict[int, int]] = {0: {}, 1: {}}
     reached = {0: 0, 1: 0}
     for event in events:
         if isinstance(event, StreamBatch):
             assert event.offset == reached[event.direction]
             reached[event.direction] += len(event.data)
-            told[event.direction].update(enumerate(event.data.data, event.offset))
+            reported[event.direction].update(enumerate(event.data.data, event.offset))
         elif isinstance(event, Gap):
             assert event.offset == reached[event.direction]
             assert event.length
             reached[event.direction] += event.length
-    return told
+    return reported
 
 
 @RELAXED
@@ -141,7 +141,7 @@ def test_no_byte_comes_before_those_it_acknowledges(
             if not any(earlier.src == segment.dst for earlier in segments[: segment.frame]):
                 reached[segment.src] += len(event.data)
                 continue  # nothing is waited for in a direction of which nothing was seen
-            # A last byte that only an acknowledgement tells of is taken for a FIN until more data follows it.
+            # A last byte that only an acknowledgement describes is taken for a FIN until more data follows it.
             assert reached[segment.dst] >= acknowledged - 1
             reached[segment.src] += len(event.data)
         elif isinstance(event, Gap):
@@ -171,13 +171,13 @@ def test_cutting_never_changes_the_streams(
     segments, streams, _ = conversation
     pieces: list[Segment] = []
     for segment in segments:
-        data, at, turn = segment.payload, 0, 0
+        data, at, part = segment.payload, 0, 0
         if not len(data):
             pieces.append(segment)
         while at < len(data):
-            step = cuts[turn % len(cuts)]
+            step = cuts[part % len(cuts)]
             pieces.append(replace(segment, seq=(segment.seq + at) & 0xFFFFFFFF, payload=data[at : at + step]))
-            at, turn = at + step, turn + 1
+            at, part = at + step, part + 1
     events = run(renumbered(pieces))
     chunks = [event for event in events if isinstance(event, StreamBatch)]
     for direction in (0, 1):
@@ -187,14 +187,14 @@ def test_cutting_never_changes_the_streams(
 
 
 def _turns(events: list[Event]) -> list[tuple[int, bytes]]:
-    turns: list[tuple[int, bytes]] = []
+    parts: list[tuple[int, bytes]] = []
     for event in events:
         if isinstance(event, StreamBatch):
-            if turns and turns[-1][0] == event.direction:
-                turns[-1] = (event.direction, turns[-1][1] + event.data.data)
+            if parts and parts[-1][0] == event.direction:
+                parts[-1] = (event.direction, parts[-1][1] + event.data.data)
             else:
-                turns.append((event.direction, event.data.data))
-    return turns
+                parts.append((event.direction, event.data.data))
+    return parts
 
 
 numbers = st.one_of(st.integers(0, 400), st.sampled_from([0, 0x7FFFFFFF, 0x80000000, 0xC0000000, 0xFFFFFFFF]))

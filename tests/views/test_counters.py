@@ -58,7 +58,7 @@ def test_a_counter_asked_for_twice_is_one_line() -> None:
     assert lines[0].endswith("asked 2×")
 
 
-def test_two_clients_are_told_apart() -> None:
+def test_two_clients_are_distinguished() -> None:
     ours = watched()
     theirs = Watch((Info(5, BULK),), handle=OTHER_HANDLE, make=ours.make).open(one(5, "a"))
     theirs.poll(Block(1, values=(large(5),)))
@@ -86,7 +86,7 @@ def test_lines_keep_to_the_width() -> None:
     assert "1 instance-changed" in joined
 
 
-def test_nothing_read_is_said() -> None:
+def test_nothing_read_is_stated() -> None:
     assert text(Counters(analysis_of()))[0] == "no counter value could be read"
     assert text(Counters(watched().analysis, ("\\nothing\\such",))) == ["no counter of this capture has such a path"]
 

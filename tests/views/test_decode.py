@@ -218,7 +218,7 @@ def test_a_kind_without_values_has_no_samples() -> None:
         Decode.of(bytes(32), "guids", samples=True)
 
 
-def test_bytes_behind_the_buffer_are_told() -> None:
+def test_bytes_behind_the_buffer_are_reported() -> None:
     data = (VECTORS / "data_type1_single_counter_u32.bin").read_bytes()
     lines = [Text.from_markup(line).plain for line in Decode.of(data + b"tail", "perf-data").lines(None)]
     assert lines[-1] == "  4 bytes follow the buffer"

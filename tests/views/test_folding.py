@@ -77,7 +77,7 @@ def test_calls_of_other_interfaces_that_say_the_same_share_a_line() -> None:
     assert "50 times every" in "".join(shown)
 
 
-def test_the_same_short_name_of_two_pairs_is_told_apart() -> None:
+def test_the_same_short_name_of_two_pairs_is_distinguished() -> None:
     first, second = Calls(), Calls(channel=replace(CHANNEL, number=9, client=Endpoint("10.0.0.77", 50000)))
     second.frame = 50
     shown = lines(first.open_query(), second.open_query())

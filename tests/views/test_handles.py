@@ -1,4 +1,4 @@
-"""Handle lives as records and as text."""
+"""Handle lifetimes as records and as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEYS = {
 }  # fmt: skip
 EVENT_KEYS = {
     "kind", "call", "time_ns", "frames", "client", "channel", "state", "status", "status_name", "fault", "fault_name",
-    "oddities", "holding", "counters", "blocks",
+    "anomalies", "holding", "counters", "blocks",
 }  # fmt: skip
 COUNTER_KEYS = {"counterset", "counterset_name", "counter_id", "counter_name", "instance", "instance_id"}
 
@@ -77,10 +77,10 @@ def test_a_record_says_what_was_held_at_each_poll() -> None:
         ("% Idle", 1, 3),
         (None, None, None),
     ]
-    told = record["holdings"][record["events"][6]["holding"]]
-    assert (told["id_source"], told["blocks"]) == ("index", [0, 1])
+    reported = record["holdings"][record["events"][6]["holding"]]
+    assert (reported["id_source"], reported["blocks"]) == ("index", [0, 1])
     after = record["events"][-1]
-    assert (after["oddities"], record["holdings"][after["holding"]]["held"]) == (["after-close"], None)
+    assert (after["anomalies"], record["holdings"][after["holding"]]["held"]) == (["after-close"], None)
 
 
 def test_the_text_tells_the_same() -> None:
@@ -99,7 +99,7 @@ def test_the_text_tells_the_same() -> None:
         assert words in text, words
 
 
-def test_what_is_not_known_is_said() -> None:
+def test_what_is_not_known_is_stated() -> None:
     (record,), lines = made(Calls().counter_data(perf_data([MANY])))
     assert record["origin"] == "not captured"
     (holding,) = record["holdings"]
@@ -135,7 +135,7 @@ def test_a_capture_without_handles_says_so() -> None:
 
 
 @pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
-def test_every_capture_has_its_handles_told(capture: truth.Capture) -> None:
+def test_every_capture_has_its_handles_reported(capture: truth.Capture) -> None:
     view = Handles(analyze([capture.path], Keyring.load(capture.secrets_path)))
     assert all(set(json.loads(dumps(record))) == KEYS for record in view.records())
     assert list(view.lines(100))

@@ -15,7 +15,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Problem
 from analyzer.filters.selection import Selection
 from analyzer.model.analysis import Analysis
-from analyzer.model.security import Door, Identity
+from analyzer.model.security import Decryption, Identity
 from analyzer.pipeline.run import analyze
 from analyzer.views.sample_text import sample_lines
 from analyzer.views.session_text import host_lines, session_lines
@@ -74,7 +74,7 @@ def test_the_header_says_what_is_there(first: Analysis) -> None:
         "LAB\\perfmon at 127.0.0.1:56742 → 127.0.0.1:445",
         "SMB 3.1.1",
         "PerflibV2 with ntlm, level privacy, as LAB\\perfmon: 103 calls",
-        "keys given for LAB\\perfmon opened 1 of 1 SMB session, 1 of 1 RPC security context",
+        "keys given for LAB\\perfmon decrypted 1 of 1 SMB session, 1 of 1 RPC security context",
     ):
         assert part in header
 
@@ -143,16 +143,16 @@ def test_a_call_that_fell_short_says_why() -> None:
         make.exchange(None, None, b"\0\0\0\0", reason="the request was not captured"),
         make.exchange(6, b"\1", b"\0"),
         make.exchange(9, b"abcd", b"\0\0\0\0", fault=0x1C010002),
-        replace(shut, auth=replace(shut.auth, level=6, mechanism="ntlm", door=Door.NO_KEY)),
+        replace(shut, auth=replace(shut.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY)),
     )
-    said = calls(analysis)
-    assert "⇒ no answer [request-only: the capture ends before the answer]" in said[1]
-    assert said[2].startswith(
+    stated = calls(analysis)
+    assert "⇒ no answer [request-only: the capture ends before the answer]" in stated[1]
+    assert stated[2].startswith(
         "#3 unknown method (request not captured) ⇒ response-only [response-only: the request was"
     )
-    assert "(1 bytes, not decoded) ⇒ malformed, 1 bytes [malformed: the request stub does not decode" in said[3]
-    assert "opnum 9 (4 bytes) ⇒ fault nca_s_op_rng_error" in said[4]
-    assert "OpenQueryHandle (26 bytes, sealed) ⇒ sealed, 24 bytes" in said[0]
+    assert "(1 bytes, not decoded) ⇒ malformed, 1 bytes [malformed: the request stub does not decode" in stated[3]
+    assert "opnum 9 (4 bytes) ⇒ fault nca_s_op_rng_error" in stated[4]
+    assert "OpenQueryHandle (26 bytes, sealed) ⇒ sealed, 24 bytes" in stated[0]
     text = "\n".join(timeline(analysis))
     assert "What could not be read, and why" in text
     assert "  1 call sealed: no key" in text
@@ -173,7 +173,7 @@ def test_a_clean_capture_has_no_problems_section() -> None:
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
 
 
-def test_metadata_is_told_from_values() -> None:
+def test_metadata_is_distinguished_from_values() -> None:
     make = winreg()
     counters = (Counter(6, 0x20510500, 8), Counter(142, 0x20510500, 8))
     alone = winperf([PerfObject(238, counters, (), metadata=True), PerfObject(4242, counters[:1], (), metadata=True)])
@@ -258,7 +258,7 @@ def test_sessions_and_hosts_say_who(capture: truth.Capture) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
     sessions = "\n".join(plain(session_lines(analysis, None)))
     assert "session 0x" in sessions
-    assert "keys: opened" in sessions
+    assert "keys: decrypted" in sessions
     hosts = "\n".join(plain(host_lines(analysis, None)))
     assert "SMB server" in hosts
     assert "    user " in hosts

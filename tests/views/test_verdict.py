@@ -1,4 +1,4 @@
-"""What is said of captures without a performance call, and what counts as not read."""
+"""What is stated of captures without a performance call, and what counts as not read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONNECTION = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "stated"),
     [
         ([Calls(SVCCTL).exchange(15, b"", b"")] * 2, "2 DCERPC calls (svcctl), but no performance call."),
         ([winreg().exchange(2, b"\0" * 8, b"\0" * 24)], "1 DCERPC call (winreg), but no performance call."),
@@ -27,8 +27,8 @@ CONNECTION = Connection(0, Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.1", 445
         ([], "100 frames, but neither SMB nor DCERPC among them."),
     ],
 )
-def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], said: str) -> None:
-    assert nothing_found(analysis_of(*events)) == f"made.pcap holds {said}"
+def test_what_there_is_instead_is_said_in_a_sentence(events: list[Event], stated: str) -> None:
+    assert nothing_found(analysis_of(*events)) == f"made.pcap holds {stated}"
 
 
 def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
@@ -40,10 +40,10 @@ def test_a_performance_call_is_something_and_so_is_what_may_be_one() -> None:
 
 def test_what_other_interfaces_lost_is_none_of_ours() -> None:
     call = Calls(SVCCTL).exchange(15, Missing.SEALED, Missing.SEALED)
-    analysis = analysis_of(call, Problem("sealed", "rpc", (1, 2), "2 of 2 sealed PDUs stayed closed"))
+    analysis = analysis_of(call, Problem("sealed", "rpc", (1, 2), "2 of 2 sealed PDUs stayed sealed"))
     assert nothing_found(analysis) == "made.pcap holds 1 DCERPC call (svcctl), but no performance call."
     assert not unread(analysis)
-    elsewhere = analysis_of(call, Problem("sealed", "rpc", (1, 90), "2 of 2 sealed PDUs stayed closed"))
+    elsewhere = analysis_of(call, Problem("sealed", "rpc", (1, 90), "2 of 2 sealed PDUs stayed sealed"))
     assert nothing_found(elsewhere) is None
     assert unread(elsewhere)
     assert unread(analysis_of(sealed(Calls().open_query())))

@@ -41,7 +41,7 @@ def test_a_file_fills_gaps_and_changes_nothing() -> None:
     assert table.name(5000) == Name("Mine", "metadata")
     assert table.give("007", {238: "Prozessor"}) == {}
     assert table.named(238) == Named(Name("CPU", "capture"), Name("Prozessor", "metadata"), "007")
-    assert not NameTable().told
+    assert not NameTable().reported
 
 
 def test_an_unknown_index_has_no_name() -> None:

@@ -4,10 +4,10 @@ Looks for: counters whose attributes say that the provider gave the address of a
 answers was always the same number, one that can be an address in a 64-bit process (above 4 GiB, below 128 TiB, a multiple of
 4), while another counter of the same instance moved.
 
-Why it matters: the client shows a number that means nothing, and the server tells where things lie in another process.
+Why it matters: the client shows a number that means nothing, and the server states where things lie in another process.
 
 Specification: [MS-PCQ] section 2.2.4.2, attribute 1: the server must follow the reference to obtain the value; behaviour note
-<2> tells how such references come about. That a number is an address can only be guessed, so this is a warning of low
+<2> states how such references come about. That a number is an address can only be guessed, so this is a warning of low
 confidence.
 
 Flagged: as a warning, 0x1F3A4C20D0 in three answers of a counter by reference, beside one that counts.
@@ -24,8 +24,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.audit.answers import value_path
+from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
@@ -42,7 +42,7 @@ class _Seen(Struct):
     times: int
     is_constant: bool
     call: CallEvidence
-    odd: Odd
+    violations: Violation
 
 
 class _References:
@@ -83,23 +83,23 @@ class _References:
                 at = row.value_at(column.place)
                 path = f"{value_path(block, number, column.place)}.value"
                 seen = f"{int.from_bytes(value, 'little'):#x}"
-                odd = Odd(path, (at, at + len(value)), "what the reference leads to", seen)
-                self._seen[key] = _Seen(value, 1, True, call, odd)
+                violations = Violation(path, (at, at + len(value)), "what the reference leads to", seen)
+                self._seen[key] = _Seen(value, 1, True, call, violations)
 
     def finish(self) -> Iterator[Judgement]:
         for key, seen in self._seen.items():
             if not (seen.is_constant and _may_be_address(seen.value)):
                 yield passed(REQUIREMENT, seen.times)
             elif seen.times < _ENOUGH or key[:3] not in self._moved:
-                yield inconclusive(REQUIREMENT, "too few values to tell a constant from an address", seen.call)
+                yield inconclusive(REQUIREMENT, "too few values to distinguish a constant from an address", seen.call)
             else:
                 message = "a counter by reference always answered with what looks like an address"
-                yield from told(
+                yield from judgements(
                     seen.call,
                     "response",
                     (REQUIREMENT,),
                     0,
-                    [seen.odd],
+                    [seen.violations],
                     message,
                     warn=True,
                     confidence=Confidence.LOW,

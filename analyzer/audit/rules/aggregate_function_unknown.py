@@ -32,8 +32,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield passed(REQUIREMENT)
         else:
             at = At("response", f"{path}.aggregate_func")
-            said = "the aggregate function does not exist"
-            yield failed(REQUIREMENT, call, at, said, expected="0 to 4", seen=str(function))
+            message = "the aggregate function does not exist"
+            yield failed(REQUIREMENT, call, at, message, expected="0 to 4", seen=str(function))
 
 
 RULE = Rule(

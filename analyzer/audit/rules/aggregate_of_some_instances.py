@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import VALIDATED, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import HEADER, IdentifierBlock
-from analyzer.audit.looks import VALIDATED, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
@@ -65,13 +65,17 @@ class _Aggregates:
                 yield inconclusive(REQUIREMENT, "no list of the instances near in time is in the capture", call)
                 continue
             left_out = sorted(listed.folded - names)
-            odd = []
+            violations = []
             if left_out:
                 span = (block.at + HEADER, block.at + block.size)
-                odd.append(Odd(f"{block.path}.name", span, "all instances", f"not {', '.join(left_out[:5])}"))
+                violations.append(
+                    Violation(f"{block.path}.name", span, "all instances", f"not {', '.join(left_out[:5])}")
+                )
             message = "a counter that is to be aggregated over all instances was added for some of them"
-            yield from told(call, "response", (REQUIREMENT,), 1 - len(odd), [], message)
-            yield from told(call, "response", (REQUIREMENT,), 0, odd, message, warn=True, confidence=Confidence.MEDIUM)
+            yield from judgements(call, "response", (REQUIREMENT,), 1 - len(violations), [], message)
+            yield from judgements(
+                call, "response", (REQUIREMENT,), 0, violations, message, warn=True, confidence=Confidence.MEDIUM
+            )
 
 
 RULE = Rule(

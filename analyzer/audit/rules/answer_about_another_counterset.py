@@ -27,13 +27,13 @@ REQUIREMENT = "PCQ-2.2.4.1-R02"
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
-    asked, told = call.asked["CounterSetGuid"], call.response.tree["counterset_guid"]
-    if asked == told:
+    asked, reported = call.asked["CounterSetGuid"], call.response.tree["counterset_guid"]
+    if asked == reported:
         yield passed(REQUIREMENT)
         return
     at = At("response", "lpData.counterset_guid")
-    said = "the answer is about another counterset than the request"
-    yield failed(REQUIREMENT, call, at, said, expected=asked, seen=told)
+    message = "the answer is about another counterset than the request"
+    yield failed(REQUIREMENT, call, at, message, expected=asked, seen=reported)
 
 
 RULE = Rule(

@@ -1,15 +1,15 @@
-"""pdwOutSize, pdwRtnSize and the return value tell different stories of whether the buffer was large enough.
+"""pdwOutSize, pdwRtnSize and the return value contradict each other about whether the buffer was large enough.
 
 Looks for: success with a pdwOutSize that is not pdwRtnSize (what was returned shows which of them is wrong);
 ERROR_NOT_ENOUGH_MEMORY (8) with a pdwRtnSize that would have fitted into the client's buffer, or with data; from
 EnumerateCounterSet, any answer with GUIDs although there are more than the buffer holds.
 
-Why it matters: clients ask with a small buffer first, and again with pdwRtnSize. One that is told 8 and a size it has offered
-already asks for ever; one that is told 0 takes a part of the data for all of it.
+Why it matters: clients ask with a small buffer first, and again with pdwRtnSize. One that gets 8 and a size it has offered
+already asks for ever; one that gets 0 takes a part of the data for all of it.
 
 Specification: [MS-PCQ] sections 3.1.4.1.1, .2, .3, .5 and .6: pdwOutSize is what was returned, pdwRtnSize what everything takes,
 both in GUIDs for EnumerateCounterSet and in bytes else; ERROR_NOT_ENOUGH_MEMORY is for a buffer that is too small, and
-EnumerateCounterSet then returns pdwOutSize 0. What the two are on other errors is not said.
+EnumerateCounterSet then returns pdwOutSize 0. What the two are on other errors is not stated.
 
 Flagged: return value 0, pdwOutSize 96, pdwRtnSize 200; return value 8, dwInSize 4096, pdwRtnSize 96.
 
@@ -70,7 +70,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _unequal(call: CallEvidence, sizes: Sizes, room: int, out: int, needed: int) -> Iterator[Judgement]:
-    """Success, and the two sizes differ: what was returned tells which of them is wrong."""
+    """Success, and the two sizes differ: what was returned states which of them is wrong."""
     assert call.response is not None
     counts = answer_counts(call.response)
     returned = counts.actual_count.value if counts is not None else out

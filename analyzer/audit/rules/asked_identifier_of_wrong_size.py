@@ -18,7 +18,7 @@ Silent: where the request is sealed, was not captured, or its stub does not deco
 
 from __future__ import annotations
 
-from analyzer.audit.looks import chain_check
+from analyzer.audit.checks import chain_check
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Severity
 from analyzer.model.perflib import Opnum

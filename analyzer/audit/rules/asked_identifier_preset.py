@@ -4,7 +4,7 @@ Looks for: requests of ValidateCounters whose identifiers have a Reserved other 
 Index.
 
 Why it matters: a field kept free for a later version that already holds something cannot be used by it. A Status that was there
-before cannot be told from one that the server set.
+before cannot be distinguished from one that the server set.
 
 Specification: [MS-PCQ] section 2.2.4.6 demands a Reserved of 0 from clients. perflib.h has Status, Index and Reserved
 initialised to 0 where counters are added.
@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import INDEX, RESERVED, STATUS
-from analyzer.audit.looks import Odd, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
@@ -34,21 +34,23 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.request is not None
     blocks = call.request.identifiers.blocks
     reserved = [
-        Odd(f"{block.path}.reserved", block.span(RESERVED), "0", f"{block.reserved:#x}")
+        Violation(f"{block.path}.reserved", block.span(RESERVED), "0", f"{block.reserved:#x}")
         for block in blocks
         if block.reserved
     ]
-    yield from told(call, "request", (FREE,), len(blocks), reserved, "the reserved field of an identifier is not zero")
+    yield from judgements(
+        call, "request", (FREE,), len(blocks), reserved, "the reserved field of an identifier is not zero"
+    )
     if not call.asked["dwAdd"]:
         return
-    odd = []
+    violations = []
     for block in blocks:
         if block.status:
-            odd.append(Odd(f"{block.path}.status", block.span(STATUS), "0", f"{block.status:#x}"))
+            violations.append(Violation(f"{block.path}.status", block.span(STATUS), "0", f"{block.status:#x}"))
         elif block.position:
-            odd.append(Odd(f"{block.path}.index", block.span(INDEX), "0", f"{block.position}"))
+            violations.append(Violation(f"{block.path}.index", block.span(INDEX), "0", f"{block.position}"))
     message = "a field of an identifier is set that is the server's to set"
-    yield from told(call, "request", (CLEARED,), len(blocks), odd, message, warn=True)
+    yield from judgements(call, "request", (CLEARED,), len(blocks), violations, message, warn=True)
 
 
 RULE = Rule(

@@ -43,13 +43,13 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         else:
             yield passed(KNOWN)
         if bits & _NO_DISPLAY and bits & (_NO_GROUPS | _REAL | _HEX):
-            said = "a counter that is not for display says how it is displayed"
-            yield failed(HIDDEN, call, at, said, expected="0x2 without 0x4, 0x8 and 0x10", seen=f"{bits:#x}")
+            message = "a counter that is not for display says how it is displayed"
+            yield failed(HIDDEN, call, at, message, expected="0x2 without 0x4, 0x8 and 0x10", seen=f"{bits:#x}")
         elif bits & _NO_DISPLAY:
             yield passed(HIDDEN)
         if bits & _HEX and bits & (_NO_GROUPS | _REAL):
-            said = "a counter is displayed in hexadecimal and in another way as well"
-            yield failed(HEX, call, at, said, expected="0x10 without 0x4 and 0x8", seen=f"{bits:#x}", deviation=_SDK)
+            message = "a counter is displayed in hexadecimal and in another way as well"
+            yield failed(HEX, call, at, message, expected="0x10 without 0x4 and 0x8", seen=f"{bits:#x}", deviation=_SDK)
         elif bits & _HEX:
             yield passed(HEX)
         if bits & _BY_REFERENCE:

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import BASE_OF
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION, cannot_say
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
@@ -45,15 +45,17 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         base = record["base_counter_id"]
         at = At("response", f"{path}.base_counter_id")
         if base not in types or base == record["counter_id"]:
-            said = f"a counter of type {kind:#010x} names no other counter of the set as its base"
-            yield failed(EXISTS, call, at, said, expected="the id of its base", seen=f"{base:#x}")
+            message = f"a counter of type {kind:#010x} names no other counter of the set as its base"
+            yield failed(EXISTS, call, at, message, expected="the id of its base", seen=f"{base:#x}")
             continue
         yield passed(EXISTS)
         if types[base] == BASE_OF[kind]:
             yield passed(_PAIRED[kind])
         else:
-            said = f"the base of a counter of type {kind:#010x} is of the wrong type"
-            yield failed(_PAIRED[kind], call, at, said, expected=f"{BASE_OF[kind]:#010x}", seen=f"{types[base]:#010x}")
+            message = f"the base of a counter of type {kind:#010x} is of the wrong type"
+            yield failed(
+                _PAIRED[kind], call, at, message, expected=f"{BASE_OF[kind]:#010x}", seen=f"{types[base]:#010x}"
+            )
 
 
 RULE = Rule(

@@ -10,10 +10,10 @@ Specification: [MS-PCQ] section 2.2.4.8: type 1 is a single value, 2 several cou
 counters of all instances. Section 2.2.4.6: Index is the position of a counter's data; perflib.h: blocks stand in that order.
 Section 3.1.4.1.7: CounterId 0xFFFFFFFF asks for all counters, the instance name "*" for all instances.
 
-Flagged: a block of type 6 where QueryCounterInfo told of one counter of one instance; of type 1 where it told of a CounterId
+Flagged: a block of type 6 where QueryCounterInfo reported one counter of one instance; of type 1 where it reported of a CounterId
 0xFFFFFFFF.
 
-Accepted: an error block (type 0) anywhere; type 1 or 4 for the name "*" where the capture does not tell whether the counterset
+Accepted: an error block (type 0) anywhere; type 1 or 4 for the name "*" where the capture does not state whether the counterset
 has instances.
 
 Silent: where the capture does not connect blocks and counters. By the order of adding alone nothing can contradict: then the
@@ -26,8 +26,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from analyzer.audit.answers import Block, DataAnswer
+from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, cannot_say, has_instances, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, passed
@@ -53,10 +53,10 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         yield from cannot_say(REQUIREMENTS, reason or "which counter a block is of is not in the capture", call)
         return
     position = (POSITION, ORDER) if query.id_source == "index" else ()
-    odd: dict[tuple[str, ...], list[Odd]] = defaultdict(list)
+    violations: dict[tuple[str, ...], list[Violation]] = defaultdict(list)
     for block in answer.blocks:
         known = counter_of(query, block)
-        # A block whose content is not that of its type is not of that type; another rule tells.
+        # A block whose content is not that of its type is not of that type; another rule reports it.
         if known is None or block.kind not in OF_TYPE or not block.is_whole:
             continue
         wildcards = tuple(_wildcards(call, known)) if block.kind != ERROR else ()
@@ -73,10 +73,10 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         )
         for requirement in set(wildcards) - set(broken):
             yield passed(requirement)
-        odd[(*requirements, *broken)].append(_odd(block, known, kinds))
-    for requirements, blocks in odd.items():
+        violations[(*requirements, *broken)].append(_violation(block, known, kinds))
+    for requirements, blocks in violations.items():
         message = "a block is of another form than the counter at its place asks for"
-        yield from told(call, "response", requirements, 0, blocks, message)
+        yield from judgements(call, "response", requirements, 0, blocks, message)
 
 
 def _wildcards(call: CallEvidence, known: Identifier) -> Iterator[str]:
@@ -111,11 +111,11 @@ def _fitting(call: CallEvidence, known: Identifier) -> tuple[int, ...]:
 KINDS_OF_ONE = (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET)
 
 
-def _odd(block: Block, known: Identifier, kinds: tuple[int, ...]) -> Odd:
+def _violation(block: Block, known: Identifier, kinds: tuple[int, ...]) -> Violation:
     counter = f"counter {known.counter_id}" if known.names_one_counter else "all counters"
     instance = f"instance {known.instance!r}" if known.instance else "no instance name"
     expected = f"type {' or '.join(str(kind) for kind in kinds)} for {counter} and {instance}"
-    return Odd(f"{block.path}.block_type", (block.at + 4, block.at + 8), expected, f"type {block.kind}")
+    return Violation(f"{block.path}.block_type", (block.at + 4, block.at + 8), expected, f"type {block.kind}")
 
 
 RULE = Rule(

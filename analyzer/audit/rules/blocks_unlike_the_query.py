@@ -1,6 +1,6 @@
 """A data answer has more or fewer blocks than the query holds counters.
 
-Looks for: answers of QueryCounterData on handles whose counters the capture tells, and the number of their blocks.
+Looks for: answers of QueryCounterData on handles whose counters the capture states, and the number of their blocks.
 
 Why it matters: with a block missing, every one behind it stands at the place of another counter.
 
@@ -11,7 +11,7 @@ Flagged: two blocks on a handle to which three counters were added.
 
 Accepted: three blocks, one of type 0.
 
-Silent: where the capture does not tell what the handle holds, or the same counter was added to it twice with success: then it
+Silent: where the capture does not state what the handle holds, or the same counter was added to it twice with success: then it
 may count once or twice.
 """
 
@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import FlawKind
+from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
@@ -42,18 +42,18 @@ class _Blocks:
         (query, held), answer = found, call.response.answer
         reason = None
         if query.id_source == "index" and len(query.blocks) != len(held):
-            reason = "QueryCounterInfo told of the same counter, or the same position, twice"
+            reason = "QueryCounterInfo reported the same counter, or the same position, twice"
         elif not answer.is_walked or answer.of(FlawKind.BLOCK_COUNT):
             reason = "the blocks of the answer cannot be counted"
         if reason is not None:
             yield inconclusive(REQUIREMENT, reason, call)
             return
-        odd = []
+        violations = []
         if len(answer.blocks) != len(held):
             expected = f"{len(held)}, one for each counter held"
-            odd.append(Odd("lpData.num_blocks", (4, 8), expected, f"{len(answer.blocks)} blocks"))
+            violations.append(Violation("lpData.num_blocks", (4, 8), expected, f"{len(answer.blocks)} blocks"))
         message = "the answer has another number of blocks than the query holds counters"
-        yield from told(call, "response", (REQUIREMENT,), 1, odd, message, confidence=Confidence.MEDIUM)
+        yield from judgements(call, "response", (REQUIREMENT,), 1, violations, message, confidence=Confidence.MEDIUM)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())

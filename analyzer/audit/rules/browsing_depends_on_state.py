@@ -1,9 +1,9 @@
-"""What a server tells about its countersets depends on more than the question.
+"""What a server reports about its countersets depends on more than the question.
 
 Looks for: the same question for registration information of the same counterset, answered differently (a warning); and calls of
 the browsing methods that end in a fault about a context handle, though they take none.
 
-Why it matters: clients keep what they were told. A server whose description depends on who asked before, or on open queries,
+Why it matters: clients keep what they were sent. A server whose description depends on who asked before, or on open queries,
 makes them take one counter for another.
 
 Specification: [MS-PCQ] section 3.1.1.5: EnumerateCounterSet, EnumerateCounterSetInstances and QueryCounterSetRegistrationInfo

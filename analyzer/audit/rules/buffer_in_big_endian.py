@@ -22,8 +22,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
@@ -77,13 +77,15 @@ def _side(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
     fits, path, at = _FITS[side.side.buffer_kind or ""]
     data = side.data
     if fits(data, "little"):
-        yield from told(call, side.name, REQUIREMENTS, 1, [], "")
+        yield from judgements(call, side.name, REQUIREMENTS, 1, [], "")
     elif fits(data, "big"):
         little, big = _number(data, at, "little"), _number(data, at, "big")
-        odd = [
-            Odd(f"lpData.{path}", (at, at + 4), f"{big} in little-endian bytes", f"{little}, which is {big} big-endian")
+        violations = [
+            Violation(
+                f"lpData.{path}", (at, at + 4), f"{big} in little-endian bytes", f"{little}, which is {big} big-endian"
+            )
         ]
-        yield from told(call, side.name, REQUIREMENTS, 1, odd, "the numbers in the buffer are big-endian")
+        yield from judgements(call, side.name, REQUIREMENTS, 1, violations, "the numbers in the buffer are big-endian")
     else:
         yield from cannot_say(REQUIREMENTS, "the numbers of the buffer make sense in neither byte order", call)
 

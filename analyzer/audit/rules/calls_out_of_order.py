@@ -31,26 +31,26 @@ ADDED, MODEL = "PCQ-3.2.1-R03", "PCQ-4.1-R01"
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
     first_open: dict[str, int] = {}
-    for life in evidence.lives:
-        if life.opened is not None:
-            first_open[life.server.ip] = min(life.opened, first_open.get(life.server.ip, life.opened))
-    for life in evidence.lives:
-        for event in life.events:
+    for lifetime in evidence.lifetimes:
+        if lifetime.opened is not None:
+            first_open[lifetime.server.ip] = min(lifetime.opened, first_open.get(lifetime.server.ip, lifetime.opened))
+    for lifetime in evidence.lifetimes:
+        for event in lifetime.events:
             if event.kind == "open":
                 continue
             name = "phQuery" if event.kind == "close" else "hQuery"
             # A handle that is not of this server's is no matter of order where the client has opened others: PCQ712 reports it.
-            never_opened = life.origin == "never opened"
-            if never_opened and first_open.get(life.server.ip, event.call) < event.call:
+            never_opened = lifetime.origin == "never opened"
+            if never_opened and first_open.get(lifetime.server.ip, event.call) < event.call:
                 continue
-            if never_opened or (life.opened is not None and event.call < life.opened):
+            if never_opened or (lifetime.opened is not None and event.call < lifetime.opened):
                 message = "the client called on a handle before it opened one"
                 expected, at = "OpenQueryHandle first", At("request", name)
-                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=life.handle)
-            elif "after-close" in event.oddities:
-                message = f"the client called on a handle that call {life.closed} had closed"
+                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=lifetime.handle)
+            elif "after-close" in event.anomalies:
+                message = f"the client called on a handle that call {lifetime.closed} had closed"
                 expected, at = "a handle that is open", At("request", name)
-                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=life.handle)
+                yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=lifetime.handle)
             elif event.kind != "poll":
                 yield passed(MODEL)
             elif event.view.held is None:

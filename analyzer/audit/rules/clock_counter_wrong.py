@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import LARGE_RAWCOUNT, OWN_CLOCK, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION, cannot_say
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, passed
@@ -62,8 +62,10 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             if types[number] == LARGE_RAWCOUNT:
                 yield passed(typed)
             else:
-                said = f"the clock of a counter of type {kind:#010x} is of the wrong type"
-                yield failed(typed, call, at, said, expected=f"{LARGE_RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
+                message = f"the clock of a counter of type {kind:#010x} is of the wrong type"
+                yield failed(
+                    typed, call, at, message, expected=f"{LARGE_RAWCOUNT:#010x}", seen=f"{types[number]:#010x}"
+                )
 
 
 RULE = Rule(

@@ -11,7 +11,7 @@ which is constant while the machine is up.
 
 Flagged: PerfTimeStamp 1000, then 900; PerfFreq 0.
 
-Accepted: the same PerfTimeStamp twice; a clock that starts anew with another frequency counts as a restart, which is said once.
+Accepted: the same PerfTimeStamp twice; a clock that starts anew with another frequency counts as a restart, which is stated once.
 
 Silent: between calls that overlap in time; where an answer is sealed, was not captured, or is damaged.
 """
@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import DATA, cannot_say
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import DATA, cannot_say
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
 

@@ -14,15 +14,15 @@ Flagged: 10 seconds by PerfTimeStamp, 1 second by PerfTime100NSec.
 Accepted: 1.00 and 1.02 seconds.
 
 Silent: at the first answer of a server; between calls that overlap in time; where a clock went back or changed its frequency,
-which another rule tells; where an answer is sealed or was not captured.
+which another rule reports it; where an answer is sealed or was not captured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 
@@ -50,11 +50,13 @@ class _Clocks:
         by_ticks, by_time = (ticks - before[0]) / frequency, (time_100ns - before[1]) / 1e7
         if by_ticks < 0 or by_time < 0:
             return
-        odd = []
+        violations = []
         if abs(by_ticks - by_time) > 0.05 * max(by_ticks, by_time) + 0.05:
-            odd.append(Odd("lpData.perf_time_stamp", (8, 16), f"{by_time:.3f} s", f"{by_ticks:.3f} s"))
+            violations.append(Violation("lpData.perf_time_stamp", (8, 16), f"{by_time:.3f} s", f"{by_ticks:.3f} s"))
         message = "since the answer before, the performance clock ran another time than the system clock"
-        yield from told(call, "response", (REQUIREMENT,), 1, odd, message, warn=True, confidence=Confidence.MEDIUM)
+        yield from judgements(
+            call, "response", (REQUIREMENT,), 1, violations, message, warn=True, confidence=Confidence.MEDIUM
+        )
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())

@@ -2,7 +2,7 @@
 
 Looks for: successful answers of CloseQueryHandle whose handle is not 20 zero bytes.
 
-Why it matters: the null handle tells the client's runtime that the context is gone. One that gets the handle back keeps it, and
+Why it matters: the null handle informs the client's runtime that the context is gone. One that gets the handle back keeps it, and
 uses or closes it again.
 
 Specification: [MS-PCQ] section 3.1.4.1.8: on return, phQuery is NULL.

@@ -28,18 +28,18 @@ REQUIREMENT = "PCQ-3.1.4.1.8-R08"
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    for life in evidence.lives:
-        for event in life.events:
-            if "after-close" not in event.oddities:
+    for lifetime in evidence.lifetimes:
+        for event in lifetime.events:
+            if "after-close" not in event.anomalies:
                 continue
             if event.succeeded:
                 yield failed(
                     REQUIREMENT,
                     evidence.call(event.call),
                     At("request", "phQuery" if event.kind == "close" else "hQuery"),
-                    f"the server carried out a call on a handle that call {life.closed} had closed",
+                    f"the server carried out a call on a handle that call {lifetime.closed} had closed",
                     expected="a fault or an error",
-                    seen=life.handle,
+                    seen=lifetime.handle,
                 )
             elif event.fault is not None or event.status:
                 yield passed(REQUIREMENT)

@@ -2,7 +2,7 @@
 
 Looks for: answers to RequestCode 1 in which a CounterId occurs twice.
 
-Why it matters: values are told apart by this id only.
+Why it matters: values are distinguished by this id only.
 
 Specification: [MS-PCQ] section 2.2.4.2: CounterId is unique within the counterset.
 
@@ -32,8 +32,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         number = record["counter_id"]
         if number in seen:
             at = At("response", f"{path}.counter_id")
-            said = "two counters of the set have the same id"
-            yield failed(REQUIREMENT, call, at, said, expected="an id of its own", seen=str(number))
+            message = "two counters of the set have the same id"
+            yield failed(REQUIREMENT, call, at, message, expected="an id of its own", seen=str(number))
         elif len(records) > 1:
             yield passed(REQUIREMENT)
         seen.add(number)

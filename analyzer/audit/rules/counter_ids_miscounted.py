@@ -7,7 +7,7 @@ Why it matters: values carry no ids. They belong to the id in the same place, so
 another name.
 
 Specification: [MS-PCQ] section 2.2.4.11: dwSize covers this header and the array of ids, dwCounters is the number of ids;
-section 3.1.4.1.6 demands as many values, for types 2 and 6. Whether padding to a multiple of 8 is counted is not said.
+section 3.1.4.1.6 demands as many values, for types 2 and 6. Whether padding to a multiple of 8 is counted is not stated.
 
 Flagged: dwCounters 4 with three values; dwSize 32 with three ids.
 
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
@@ -35,16 +35,16 @@ REQUIREMENTS = (SIZE, NUMBER, *BY_TYPE.values())
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, number in BY_TYPE.items():
         blocks = [block for block in answer.of_type(kind) if block.ids is not None]
-        odd = answer.of(FlawKind.IDS_SIZE, block_types=(kind,))
-        yield from told(
-            call, "response", (SIZE,), len(blocks), odd, "the size of the counter ids is not that of so many"
+        violations = answer.of(FlawKind.IDS_SIZE, block_types=(kind,))
+        yield from judgements(
+            call, "response", (SIZE,), len(blocks), violations, "the size of the counter ids is not that of so many"
         )
-        odd = answer.of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=(kind,))
-        message = "another number of counters follows than was told"
-        yield from told(call, "response", (NUMBER, number), len(blocks), odd, message)
-        odd = answer.of(FlawKind.ROW_COUNT, block_types=(kind,))
+        violations = answer.of(FlawKind.IDS_COUNT, FlawKind.VALUE_COUNT, block_types=(kind,))
+        message = "another number of counters follows than was reported"
+        yield from judgements(call, "response", (NUMBER, number), len(blocks), violations, message)
+        violations = answer.of(FlawKind.ROW_COUNT, block_types=(kind,))
         message = "an instance has another number of values than there are counter ids"
-        yield from told(call, "response", (number,), 0, odd, message)
+        yield from judgements(call, "response", (number,), 0, violations, message)
 
 
 RULE = Rule(

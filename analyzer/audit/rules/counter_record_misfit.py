@@ -32,19 +32,19 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     data = call.response.data
     if len(data) != _SIZE:
-        said = "the answer is not the record of one counter"
+        message = "the answer is not the record of one counter"
         at = At("response", "lpData")
-        yield failed(SIZE, call, at, said, expected=f"{_SIZE} bytes", seen=f"{len(data)} bytes", also=(FORM,))
+        yield failed(SIZE, call, at, message, expected=f"{_SIZE} bytes", seen=f"{len(data)} bytes", also=(FORM,))
         yield inconclusive(ASKED, "the record of the counter is of the wrong size", call)
         return
     yield passed(SIZE)
     yield passed(FORM)
-    asked, told = call.asked["RequestLCID"], int.from_bytes(data[:4], "little")
-    if asked == told:
+    asked, reported = call.asked["RequestLCID"], int.from_bytes(data[:4], "little")
+    if asked == reported:
         yield passed(ASKED)
         return
     at = At("response", "lpData.counter.counter_id")
-    yield failed(ASKED, call, at, "the answer is about another counter", expected=str(asked), seen=str(told))
+    yield failed(ASKED, call, at, "the answer is about another counter", expected=str(asked), seen=str(reported))
 
 
 RULE = Rule(

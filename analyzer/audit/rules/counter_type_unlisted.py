@@ -3,7 +3,7 @@
 Looks for: a Type that is none of the 34 of the text; a warning for the two types of differences, which perflib.h lets
 providers declare.
 
-Why it matters: a client that does not know a type cannot tell how to compute what it shows.
+Why it matters: a client that does not know a type does not know how to compute what it shows.
 
 Specification: [MS-PCQ] section 2.2.4.2 lists 34 types and demands one of them. perflib.h has PERF_COUNTER_DELTA and
 PERF_COUNTER_LARGE_DELTA besides.
@@ -35,11 +35,11 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         if kind in LISTED:
             yield passed(REQUIREMENT)
         elif kind in DELTAS:
-            said = "the type is one of perflib.h that the text does not list"
-            yield warned(REQUIREMENT, call, at, said, expected="a listed type", seen=f"{kind:#010x}")
+            message = "the type is one of perflib.h that the text does not list"
+            yield warned(REQUIREMENT, call, at, message, expected="a listed type", seen=f"{kind:#010x}")
         else:
-            said = "the type is none that the text lists"
-            yield failed(REQUIREMENT, call, at, said, expected="a listed type", seen=f"{kind:#010x}")
+            message = "the type is none that the text lists"
+            yield failed(REQUIREMENT, call, at, message, expected="a listed type", seen=f"{kind:#010x}")
 
 
 RULE = Rule(

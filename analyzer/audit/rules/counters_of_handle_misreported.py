@@ -1,4 +1,4 @@
-"""QueryCounterInfo tells of other counters than were added to the handle.
+"""QueryCounterInfo reports other counters than were added to the handle.
 
 Looks for: answers of QueryCounterInfo whose identifiers are not those that ValidateCounters added to the handle, less those it
 removed.
@@ -9,7 +9,7 @@ find.
 Specification: [MS-PCQ] section 3.1.1.5: the server keeps a list of counter identifiers with each handle. Section 3.1.4.1.5: it
 must return the identifier of each counter that is tied to the handle.
 
-Flagged: three counters were added with status 0, and two are told.
+Flagged: three counters were added with status 0, and two are reported.
 
 Accepted: counters in any order; names in another case; a specific InstanceId in place of the 0xFFFFFFFF (any) that was sent.
 
@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from analyzer.audit.checks import INFO, Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import IdentifierBlock
-from analyzer.audit.looks import INFO, Odd, cannot_say, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import held_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity
@@ -45,23 +45,28 @@ class _Lists:
         _, held = found
         blocks = call.response.identifiers.blocks
         missing, extra = _compared(held, blocks)
-        odd = [
-            Odd(block.path, (block.at, block.at + block.size), "a counter that was added", _told(block))
+        violations = [
+            Violation(block.path, (block.at, block.at + block.size), "a counter that was added", _described(block))
             for block in extra
         ]
-        message = "a counter is told of that was not added to the handle, or was removed from it"
-        yield from told(
+        message = "a counter is reported that was not added to the handle, or was removed from it"
+        yield from judgements(
             call,
             "response",
             REQUIREMENTS,
-            len(blocks) if not missing else len(odd),
-            odd,
+            len(blocks) if not missing else len(violations),
+            violations,
             message,
             confidence=Confidence.MEDIUM,
         )
-        odd = [Odd("lpData", (0, len(call.response.data)), _named(one), "not among those told") for one in missing]
-        message = "a counter that was added to the handle is not told of"
-        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message, confidence=Confidence.MEDIUM)
+        violations = [
+            Violation("lpData", (0, len(call.response.data)), _named(one), "not among those reported")
+            for one in missing
+        ]
+        message = "a counter that was added to the handle is not reported"
+        yield from judgements(
+            call, "response", REQUIREMENTS, len(violations), violations, message, confidence=Confidence.MEDIUM
+        )
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
@@ -70,7 +75,7 @@ class _Lists:
 def _compared(
     held: Iterable[Identifier], blocks: Iterable[IdentifierBlock]
 ) -> tuple[list[Identifier], list[IdentifierBlock]]:
-    """What is held and not told, and what is told and not held; any instance id is that of the one that was named."""
+    """What is held and not reported, and what is reported and not held; any instance id is that of the one that was named."""
     kept: dict[tuple[str, int, str], dict[int, Identifier]] = {}
     for one in held:
         alike = kept.setdefault((one.counterset, one.counter_id, (one.instance or "").casefold()), {})
@@ -89,7 +94,7 @@ def _compared(
     return [one for alike in kept.values() for one in alike.values()], extra
 
 
-def _told(block: IdentifierBlock) -> str:
+def _described(block: IdentifierBlock) -> str:
     return f"counter {block.counter_id} of {block.counterset}, instance {block.name!r}"
 
 

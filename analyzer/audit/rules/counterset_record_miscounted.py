@@ -39,12 +39,12 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     size = len(call.response.data)
     at = At("response", "lpData.num_counters")
     if size < _RECORD:
-        said = "the answer has no room for the record of a counterset"
+        message = "the answer has no room for the record of a counterset"
         yield failed(
             RECORD,
             call,
             At("response", "lpData"),
-            said,
+            message,
             expected="32 bytes or more",
             seen=str(size),
             also=(FORM, LAYOUT),

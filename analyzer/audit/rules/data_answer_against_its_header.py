@@ -1,4 +1,4 @@
-"""A data answer does not begin with a header that tells its size and the number of its blocks.
+"""A data answer does not begin with a header that states its size and the number of its blocks.
 
 Looks for: successful answers of QueryCounterData of less than 48 bytes; whose dwTotalSize is not the number of bytes returned;
 whose dwNumCounter is not the number of counter header blocks that follow.
@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 
@@ -36,16 +36,20 @@ REQUIREMENTS = HEADER + TOTAL + COUNT
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     short = answer.of(FlawKind.HEADER)
-    yield from told(call, "response", HEADER, 1, short, "the answer is shorter than the header it has to begin with")
+    yield from judgements(
+        call, "response", HEADER, 1, short, "the answer is shorter than the header it has to begin with"
+    )
     if short:
         return
-    odd = answer.of(FlawKind.TOTAL)
-    yield from told(call, "response", TOTAL, 1, odd, "the total size is not the number of bytes returned")
+    violations = answer.of(FlawKind.TOTAL)
+    yield from judgements(call, "response", TOTAL, 1, violations, "the total size is not the number of bytes returned")
     if not answer.is_walked:
         yield inconclusive(COUNT[0], "a broken block hides those after it", call)
         return
-    odd = answer.of(FlawKind.BLOCK_COUNT)
-    yield from told(call, "response", COUNT, 1, odd, "the header tells another number of blocks than follow")
+    violations = answer.of(FlawKind.BLOCK_COUNT)
+    yield from judgements(
+        call, "response", COUNT, 1, violations, "the header states another number of blocks than follow"
+    )
 
 
 RULE = Rule(

@@ -1,9 +1,9 @@
 """A block of a data answer is not laid out as its type asks for.
 
 Looks for: counter header blocks of dwType 1, 2, 4 and 6 whose content cannot be read in the layout of that type so that it
-fills the block, even when single sizes and counts in it are put right (a wrong one of those is told by the rule about it).
+fills the block, even when single sizes and counts in it are put right (a wrong one of those is reported by the rule about it).
 
-Why it matters: the values are there and nobody can tell where.
+Why it matters: the values are there and nobody knows where.
 
 Specification: [MS-PCQ] section 3.1.4.1.6 describes the layouts: type 1 is one value; type 2 counter ids and a value for each;
 type 4 instances, each its header with the name and one value; type 6 counter ids, then instances with a value for each id.
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
@@ -39,11 +39,11 @@ REQUIREMENTS = (*(requirement for group in BY_TYPE.values() for requirement in g
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, requirements in BY_TYPE.items():
-        odd = answer.of(FlawKind.CONTENT, block_types=(kind,))
+        violations = answer.of(FlawKind.CONTENT, block_types=(kind,))
         unmeasured = len(answer.of(FlawKind.BLOCK_SIZE, block_types=(kind,)))
-        looked_at = max(len(answer.of_type(kind)) - unmeasured, len(odd))
+        looked_at = max(len(answer.of_type(kind)) - unmeasured, len(violations))
         message = f"a block of type {kind} is laid out otherwise"
-        yield from told(call, "response", (*requirements, FORMAT), looked_at, odd, message)
+        yield from judgements(call, "response", (*requirements, FORMAT), looked_at, violations, message)
 
 
 RULE = Rule(

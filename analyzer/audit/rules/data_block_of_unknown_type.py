@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -28,8 +28,10 @@ REQUIREMENTS = ("PCQ-2.2.4.8-R02", "PCQ-3.1.4.1.6-R12")
 
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    odd = answer.of(FlawKind.BLOCK_TYPE)
-    yield from told(call, "response", REQUIREMENTS, len(answer.blocks), odd, "a block has a type that does not exist")
+    violations = answer.of(FlawKind.BLOCK_TYPE)
+    yield from judgements(
+        call, "response", REQUIREMENTS, len(answer.blocks), violations, "a block has a type that does not exist"
+    )
 
 
 RULE = Rule(

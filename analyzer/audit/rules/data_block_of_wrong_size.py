@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -28,9 +28,11 @@ REQUIREMENTS = ("PCQ-2.2.4.8-R08",)
 
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    odd = answer.of(FlawKind.BLOCK_SIZE)
-    looked_at = max(len(answer.blocks) - len(answer.of(FlawKind.BLOCK_TYPE)), len(odd))
-    yield from told(call, "response", REQUIREMENTS, looked_at, odd, "the size of a block does not lead to the next one")
+    violations = answer.of(FlawKind.BLOCK_SIZE)
+    looked_at = max(len(answer.blocks) - len(answer.of(FlawKind.BLOCK_TYPE)), len(violations))
+    yield from judgements(
+        call, "response", REQUIREMENTS, looked_at, violations, "the size of a block does not lead to the next one"
+    )
 
 
 RULE = Rule(

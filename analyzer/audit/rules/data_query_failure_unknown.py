@@ -2,7 +2,7 @@
 
 Looks for: the return value of QueryCounterData, where it is neither success nor ERROR_NOT_ENOUGH_MEMORY.
 
-Why it matters: a caller looks the number up to tell its user what went wrong.
+Why it matters: a caller looks the number up to inform its user what went wrong.
 
 Specification: perflib.h: for other types of failure the return value is a system error code, that is a Win32 code of [MS-ERREF]
 section 2.2.
@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import status_violation
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import status_oddity
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.model.perflib import Opnum
@@ -31,11 +31,11 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     status = call.status
     if status in (None, 0, 8):
         return
-    oddity = status_oddity(status)
-    if oddity is None:
+    violation = status_violation(status)
+    if violation is None:
         yield passed(REQUIREMENT)
         return
-    say = failed if oddity == "fail" else warned
+    say = failed if violation == "fail" else warned
     message = "a data query failed with what is no system error code"
     yield say(
         REQUIREMENT, call, At("response", "ReturnValue"), message, expected="a Win32 error code", seen=f"{status:#x}"

@@ -33,8 +33,8 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield passed(REQUIREMENT)
         else:
             at = At("response", f"{path}.default_scale")
-            said = "the default scale is out of range"
-            yield failed(REQUIREMENT, call, at, said, expected="-10 to 10", seen=str(scale))
+            message = "the default scale is out of range"
+            yield failed(REQUIREMENT, call, at, message, expected="-10 to 10", seen=str(scale))
 
 
 RULE = Rule(

@@ -40,8 +40,8 @@ def _judged(requirement: str, call: CallEvidence, path: str, value: int) -> Iter
     if value in (_NOVICE, _ADVANCED):
         yield passed(requirement)
     else:
-        said = "the detail level does not exist"
-        yield failed(requirement, call, At("response", path), said, expected="100 or 200", seen=str(value))
+        message = "the detail level does not exist"
+        yield failed(requirement, call, At("response", path), message, expected="100 or 200", seen=str(value))
 
 
 RULE = Rule(

@@ -35,10 +35,10 @@ _UUIDS = (UUID(INTERFACE).bytes_le, UUID(INTERFACE).bytes)
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
     elsewhere: dict[str, int] = {}
-    roads = 0
+    associations = 0
     for bound in evidence.analysis.bounds:
         if bound.interface == INTERFACE:
-            roads += 1
+            associations += 1
             if bound.channel.transport != "ncacn_np":
                 elsewhere[bound.channel.client.ip] = min(bound.frames)
     asked: set[str] = set()
@@ -60,8 +60,8 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             )
         else:
             yield warned(REQUIREMENT, evident, None, message, expected="\\PIPE\\winreg", seen="ept_map")
-    if not asked and roads:
-        yield passed(REQUIREMENT, roads)
+    if not asked and associations:
+        yield passed(REQUIREMENT, associations)
 
 
 def _asks(call: Call) -> bool:

@@ -2,11 +2,11 @@
 
 Looks for: counter header blocks of dwType 0 whose dwStatus is 0, or that are longer than their header.
 
-Why it matters: such a block is all a client learns of a counter that could not be read. Without a code it can neither tell the
+Why it matters: such a block is all a client learns of a counter that could not be read. Without a code it can neither inform the
 user nor decide whether to ask again.
 
 Specification: [MS-PCQ] section 2.2.4.8 gives dwType 0 to counters whose query failed; section 3.1.4.1.6 demands that the block
-holds the header alone, whose dwStatus tells the error.
+holds the header alone, whose dwStatus states the error.
 
 Flagged: dwType 0 with a dwSize of 32 and 16 bytes after the header. A warning: dwType 0 with dwStatus 0.
 
@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
+from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import ERROR
@@ -32,19 +32,21 @@ REQUIREMENTS = (ALONE, STATUS)
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     blocks = [block for block in answer.blocks if block.kind == ERROR]
-    odd = [
-        Odd(block.path, (block.at + 16, block.stop), "nothing after the header", f"{block.stop - block.at - 16} bytes")
+    violations = [
+        Violation(
+            block.path, (block.at + 16, block.stop), "nothing after the header", f"{block.stop - block.at - 16} bytes"
+        )
         for block in blocks
         if block.stop - block.at > 16
     ]
-    yield from told(call, "response", (ALONE,), len(blocks), odd, "an error block carries data")
-    odd = [
-        Odd(f"{block.path}.status", (block.at, block.at + 4), "an error code", "0")
+    yield from judgements(call, "response", (ALONE,), len(blocks), violations, "an error block carries data")
+    violations = [
+        Violation(f"{block.path}.status", (block.at, block.at + 4), "an error code", "0")
         for block in blocks
         if not block.status
     ]
     message = "a block stands for an error and names none"
-    yield from told(call, "response", (STATUS,), len(blocks), odd, message, warn=True)
+    yield from judgements(call, "response", (STATUS,), len(blocks), violations, message, warn=True)
 
 
 RULE = Rule(

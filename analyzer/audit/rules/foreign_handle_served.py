@@ -1,6 +1,6 @@
 """A server carried out a call on a query handle that it had not given out.
 
-Looks for: calls that succeed on handles that no OpenQueryHandle of the capture returned, on channels whose whole life is in it;
+Looks for: calls that succeed on handles that no OpenQueryHandle of the capture returned, on channels whose whole lifetime is in it;
 and on handles that the remote registry, the other interface of the pipe, gave out.
 
 Why it matters: a handle is what keeps the queries of clients apart. A server that accepts any gives one client the query of
@@ -45,15 +45,15 @@ _OF_KIND = {
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
     keys = _registry_handles(evidence)
-    for life in evidence.lives:
-        is_key = (life.server.ip, life.handle) in keys and life.origin != "opened"
-        if not is_key and life.origin != "never opened":
+    for lifetime in evidence.lifetimes:
+        is_key = (lifetime.server.ip, lifetime.handle) in keys and lifetime.origin != "opened"
+        if not is_key and lifetime.origin != "never opened":
             continue
-        for event in life.events:
+        for event in lifetime.events:
             if event.kind in _OF_KIND:
                 requirement = METHODS[_OF_KIND[event.kind]]
                 yield from _judged(
-                    evidence, event, life.handle, (requirement, OTHER_INTERFACE) if is_key else (requirement,)
+                    evidence, event, lifetime.handle, (requirement, OTHER_INTERFACE) if is_key else (requirement,)
                 )
 
 

@@ -3,7 +3,7 @@
 Looks for: CloseQueryHandle at an authentication level below PKT_PRIVACY that returned ERROR_ACCESS_DENIED (5), and what the next
 call on the handle came to.
 
-Why it matters: the client has been told that nothing happened, and has to close the handle by a sealed request. If it is gone
+Why it matters: the client has been informed that nothing happened, and has to close the handle by a sealed request. If it is gone
 already, the client sees an error that it cannot explain.
 
 Specification: [MS-PCQ] section 3.1.4.1.8: with ERROR_ACCESS_DENIED the opened handle stays as it is until the client closes it at
@@ -33,15 +33,16 @@ _GONE = (0x1C00001A, 6, 1777)
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    for life in evidence.lives:
-        for n, event in enumerate(life.events):
-            if event.kind != "close" or event.status != ACCESS_DENIED or life.origin != "opened":
+    for lifetime in evidence.lifetimes:
+        for n, event in enumerate(lifetime.events):
+            if event.kind != "close" or event.status != ACCESS_DENIED or lifetime.origin != "opened":
                 continue
             refused = evidence.call(event.call)
             if refused.call.security.level >= AuthLevel.PRIVACY:
                 continue
             later = next(
-                (other for other in life.events[n + 1 :] if other.fault is not None or other.status is not None), None
+                (other for other in lifetime.events[n + 1 :] if other.fault is not None or other.status is not None),
+                None,
             )
             if later is None:
                 yield inconclusive(REQUIREMENT, "the handle was not used again", refused)

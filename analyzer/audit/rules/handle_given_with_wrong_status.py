@@ -2,7 +2,7 @@
 
 Looks for: return value 0 with a handle of zeros; another return value with a handle that is none, and whether that handle works.
 
-Why it matters: a client that is told of success calls on with the handle it got. One that is told of an error throws away what
+Why it matters: a client that gets success calls on with the handle it got. One that gets an error throws away what
 came with it, and never closes it.
 
 Specification: [MS-PCQ] section 2.2.1: the server returns the handle when the client begins; section 3.1.4.1.4: the method returns
@@ -32,11 +32,11 @@ class _Openings:
     def __init__(self, evidence: Evidence) -> None:
         # The first call with success on each handle that no successful call had given out before.
         self._working: dict[tuple[str, str], int] = {}
-        for life in evidence.lives:
-            if life.origin != "opened":
-                for event in life.events:
+        for lifetime in evidence.lifetimes:
+            if lifetime.origin != "opened":
+                for event in lifetime.events:
                     if event.succeeded:
-                        self._working.setdefault((life.server.ip, life.handle), event.call)
+                        self._working.setdefault((lifetime.server.ip, lifetime.handle), event.call)
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         handle = call.answered["phQuery"]["uuid"]

@@ -29,25 +29,25 @@ TYPE, CLIENT = "PCQ-2.2.1-R05", "PCQ-3.2.1-R05"
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    for life in evidence.lives:
-        if life.origin != "opened" or life.opened is None:
+    for lifetime in evidence.lifetimes:
+        if lifetime.origin != "opened" or lifetime.opened is None:
             continue
-        if life.end == "closed":
+        if lifetime.end == "closed":
             for requirement in (TYPE, CLIENT):
                 yield passed(requirement)
-        elif life.end == "never closed" and evidence.analysis.closed.issuperset(life.channels):
+        elif lifetime.end == "never closed" and evidence.analysis.closed.issuperset(lifetime.channels):
             yield warned(
                 TYPE,
-                evidence.call(life.opened),
+                evidence.call(lifetime.opened),
                 At("response", "phQuery"),
                 "the client ended without closing a query handle",
                 expected="CloseQueryHandle",
-                seen=f"{len(life.events)} calls on it, and the end of the pipe",
+                seen=f"{len(lifetime.events)} calls on it, and the end of the pipe",
                 also=(CLIENT,),
             )
         else:
             for requirement in (TYPE, CLIENT):
-                yield inconclusive(requirement, life.reason or "the capture ends before the pipe does")
+                yield inconclusive(requirement, lifetime.reason or "the capture ends before the pipe does")
 
 
 RULE = Rule(

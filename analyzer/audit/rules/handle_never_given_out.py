@@ -1,9 +1,9 @@
 """A client used a query handle that no server had given out.
 
-Looks for: calls on handles that no OpenQueryHandle of the capture returned, on channels whose whole life is in it; and calls on
+Looks for: calls on handles that no OpenQueryHandle of the capture returned, on channels whose whole lifetime is in it; and calls on
 another association group than the one the handle was opened in (a warning).
 
-Why it matters: such a call cannot succeed. The client has changed the handle, kept it from another life, or never opened one.
+Why it matters: such a call cannot succeed. The client has changed the handle, kept it from an earlier session, or never opened one.
 
 Specification: [MS-PCQ] section 2.2.1: the handle comes from the server, and its content is the server's; section 3.2.1: a client
 that wants data first creates a handle by OpenQueryHandle. [MS-RPCE] section 3.1.1.5: a context handle belongs to its association
@@ -31,17 +31,17 @@ UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    for life in evidence.lives:
-        for event in life.events:
+    for lifetime in evidence.lifetimes:
+        for event in lifetime.events:
             if event.kind == "open":
                 continue
             also = () if event.kind == "close" else (OPENED,)
             name = "phQuery" if event.kind == "close" else "hQuery"
-            if life.origin == "not captured":
-                reason = f"the opening of a query handle is not in the capture: {life.reason}"
+            if lifetime.origin == "not captured":
+                reason = f"the opening of a query handle is not in the capture: {lifetime.reason}"
                 for requirement in (UNCHANGED, *also):
                     yield inconclusive(requirement, reason)
-            elif life.origin == "never opened" or (life.opened is not None and event.call < life.opened):
+            elif lifetime.origin == "never opened" or (lifetime.opened is not None and event.call < lifetime.opened):
                 message = "the client used a handle that the server had not given out"
                 call = evidence.call(event.call)
                 yield failed(
@@ -50,13 +50,13 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     At("request", name),
                     message,
                     expected="a handle that the server gave out",
-                    seen=life.handle,
+                    seen=lifetime.handle,
                     also=also,
                 )
             else:
                 for requirement in also:
                     yield passed(requirement)
-                if "other-association" not in event.oddities:
+                if "other-association" not in event.anomalies:
                     yield passed(UNCHANGED)
                     continue
                 yield warned(
@@ -64,8 +64,8 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                     evidence.call(event.call),
                     At("request", name),
                     "the client used a handle outside the association group that it was opened in",
-                    expected=f"the group that call {life.opened} opened it in",
-                    seen=life.handle,
+                    expected=f"the group that call {lifetime.opened} opened it in",
+                    seen=lifetime.handle,
                     confidence=Confidence.MEDIUM,
                 )
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, judgements, lists_of
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import HEADER
-from analyzer.audit.looks import Odd, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.text import utf16_length
@@ -32,21 +32,23 @@ REQUIREMENTS = ("PCQ-2.2.4.6-R04",)
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     for side, found in lists_of(call):
-        uneven: list[Odd] = []
-        unpaired: list[Odd] = []
+        uneven: list[Violation] = []
+        unpaired: list[Violation] = []
         for block in found.blocks:
             text = block.room[: utf16_length(block.room)]
             span = (block.at + HEADER, block.at + HEADER + len(text))
             if len(block.room) % 2:
                 span = (span[0], block.at + block.size)
-                uneven.append(Odd(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes"))
+                uneven.append(
+                    Violation(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes")
+                )
             elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
-                unpaired.append(Odd(f"{block.path}.name", span, "pairs of surrogates", text.hex(" ", 2)))
+                unpaired.append(Violation(f"{block.path}.name", span, "pairs of surrogates", text.hex(" ", 2)))
         named = sum(bool(block.room) for block in found.blocks) - len(unpaired)
         message = "the name after an identifier has half a character at its end"
-        yield from told(call, side, REQUIREMENTS, named, uneven, message)
+        yield from judgements(call, side, REQUIREMENTS, named, uneven, message)
         message = "the name after an identifier has a surrogate without its pair"
-        yield from told(call, side, REQUIREMENTS, 0, unpaired, message, warn=True)
+        yield from judgements(call, side, REQUIREMENTS, 0, unpaired, message, warn=True)
 
 
 RULE = Rule(

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import Odd, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
@@ -29,16 +29,18 @@ REQUIREMENTS = ("PCQ-3.1.4.1.5-R17",)
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
-    odd: list[Odd] = []
+    violations: list[Violation] = []
     looked_at = 0
     for block in call.response.identifiers.blocks:
         start, stop = block.padding
         padding = call.response.data[start:stop]
         looked_at += bool(padding)
         if any(padding):
-            odd.append(Odd(f"{block.path}.name_padding", (start, stop), bytes(len(padding)).hex(" "), padding.hex(" ")))
+            violations.append(
+                Violation(f"{block.path}.name_padding", (start, stop), bytes(len(padding)).hex(" "), padding.hex(" "))
+            )
     message = "the padding after the name of an identifier is not zero"
-    yield from told(call, "response", REQUIREMENTS, looked_at, odd, message)
+    yield from judgements(call, "response", REQUIREMENTS, looked_at, violations, message)
 
 
 RULE = Rule(

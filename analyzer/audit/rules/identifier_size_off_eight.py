@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, judgements, lists_of
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import SIZE
-from analyzer.audit.looks import Odd, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.model.perflib import Opnum
@@ -31,13 +31,13 @@ ANSWERED, ANY = "PCQ-3.1.4.1.5-R16", "PL-QCD-R12"
 def check(call: CallEvidence) -> Iterator[Judgement]:
     requirements = (ANSWERED, ANY) if call.opnum == Opnum.QUERY_COUNTER_INFO else (ANY,)
     for side, found in lists_of(call):
-        odd = [
-            Odd(f"{block.path}.size", block.span(SIZE), f"{block.size + -block.size % 8}", f"{block.size}")
+        violations = [
+            Violation(f"{block.path}.size", block.span(SIZE), f"{block.size + -block.size % 8}", f"{block.size}")
             for block in found.blocks
             if block.size % 8
         ]
         message = "the size of an identifier is not a multiple of 8"
-        yield from told(call, side, requirements, len(found.blocks), odd, message)
+        yield from judgements(call, side, requirements, len(found.blocks), violations, message)
 
 
 RULE = Rule(

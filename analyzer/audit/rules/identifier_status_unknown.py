@@ -3,10 +3,10 @@
 Looks for: answers of QueryCounterInfo and ValidateCounters with a Status that is no Win32 code; of ValidateCounters, with one
 that is not in its table, or that the client had put there before.
 
-Why it matters: the status is the only thing that tells which of the counters a client asked for it will get.
+Why it matters: the status is the only thing that states which of the counters a client asked for it will get.
 
 Specification: [MS-PCQ] section 2.2.4.6 makes Status a Win32 code. Section 3.1.4.1.5 says that the server sets it to one;
-section 3.1.4.1.7 demands that it tells the result for each identifier, and of the infrastructure's own errors that they are 0,
+section 3.1.4.1.7 demands that it states the result for each identifier, and of the infrastructure's own errors that they are 0,
 3, 0xE, 0x57, 0xB7, 0x1068 or 0x106A. Errors of a provider are passed on as they are.
 
 Flagged: Status 0xC0000034; a Status of 0x7777 in request and answer alike. A warning: any code that is not in the table, since
@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, judgements, status_violation
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
-from analyzer.audit.looks import Odd, status_oddity, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 from analyzer.model.perflib import Opnum
 
-CODE, INFO, TOLD, LISTED = "PCQ-2.2.4.6-R02", "PCQ-3.1.4.1.5-R14", "PCQ-3.1.4.1.7-R18", "PCQ-3.1.4.1.7-R19"
+CODE, INFO, STATED, LISTED = "PCQ-2.2.4.6-R02", "PCQ-3.1.4.1.5-R14", "PCQ-3.1.4.1.7-R18", "PCQ-3.1.4.1.7-R19"
 TABLE = (0, 3, 0xE, 0x57, 0xB7, 0x1068, 0x106A)
 
 
@@ -36,47 +36,47 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     blocks = call.response.identifiers.blocks
     is_info = call.opnum == Opnum.QUERY_COUNTER_INFO
-    no_code = [_odd(block, "a Win32 code") for block in blocks if status_oddity(block.status) == "fail"]
-    perhaps = [_odd(block, "a Win32 code") for block in blocks if status_oddity(block.status) == "warn"]
+    no_code = [_violation(block, "a Win32 code") for block in blocks if status_violation(block.status) == "fail"]
+    perhaps = [_violation(block, "a Win32 code") for block in blocks if status_violation(block.status) == "warn"]
     message = "the status of an identifier is no Win32 code"
     requirements = (INFO, CODE) if is_info else (CODE,)
     # Clients ignore it in QueryCounterInfo: SHOULD.
     sound = len(blocks) - len(perhaps) - (len(no_code) if is_info else 0)
-    yield from told(call, "response", requirements, sound, [] if is_info else no_code, message)
-    yield from told(call, "response", requirements, 0, perhaps + (no_code if is_info else []), message, warn=True)
+    yield from judgements(call, "response", requirements, sound, [] if is_info else no_code, message)
+    yield from judgements(call, "response", requirements, 0, perhaps + (no_code if is_info else []), message, warn=True)
     if not is_info:
         yield from _validated(call, blocks)
 
 
 def _validated(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
-    odd = [
-        _odd(block, "0, 3, 0xe, 0x57, 0xb7, 0x1068 or 0x106a")
+    violations = [
+        _violation(block, "0, 3, 0xe, 0x57, 0xb7, 0x1068 or 0x106a")
         for block in blocks
-        if block.status not in TABLE and status_oddity(block.status) is None
+        if block.status not in TABLE and status_violation(block.status) is None
     ]
-    others = sum(status_oddity(block.status) is not None for block in blocks)
+    others = sum(status_violation(block.status) is not None for block in blocks)
     message = "the status of an identifier is not in the table"
-    yield from told(call, "response", (LISTED,), len(blocks) - others - len(odd), [], message)
-    yield from told(call, "response", (LISTED,), 0, odd, message, warn=True)
+    yield from judgements(call, "response", (LISTED,), len(blocks) - others - len(violations), [], message)
+    yield from judgements(call, "response", (LISTED,), 0, violations, message, warn=True)
     asked = call.request.identifiers.blocks if call.request is not None and call.request.is_readable else None
     if asked is None or len(asked) != len(blocks):
-        yield inconclusive(TOLD, "what the client had put there is not known", call)
+        yield inconclusive(STATED, "what the client had put there is not known", call)
         return
-    left: list[Odd] = []
+    left: list[Violation] = []
     doubtful = 0
     for before, after in zip(asked, blocks, strict=True):
         if before.status and before.status == after.status:
             if after.status in TABLE:
                 doubtful += 1
-                yield inconclusive(TOLD, "the client had put the same status there before", call)
+                yield inconclusive(STATED, "the client had put the same status there before", call)
             else:
-                left.append(_odd(after, "the result for the counter"))
+                left.append(_violation(after, "the result for the counter"))
     message = "the status of an identifier is still what the client had put there"
-    yield from told(call, "response", (TOLD,), len(blocks) - doubtful, left, message)
+    yield from judgements(call, "response", (STATED,), len(blocks) - doubtful, left, message)
 
 
-def _odd(block: IdentifierBlock, expected: str) -> Odd:
-    return Odd(f"{block.path}.status", block.span(STATUS), expected, f"{block.status:#x}")
+def _violation(block: IdentifierBlock, expected: str) -> Violation:
+    return Violation(f"{block.path}.status", block.span(STATUS), expected, f"{block.status:#x}")
 
 
 RULE = Rule(
@@ -84,8 +84,8 @@ RULE = Rule(
     name="identifier-status-unknown",
     level=Level.BUFFERS,
     severity=Severity.WARNING,
-    requirements=(CODE, INFO, TOLD, LISTED),
+    requirements=(CODE, INFO, STATED, LISTED),
     reads=Reads((Opnum.QUERY_COUNTER_INFO, Opnum.VALIDATE_COUNTERS), ("response.lpData",), success=True),
     check=check,
-    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, TOLD, LISTED)},
+    by_method={Opnum.QUERY_COUNTER_INFO: (CODE, INFO), Opnum.VALIDATE_COUNTERS: (CODE, STATED, LISTED)},
 )

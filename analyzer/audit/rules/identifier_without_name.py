@@ -23,9 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, Violation, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import SIZE, IdentifierBlock
-from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, inconclusive, passed
 from analyzer.model.perflib import Opnum
@@ -47,25 +47,25 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
-    odd: list[Odd] = []
-    nameless: list[Odd] = []
+    violations: list[Violation] = []
+    nameless: list[Violation] = []
     unknown = 0
     for block in blocks:
         if block.has_nul:
             continue
         if block.room or has_instances(call, block.counterset):
-            odd.append(_odd(block))
+            violations.append(_violation(block))
         elif has_instances(call, block.counterset) is None:
             unknown += 1
             yield inconclusive(ANSWERED, NO_REGISTRATION, call)
         else:
-            nameless.append(_odd(block))
-    yield from told(call, "response", (ANSWERED,), len(blocks) - unknown - len(nameless), odd, MESSAGE)
-    yield from told(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
+            nameless.append(_violation(block))
+    yield from judgements(call, "response", (ANSWERED,), len(blocks) - unknown - len(nameless), violations, MESSAGE)
+    yield from judgements(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
 
 
 def _asked(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
-    odd: list[Odd] = []
+    violations: list[Violation] = []
     multiple = single = 0
     for block in blocks:
         named = has_instances(call, block.counterset)
@@ -77,15 +77,15 @@ def _asked(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgem
         else:
             multiple += 1
             if not block.has_nul:
-                odd.append(_odd(block))
+                violations.append(_violation(block))
     if single:
         yield passed(ASKED_SINGLE, single)
-    yield from told(call, "request", (ASKED,), multiple, odd, MESSAGE)
+    yield from judgements(call, "request", (ASKED,), multiple, violations, MESSAGE)
 
 
-def _odd(block: IdentifierBlock) -> Odd:
+def _violation(block: IdentifierBlock) -> Violation:
     seen = f"Size {block.size}, and no NUL" if block.room else f"Size {block.size}"
-    return Odd(f"{block.path}.size", block.span(SIZE), "room for a name and its NUL", seen)
+    return Violation(f"{block.path}.size", block.span(SIZE), "room for a name and its NUL", seen)
 
 
 RULE = Rule(

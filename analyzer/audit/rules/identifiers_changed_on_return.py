@@ -7,7 +7,7 @@ Why it matters: clients find their counters in the answer by position. What was 
 counter.
 
 Specification: [MS-PCQ] section 3.1.4.1.7: the server returns the buffer it was sent, with the Status of each identifier filled
-in. Nothing is said of Index.
+in. Nothing is stated of Index.
 
 Flagged: two identifiers sent, one returned. A warning: another CounterId.
 
@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import VALIDATED, Violation, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import COUNTER_ID, HEADER, INSTANCE_ID, RESERVED, IdentifierBlock
-from analyzer.audit.looks import VALIDATED, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -37,28 +37,30 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if layout != returned:
         expected = f"{len(layout)} identifiers in {sum(layout)} bytes"
         seen = f"{len(returned)} in {sum(returned)} bytes, or of other sizes"
-        odd = [Odd("lpData", (0, len(call.response.data)), expected, seen)]
+        violations = [Violation("lpData", (0, len(call.response.data)), expected, seen)]
         message = "other identifiers came back than were sent"
-        yield from told(call, "response", REQUIREMENTS, len(odd), odd, message)
+        yield from judgements(call, "response", REQUIREMENTS, len(violations), violations, message)
         return
-    changed = [odd for before, after in zip(asked, answered, strict=True) for odd in _changes(before, after)][:1]
+    changed = [
+        violations for before, after in zip(asked, answered, strict=True) for violations in _changes(before, after)
+    ][:1]
     message = "an identifier came back changed"
-    yield from told(call, "response", REQUIREMENTS, len(asked) - len(changed), [], message)
-    yield from told(call, "response", REQUIREMENTS, 0, changed, message, warn=True)
+    yield from judgements(call, "response", REQUIREMENTS, len(asked) - len(changed), [], message)
+    yield from judgements(call, "response", REQUIREMENTS, 0, changed, message, warn=True)
 
 
-def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Odd]:
+def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Violation]:
     at, path = after.at, after.path
     if before.counterset != after.counterset:
-        yield Odd(f"{path}.counterset_guid", (at, at + 16), before.counterset, after.counterset)
+        yield Violation(f"{path}.counterset_guid", (at, at + 16), before.counterset, after.counterset)
     if before.counter_id != after.counter_id:
-        yield Odd(f"{path}.counter_id", after.span(COUNTER_ID), f"{before.counter_id}", f"{after.counter_id}")
+        yield Violation(f"{path}.counter_id", after.span(COUNTER_ID), f"{before.counter_id}", f"{after.counter_id}")
     if before.instance_id != after.instance_id:
-        yield Odd(f"{path}.instance_id", after.span(INSTANCE_ID), f"{before.instance_id}", f"{after.instance_id}")
+        yield Violation(f"{path}.instance_id", after.span(INSTANCE_ID), f"{before.instance_id}", f"{after.instance_id}")
     if before.reserved != after.reserved:
-        yield Odd(f"{path}.reserved", after.span(RESERVED), f"{before.reserved}", f"{after.reserved}")
+        yield Violation(f"{path}.reserved", after.span(RESERVED), f"{before.reserved}", f"{after.reserved}")
     if before.name != after.name:
-        yield Odd(f"{path}.name", (at + HEADER, at + after.size), repr(before.name), repr(after.name))
+        yield Violation(f"{path}.name", (at + HEADER, at + after.size), repr(before.name), repr(after.name))
 
 
 RULE = Rule(

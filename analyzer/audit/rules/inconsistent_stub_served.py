@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
-from analyzer.audit.wire import trouble_at, validated_count
+from analyzer.audit.wire import problem_at, validated_count
 from analyzer.model.perflib import Opnum
 
 STRICT, NULL_POINTER = "PCQ-3.1.4-R01", "PCQ-3.1.4-R02"
@@ -70,9 +70,9 @@ def _has_null_pointer(call: CallEvidence) -> bool:
 def _inconsistency(call: CallEvidence) -> tuple[At, str] | None:
     """Where the request contradicts the IDL, and how; None where it does not."""
     assert call.request is not None
-    trouble = call.request.side.problem
-    if trouble is not None:
-        return trouble_at(call.request), str(trouble)
+    problem = call.request.side.problem
+    if problem is not None:
+        return problem_at(call.request), str(problem)
     if call.opnum == Opnum.VALIDATE_COUNTERS:
         count = validated_count(call.request)
         size = call.asked["dwInSize"]

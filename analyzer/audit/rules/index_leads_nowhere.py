@@ -1,7 +1,7 @@
 """The Index of a counter is that of another one, or of no block.
 
 Looks for: answers of QueryCounterInfo in which two identifiers have the same Index; data answers on the same handle, before
-counters were added or removed, that have no block at a position such an answer told.
+counters were added or removed, that have no block at a position such an answer reported.
 
 Why it matters: Index is all that connects a value with a counter. Two counters at one place, or one at no place, have no value.
 
@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import FlawKind
+from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import INDEX
-from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import Judgement, Severity
@@ -46,17 +46,17 @@ def _info(call: CallEvidence) -> Iterator[Judgement]:
     assert call.response is not None
     found = call.response.identifiers
     taken: dict[int, int] = {}
-    odd: list[Odd] = []
+    violations: list[Violation] = []
     for block in found.blocks:
         first = taken.setdefault(block.position, block.number)
         if first != block.number:
             seen = f"{block.position}, as of identifier {first}"
-            odd.append(Odd(f"{block.path}.index", block.span(INDEX), "a position of its own", seen))
+            violations.append(Violation(f"{block.path}.index", block.span(INDEX), "a position of its own", seen))
     if found.flaw is not None:
         yield from cannot_say(REQUIREMENTS, "the list of identifiers is damaged", call)
         return
     message = "two counters have the same position in data answers"
-    yield from told(call, "response", REQUIREMENTS, len(found.blocks), odd, message)
+    yield from judgements(call, "response", REQUIREMENTS, len(found.blocks), violations, message)
 
 
 def _data(call: CallEvidence) -> Iterator[Judgement]:
@@ -69,9 +69,11 @@ def _data(call: CallEvidence) -> Iterator[Judgement]:
         return
     beyond = [index for index in query.blocks if index >= len(answer.blocks)]
     seen = f"{len(answer.blocks)} blocks"
-    odd = [Odd("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in sorted(beyond)]
-    message = "the answer has no block at a position that QueryCounterInfo told"
-    yield from told(call, "response", REQUIREMENTS, len(query.blocks), odd, message)
+    violations = [
+        Violation("lpData.num_blocks", (4, 8), f"a block at position {index}", seen) for index in sorted(beyond)
+    ]
+    message = "the answer has no block at a position that QueryCounterInfo reported"
+    yield from judgements(call, "response", REQUIREMENTS, len(query.blocks), violations, message)
 
 
 RULE = Rule(

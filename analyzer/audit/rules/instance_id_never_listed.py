@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import INSTANCE_ID
-from analyzer.audit.looks import Odd, has_instances, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive
 from analyzer.model.perflib import NONE_ID, Opnum
@@ -38,7 +38,7 @@ class _Instances:
         assert call.request is not None
         if not call.asked["dwAdd"]:
             return
-        odd: list[Odd] = []
+        violations: list[Violation] = []
         looked_at = 0
         for block in call.request.identifiers.blocks:
             if block.instance_id != NONE_ID and has_instances(call, block.counterset) is not False:
@@ -50,11 +50,15 @@ class _Instances:
                     continue
                 if block.instance_id not in listed:
                     seen = f"{block.instance_id}"
-                    odd.append(Odd(f"{block.path}.instance_id", block.span(INSTANCE_ID), "an id that was listed", seen))
+                    violations.append(
+                        Violation(f"{block.path}.instance_id", block.span(INSTANCE_ID), "an id that was listed", seen)
+                    )
             looked_at += 1
         message = "a client asks for an instance id that the server did not list"
-        yield from told(call, "request", (REQUIREMENT,), looked_at - len(odd), [], message)
-        yield from told(call, "request", (REQUIREMENT,), 0, odd, message, warn=True, confidence=Confidence.MEDIUM)
+        yield from judgements(call, "request", (REQUIREMENT,), looked_at - len(violations), [], message)
+        yield from judgements(
+            call, "request", (REQUIREMENT,), 0, violations, message, warn=True, confidence=Confidence.MEDIUM
+        )
 
     def _ids(self, server: str, counterset: str) -> frozenset[int] | None:
         """Every instance id that was listed for a counterset; None where no list is in the capture."""

@@ -38,9 +38,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         size = int.from_bytes(data[at : at + 4], "little")
         where = At("response", "lpData", (at, min(at + 4, len(data))))
         if len(data) - at < _HEADER or not _LEAST <= size <= len(data) - at:
-            said = "an instance does not lead to the next, or out of the answer"
+            message = "an instance does not lead to the next, or out of the answer"
             most = len(data) - at
-            yield failed(CHAIN, call, where, said, expected=f"{_LEAST} to {most}", seen=str(size), also=(HEADER,))
+            yield failed(CHAIN, call, where, message, expected=f"{_LEAST} to {most}", seen=str(size), also=(HEADER,))
             return
         yield from _instance(call, where, data[at + _HEADER : at + size], at, size)
         at += size
@@ -50,20 +50,20 @@ def _instance(call: CallEvidence, where: At, room: bytes, start: int, size: int)
     end = utf16_length(room) + 2
     if end > len(room):
         name = At("response", "lpData", (start + _HEADER, start + size))
-        said = "the name of an instance has no NUL within its Size"
-        yield failed(HEADER, call, name, said, expected="a NUL", seen=room[-2:].hex(" "), also=(CHAIN,))
+        message = "the name of an instance has no NUL within its Size"
+        yield failed(HEADER, call, name, message, expected="a NUL", seen=room[-2:].hex(" "), also=(CHAIN,))
         return
     yield passed(HEADER)
     yield passed(CHAIN)
     if end < len(room):
         yield passed(PADDING)
     if size % 8:
-        said = "the Size of an instance is no multiple of 8"
-        yield failed(SIZE, call, where, said, expected="a multiple of 8", seen=str(size))
+        message = "the Size of an instance is no multiple of 8"
+        yield failed(SIZE, call, where, message, expected="a multiple of 8", seen=str(size))
     elif len(room) - end >= 8:
-        said = "the Size of an instance has more room than its name and padding need"
+        message = "the Size of an instance has more room than its name and padding need"
         wanted = _HEADER + end + -(_HEADER + end) % 8
-        yield failed(SIZE, call, where, said, expected=str(wanted), seen=str(size))
+        yield failed(SIZE, call, where, message, expected=str(wanted), seen=str(size))
     else:
         yield passed(SIZE)
 

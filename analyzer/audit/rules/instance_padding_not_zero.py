@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
+from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import INSTANCES
@@ -31,7 +31,7 @@ REQUIREMENTS = ("PCQ-3.1.4.1.6-R22",)
 
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    odd: list[Odd] = []
+    violations: list[Violation] = []
     looked_at = 0
     for block in answer.of_type(INSTANCES):
         if not block.is_whole:
@@ -42,11 +42,13 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
             looked_at += bool(padding)
             if any(padding):
                 path = f"{block.path}.body.instances.instances[{number}].header"
-                odd.append(
-                    Odd(path, (row.begin - len(padding), row.begin), bytes(len(padding)).hex(" "), padding.hex(" "))
+                violations.append(
+                    Violation(
+                        path, (row.begin - len(padding), row.begin), bytes(len(padding)).hex(" "), padding.hex(" ")
+                    )
                 )
     message = "the padding after an instance name is not zero"
-    yield from told(call, "response", REQUIREMENTS, looked_at, odd, message)
+    yield from judgements(call, "response", REQUIREMENTS, looked_at, violations, message)
 
 
 RULE = Rule(

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum, RequestCode
@@ -86,17 +86,17 @@ def _instances(call: CallEvidence) -> Iterator[Judgement]:
         if len(instances) <= 1:
             yield passed(SINGLE)
         else:
-            said = "a single-instance counterset has several instances"
+            message = "a single-instance counterset has several instances"
             at = At("response", "lpData.instances[1]")
-            yield failed(SINGLE, call, at, said, expected="at most 1", seen=str(len(instances)))
+            yield failed(SINGLE, call, at, message, expected="at most 1", seen=str(len(instances)))
     else:
         for number, instance in enumerate(instances):
             if instance.get("name"):
                 yield passed(MULTIPLE)
             else:
-                said = "an instance of a counterset with many has no name"
+                message = "an instance of a counterset with many has no name"
                 at = At("response", f"lpData.instances[{number}]")
-                yield failed(MULTIPLE, call, at, said, expected="a name", seen="none")
+                yield failed(MULTIPLE, call, at, message, expected="a name", seen="none")
 
 
 def _identifiers(call: CallEvidence) -> Iterator[Judgement]:
@@ -112,9 +112,9 @@ def _identifiers(call: CallEvidence) -> Iterator[Judgement]:
         elif kind == _SINGLE or identifier.get("name"):
             yield passed(CLIENT)
         else:
-            said = "an identifier for a counterset with many instances has no instance name"
+            message = "an identifier for a counterset with many instances has no instance name"
             at = At("request", f"lpData.identifiers[{number}]")
-            yield failed(CLIENT, call, at, said, expected="a name, or *", seen="none")
+            yield failed(CLIENT, call, at, message, expected="a name, or *", seen="none")
 
 
 RULE = Rule(

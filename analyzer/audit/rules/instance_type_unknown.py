@@ -32,13 +32,13 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     value = call.response.tree["instance_type"]
     at = At("response", "lpData.instance_type")
     if value not in _TYPES:
-        said = "the instance type does not exist"
-        yield failed(KNOWN, call, at, said, expected=", ".join(f"{one:#x}" for one in _TYPES), seen=f"{value:#x}")
+        message = "the instance type does not exist"
+        yield failed(KNOWN, call, at, message, expected=", ".join(f"{one:#x}" for one in _TYPES), seen=f"{value:#x}")
         return
     yield passed(KNOWN)
     if value == _INSTANCE_AGGREGATE:
-        said = "the instance type is declared in the text and not implemented"
-        yield warned(UNIMPLEMENTED, call, at, said, expected="another type", seen=f"{value:#x}")
+        message = "the instance type is declared in the text and not implemented"
+        yield warned(UNIMPLEMENTED, call, at, message, expected="another type", seen=f"{value:#x}")
 
 
 RULE = Rule(

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed, warned
 from analyzer.model.perflib import Opnum

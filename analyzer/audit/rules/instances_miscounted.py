@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 from analyzer.buffers.layout import COUNTERSET, INSTANCES
@@ -42,19 +42,19 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     for kind, (number, form) in BY_TYPE.items():
         blocks = [block for block in answer.of_type(kind) if block.instances_at is not None]
         types = (kind,)
-        odd = answer.of(FlawKind.INSTANCES_SIZE, block_types=types)
+        violations = answer.of(FlawKind.INSTANCES_SIZE, block_types=types)
         message = "the total size of the instances does not end with the last of them"
-        yield from told(call, "response", (SIZE,), len(blocks), odd, message)
-        odd = answer.of(FlawKind.INSTANCE_COUNT, block_types=types)
-        message = "another number of instances follows than was told"
-        yield from told(call, "response", (NUMBER, number), len(blocks), odd, message)
+        yield from judgements(call, "response", (SIZE,), len(blocks), violations, message)
+        violations = answer.of(FlawKind.INSTANCE_COUNT, block_types=types)
+        message = "another number of instances follows than was reported"
+        yield from judgements(call, "response", (NUMBER, number), len(blocks), violations, message)
         instances = sum(len(block.rows) for block in blocks)
-        odd = answer.of(FlawKind.INSTANCE_SIZE, block_types=types)
+        violations = answer.of(FlawKind.INSTANCE_SIZE, block_types=types)
         unpadded = answer.of(FlawKind.INSTANCE_UNPADDED, block_types=types)
         message = "the size of an instance does not lead to its values"
-        yield from told(call, "response", (HEADER, form), instances - len(unpadded), odd, message)
+        yield from judgements(call, "response", (HEADER, form), instances - len(unpadded), violations, message)
         message = "the size of an instance leaves out its padding"
-        yield from told(call, "response", (HEADER,), 0, unpadded, message)
+        yield from judgements(call, "response", (HEADER,), 0, unpadded, message)
 
 
 RULE = Rule(

@@ -2,7 +2,7 @@
 
 Looks for: answers of EnumerateCounterSetInstances in which a name occurs twice with one InstanceId.
 
-Why it matters: a client cannot ask for one of them, nor tell their values apart.
+Why it matters: a client cannot ask for one of them, nor distinguish their values.
 
 Specification: [MS-PCQ] section 2.2.4.5: two active instances should not share both; behaviour note <3>: Windows does not see
 to it.
@@ -35,9 +35,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         key = instance["name"].casefold(), instance["instance_id"]
         if key in seen:
             at = At("response", f"lpData.instances[{number}]")
-            said = "two instances have the same name and the same id"
+            message = "two instances have the same name and the same id"
             shown = f"{instance['name']} ({instance['instance_id']})"
-            yield warned(REQUIREMENT, call, at, said, expected="another name or id", seen=shown, deviation=_WINDOWS)
+            yield warned(REQUIREMENT, call, at, message, expected="another name or id", seen=shown, deviation=_WINDOWS)
         elif len(instances) > 1:
             yield passed(REQUIREMENT)
         seen.add(key)

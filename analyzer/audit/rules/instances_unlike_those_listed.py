@@ -14,7 +14,7 @@ Flagged: instances "a" and "b" in the data, "c" and "d" in the list; instance "a
 
 Accepted: "a", "b" and "d" against "a", "b" and "c".
 
-Silent: where nothing was listed within a minute, or the capture does not tell what the block answers.
+Silent: where nothing was listed within a minute, or the capture does not state what the block answers.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analyzer.audit.answers import Block
+from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.looks import DATA, Odd, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import counter_of, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
@@ -57,37 +57,41 @@ class _Instances:
                 continue
             names = {name.casefold() for name in block.names(answer.data)}
             both = names | listed.folded
-            odd = []
+            violations = []
             if both and 2 * len(names & listed.folded) < len(both):
                 span = (block.instances_at, block.stop)
                 expected = f"those call {listed.call} listed: {_shown(listed.folded)}"
-                odd.append(Odd(f"{block.path}.body.instances", span, expected, _shown(names)))
+                violations.append(Violation(f"{block.path}.body.instances", span, expected, _shown(names)))
             message = "the instances in the data are not those the server lists"
-            yield from told(call, "response", (REQUIREMENT,), 0, odd, message, note=True, confidence=Confidence.LOW)
+            yield from judgements(
+                call, "response", (REQUIREMENT,), 0, violations, message, note=True, confidence=Confidence.LOW
+            )
             other = _renumbered(answer.data, block, listed)
             message = "an instance in the data has another id than in the server's list"
-            yield from told(
+            yield from judgements(
                 call, "response", (REQUIREMENT,), 0, other, message, warn=True, confidence=Confidence.MEDIUM
             )
-            if not odd and not other:
+            if not violations and not other:
                 yield passed(REQUIREMENT)
 
     def finish(self) -> Iterator[Judgement]:
         return iter(())
 
 
-def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Odd]:
+def _renumbered(data: bytes, block: Block, listed: InstanceList) -> list[Violation]:
     """Instances whose name the list has once, with another id."""
     counts = Counter(name.casefold() for name in listed.names)
     ids = {name.casefold(): number for name, number in zip(listed.names, listed.ids, strict=True)}
-    odd = []
+    violations = []
     for number, (row, name) in enumerate(zip(block.rows, block.names(data), strict=False)):
         folded = name.casefold()
         if counts[folded] == 1 and ids[folded] != row.instance_id:
             at = row.name_at - 4
             path = f"{block.path}.body.instances.instances[{number}].header.instance_id"
-            odd.append(Odd(path, (at, at + 4), f"{ids[folded]}, as call {listed.call} listed", f"{row.instance_id}"))
-    return odd
+            violations.append(
+                Violation(path, (at, at + 4), f"{ids[folded]}, as call {listed.call} listed", f"{row.instance_id}")
+            )
+    return violations
 
 
 def _shown(names: frozenset[str] | set[str]) -> str:

@@ -1,7 +1,7 @@
 """A server let a language decide where there is none to ask for, or answered in a language it had refused.
 
 Looks for: RequestCodes 1, 7, 8, 9 and 10 that a server answered differently for a RequestLCID other than zero than for zero,
-about the same counterset; codes 3 to 6 with data in a language that the server had said it does not have.
+about the same counterset; codes 3 to 6 with data in a language that the server had stated it does not have.
 
 Why it matters: a client that sends its own language always gets errors, or other answers than one that does not.
 
@@ -77,9 +77,9 @@ class _Languages:
                 self._absent[key] = call.number
             yield passed(ABSENT)
         elif key in self._absent:
-            said = f"the server answered in a language that it had not at call {self._absent[key]}"
+            message = f"the server answered in a language that it had not at call {self._absent[key]}"
             at = At("response", "lpData")
-            yield failed(ABSENT, call, at, said, expected="an error", seen=f"data for {language:#x}")
+            yield failed(ABSENT, call, at, message, expected="an error", seen=f"data for {language:#x}")
         else:
             yield inconclusive(ABSENT, "which languages the server has is not in the capture", call)
 

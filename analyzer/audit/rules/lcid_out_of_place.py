@@ -54,14 +54,14 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         if language == 0:
             yield passed(ZERO)
         else:
-            said = f"a language was asked for with RequestCode {code}, which has none"
-            yield failed(ZERO, call, at, said, expected="0", seen=f"{language:#x}")
+            message = f"a language was asked for with RequestCode {code}, which has none"
+            yield failed(ZERO, call, at, message, expected="0", seen=f"{language:#x}")
     elif code in _WITH:
         if language in windows_locale or (language & 0x3FF in _LANGUAGES and language >> 10 in (0, 1, 2)):
             yield passed(KNOWN)
         else:
-            said = "the language asked for does not exist"
-            yield warned(KNOWN, call, at, said, expected="a language id or 0", seen=f"{language:#x}")
+            message = "the language asked for does not exist"
+            yield warned(KNOWN, call, at, message, expected="a language id or 0", seen=f"{language:#x}")
 
 
 RULE = Rule(

@@ -38,8 +38,8 @@ def _judged(requirement: str, call: CallEvidence, path: str, value: int) -> Iter
     if value == 0:
         yield passed(requirement)
     else:
-        said = "a field that has to be zero is not"
-        yield failed(requirement, call, At("response", path), said, expected="0", seen=f"{value:#x}")
+        message = "a field that has to be zero is not"
+        yield failed(requirement, call, At("response", path), message, expected="0", seen=f"{value:#x}")
 
 
 RULE = Rule(

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, cannot_say
 from analyzer.audit.counter_types import MULTI, RAWCOUNT
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION, cannot_say
 from analyzer.audit.registration import COUNTERS, records_of, types_of_set
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
@@ -40,15 +40,15 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         number = record["multi_id"]
         at = At("response", f"{path}.multi_id")
         if number not in types or number == record["counter_id"]:
-            said = "a multi-timer names no other counter of the set for the number of its components"
-            yield failed(EXISTS, call, at, said, expected="the id of that counter", seen=f"{number:#x}")
+            message = "a multi-timer names no other counter of the set for the number of its components"
+            yield failed(EXISTS, call, at, message, expected="the id of that counter", seen=f"{number:#x}")
             continue
         yield passed(EXISTS)
         if types[number] == RAWCOUNT:
             yield passed(TYPED)
         else:
-            said = "the counter that MultiId names is of the wrong type"
-            yield failed(TYPED, call, at, said, expected=f"{RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
+            message = "the counter that MultiId names is of the wrong type"
+            yield failed(TYPED, call, at, message, expected=f"{RAWCOUNT:#010x}", seen=f"{types[number]:#010x}")
 
 
 RULE = Rule(

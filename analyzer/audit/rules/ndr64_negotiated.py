@@ -5,8 +5,8 @@ Looks for: binds of the interface that a server accepted with NDR64 or another s
 Why it matters: under NDR64 counts have 8 bytes and other alignments. Implementations by the letter know NDR only, and whoever
 decodes their traffic as NDR reads noise.
 
-Specification: [MS-PCQ] section 2.2: the protocol tells the RPC runtime that it supports the NDR transfer syntax only (C706 part
-IV). What a generic runtime offers on its own account is no more than an offer; a server that accepts it has told its runtime
+Specification: [MS-PCQ] section 2.2: the protocol informs the RPC runtime that it supports the NDR transfer syntax only (C706 part
+IV). What a generic runtime offers on its own account is no more than an offer; a server that accepts it has informed its runtime
 otherwise.
 
 Flagged: a bind_ack that accepts 71710533-beba-4937-8319-b5dbef9ccc36; an offer of it (a warning).

@@ -1,9 +1,9 @@
-"""A client made room for what the server said it needs, and was told again that it is too little.
+"""A client made room for what the server stated it needs, and was answered again that it is too small.
 
 Looks for: QueryCounterData that failed with 8, then again on the same handle with a dwInSize of at least the pdwRtnSize that
 was returned.
 
-Why it matters: a client that does as it is told never gets its data.
+Why it matters: a client that does what the server asked for never gets its data.
 
 Specification: perflib.h: on ERROR_NOT_ENOUGH_MEMORY the size returned is the one needed; the caller enlarges its buffer and
 calls again.
@@ -12,7 +12,7 @@ Flagged: pdwRtnSize 800, then dwInSize 800 and error 8 with pdwRtnSize 800 again
 
 Accepted: success with dwInSize 800. That more is needed now (instances came in between) is inconclusive.
 
-Silent: where one of the two calls is sealed or was not captured; where the client offers less than it was told, or never tries
+Silent: where one of the two calls is sealed or was not captured; where the client offers less than it was asked for, or never tries
 again.
 """
 
@@ -52,7 +52,7 @@ class _Needs:
                     call,
                     At("response", "pdwRtnSize"),
                     "a buffer of the size the server had asked for was refused as too small",
-                    expected=f"success with {offered} bytes, where {needed} were said to be needed",
+                    expected=f"success with {offered} bytes, where {needed} were stated to be needed",
                     seen=f"error 8, and {needs} bytes needed",
                     confidence=Confidence.MEDIUM,
                 )

@@ -3,7 +3,7 @@
 Looks for: every channel on which the interface was bound or called: whether it is a named pipe (ncacn_np), and its name.
 
 Why it matters: the endpoint is well known. A client finds no server elsewhere unless both were made for each other, and what
-guards the pipe (SMB signing and encryption, rules of firewalls) does not guard another road.
+guards the pipe (SMB signing and encryption, rules of firewalls) does not guard another transport.
 
 Specification: [MS-PCQ] section 2.1: the protocol sequence is ncacn_np, the endpoint the pipe name \\PIPE\\winreg; section 1.9
 lists it. Section 1.5 takes it for granted that the client knows the server's name or address, which every connection shows.
@@ -41,7 +41,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         yield passed(KNOWN)
         at = At("request", "pdu") if first is not None and first.request is not None else None
         if channel.transport != "ncacn_np":
-            message = "the interface was used on another road than a named pipe"
+            message = "the interface was used over another transport than a named pipe"
             seen = f"{channel.transport}, port {channel.server.port}"
             yield failed(SEQUENCE, first, at, message, expected="ncacn_np", seen=seen, frames=frames, also=(PIPE,))
             continue

@@ -34,9 +34,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield passed(FORM)
         yield passed(SIZE)
         return
-    said = "the answer is not one GUID"
+    message = "the answer is not one GUID"
     at = At("response", "lpData")
-    yield failed(SIZE, call, at, said, expected=f"{_SIZE} bytes", seen=f"{size} bytes", also=(FORM,))
+    yield failed(SIZE, call, at, message, expected=f"{_SIZE} bytes", seen=f"{size} bytes", also=(FORM,))
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ Why it matters: each client means its own counters by its handle. Where queries 
 did not ask for, and blocks in other places than they expect.
 
 Specification: [MS-PCQ] section 2.2.1: the server decides by the handle which counters to query; sections 3.1.1.1 and 3.2.1: the
-handle is there so that the server can tell the queries of clients apart.
+handle is there so that the server can distinguish the queries of clients.
 
 Flagged: a counter added to the handle of one client, and listed for that of another, to which it was not added.
 
@@ -27,7 +27,7 @@ from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import Identifier
-from analyzer.statistics.handles import HandleLife
+from analyzer.statistics.handles import HandleLifetime
 
 REQUIREMENT = "PCQ-2.2.1-R04"
 # Counterset, counter and folded name: an InstanceId of "any" may come back as the one that was found.
@@ -35,15 +35,15 @@ _Key = tuple[str, int, str]
 
 
 def look(evidence: Evidence) -> Iterator[Judgement]:
-    lives = evidence.lives
+    lifetimes = evidence.lifetimes
     holders: dict[tuple[str, _Key], set[int]] = {}
-    for life in lives:
-        for event in life.events:
+    for lifetime in lifetimes:
+        for event in lifetime.events:
             if event.kind == "add" and event.succeeded:
                 for identifier in event.identifiers or ():
-                    holders.setdefault((life.server.ip, _key(identifier)), set()).add(life.number)
-    for life in lives:
-        for event in life.events:
+                    holders.setdefault((lifetime.server.ip, _key(identifier)), set()).add(lifetime.number)
+    for lifetime in lifetimes:
+        for event in lifetime.events:
             if event.kind != "info" or not event.succeeded:
                 continue
             call = evidence.call(event.call)
@@ -54,34 +54,38 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             held = {_key(identifier) for identifier in event.view.held}
             for block in call.response.identifiers.blocks:
                 key = (block.counterset, block.counter_id, (block.name or "").casefold())
-                others = holders.get((life.server.ip, key), set())
-                if key not in held and others and life.number not in others:
+                others = holders.get((lifetime.server.ip, key), set())
+                if key not in held and others and lifetime.number not in others:
                     yield failed(
                         REQUIREMENT,
                         call,
                         At("response", block.path, (block.at, block.at + block.size)),
                         "a query holds a counter that was added to another one",
-                        expected=f"the {len(held)} counters that were added to q{life.number}",
-                        seen=f"{_told(block)}, which was added to q{min(others)}",
+                        expected=f"the {len(held)} counters that were added to q{lifetime.number}",
+                        seen=f"{_described(block)}, which was added to q{min(others)}",
                     )
                     break
             else:
-                here = [other for other in lives if other.server.ip == life.server.ip and other.number != life.number]
+                here = [
+                    other
+                    for other in lifetimes
+                    if other.server.ip == lifetime.server.ip and other.number != lifetime.number
+                ]
                 if any(_was_open(other, event.call) for other in here):
                     yield passed(REQUIREMENT)
 
 
-def _was_open(life: HandleLife, call: int) -> bool:
+def _was_open(lifetime: HandleLifetime, call: int) -> bool:
     """Whether another query was open and held something when a call was made."""
-    held = any(event.kind == "add" and event.succeeded and event.call < call for event in life.events)
-    return held and (life.closed is None or life.closed > call)
+    held = any(event.kind == "add" and event.succeeded and event.call < call for event in lifetime.events)
+    return held and (lifetime.closed is None or lifetime.closed > call)
 
 
 def _key(identifier: Identifier) -> _Key:
     return identifier.counterset, identifier.counter_id, (identifier.instance or "").casefold()
 
 
-def _told(block: IdentifierBlock) -> str:
+def _described(block: IdentifierBlock) -> str:
     return f"counter {block.counter_id} of {block.counterset}, instance {block.name!r}"
 
 

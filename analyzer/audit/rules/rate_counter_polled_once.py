@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import DATA
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import DATA
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, columns, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed

@@ -3,7 +3,7 @@
 Looks for: requests of PerflibV2 whose security trailer names a level below RPC_C_AUTHN_LEVEL_PKT_PRIVACY (6), or that have no
 security trailer. Every fragment counts.
 
-Why it matters: performance data tells what runs on a machine and how busy it is, and a request that is not sealed can be read
+Why it matters: performance data shows what runs on a machine and how busy it is, and a request that is not sealed can be read
 and, below level 5, changed on its way. A server that keeps to the letter refuses it. Encryption by SMB3 does not make up for it:
 the text speaks of the authentication service of RPC.
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.wire import has_referent, left_over, trouble_at
+from analyzer.audit.wire import has_referent, left_over, problem_at
 from analyzer.model.perflib import Opnum
 
 LAYOUTS = {
@@ -48,7 +48,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if rest is None:
         message = "the stub of a request does not decode by the IDL"
         expected = "the parameters of the IDL"
-        yield failed(requirement, call, trouble_at(side), message, expected=expected, seen=str(side.side.problem))
+        yield failed(requirement, call, problem_at(side), message, expected=expected, seen=str(side.side.problem))
     elif rest > MOST_PADDING:
         stop = len(side.stub)
         at = At("request", f"stub[{stop - rest}:{stop}]")

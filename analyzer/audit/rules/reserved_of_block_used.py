@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer
+from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -28,13 +28,13 @@ REQUIREMENTS = ("PCQ-2.2.4.8-R09",)
 
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    odd = [
-        Odd(f"{block.path}.reserved", (block.at + 12, block.at + 16), "0", f"{block.reserved:#x}")
+    violations = [
+        Violation(f"{block.path}.reserved", (block.at + 12, block.at + 16), "0", f"{block.reserved:#x}")
         for block in answer.blocks
         if block.reserved
     ]
     message = "the reserved field of a block is not zero"
-    yield from told(call, "response", REQUIREMENTS, len(answer.blocks), odd, message)
+    yield from judgements(call, "response", REQUIREMENTS, len(answer.blocks), violations, message)
 
 
 RULE = Rule(

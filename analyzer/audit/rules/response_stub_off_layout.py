@@ -24,7 +24,7 @@ from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.rules.request_stub_off_layout import MOST_PADDING
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed
-from analyzer.audit.wire import left_over, trouble_at
+from analyzer.audit.wire import left_over, problem_at
 from analyzer.model.call import StubProblem
 from analyzer.model.perflib import Opnum
 
@@ -53,7 +53,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield failed(
             requirement,
             call,
-            trouble_at(side),
+            problem_at(side),
             "the stub of an answer does not decode by the IDL",
             expected="the parameters of the IDL",
             seen=str(side.side.problem),
@@ -75,12 +75,12 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield passed(STATUS_LAST)
 
 
-def _is_about_counts(trouble: StubProblem | None) -> bool:
+def _is_about_counts(problem: StubProblem | None) -> bool:
     """Whether what is wrong is a count of lpData, which stands where it should (and is judged by another rule)."""
     return (
-        trouble is not None
-        and trouble.kind == "malformed"
-        and trouble.field.rpartition(".")[2]
+        problem is not None
+        and problem.kind == "malformed"
+        and problem.field.rpartition(".")[2]
         in (
             "offset",
             "actual_count",

@@ -11,7 +11,7 @@ Flagged: 0.
 
 Accepted: 1; a 0 of any other type of base.
 
-Silent: where the capture does not tell which counter a block is of, or of which type the counter is.
+Silent: where the capture does not state which counter a block is of, or of which type the counter is.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, value_path
+from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, cannot_say, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Unknown, columns
 from analyzer.audit.verdicts import Judgement, Severity
@@ -37,13 +37,15 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
             continue
         if column.type != SAMPLE_BASE:
             continue
-        odd: list[Odd] = []
+        violations: list[Violation] = []
         for number, row in enumerate(column.block.rows):
             if not any(row.value(answer.data, column.place)):
                 at, held = row.value_at(column.place), row.shape.data_sizes[column.place]
-                odd.append(Odd(value_path(column.block, number, column.place), (at, at + held), "above 0", "0"))
+                violations.append(
+                    Violation(value_path(column.block, number, column.place), (at, at + held), "above 0", "0")
+                )
         message = "the base of a sampled fraction is zero"
-        yield from told(call, "response", REQUIREMENTS, len(column.block.rows), odd, message)
+        yield from judgements(call, "response", REQUIREMENTS, len(column.block.rows), violations, message)
     for reason in sorted(unknown):
         yield from cannot_say(REQUIREMENTS, reason, call)
 

@@ -10,7 +10,7 @@ Specification: [MS-PCQ] section 2.1: the server carries operations out only if t
 client's behalf; behaviour note <1>: Windows impersonates, and wants RPC_C_IMP_LEVEL_IMPERSONATE at least. The flag of NTLM:
 [MS-NLMP] section 2.2.2.5 (IDENTIFY); the level of the pipe: [MS-SMB2] section 2.2.13 (2 is impersonation, 3 delegation).
 
-Flagged: a null session that lists countersets, or is told by ERROR_NOT_ENOUGH_MEMORY (8) how large the list is; data over a pipe
+Flagged: a null session that lists countersets, or learns by ERROR_NOT_ENOUGH_MEMORY (8) how large the list is; data over a pipe
 that was opened at level 1.
 
 Accepted: any refusal of such a client; NTLM without IDENTIFY.
@@ -62,7 +62,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _tells_the_size(call: CallEvidence) -> bool:
-    """Whether an answer refuses no more than the client's buffer, and tells how large the data are."""
+    """Whether an answer refuses no more than the client's buffer, and states how large the data are."""
     return call.status == _NOT_ENOUGH_MEMORY and bool(call.answered.get("pdwRtnSize"))
 
 

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, Violation, has_instances, judgements, lists_of
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.identifiers import HEADER
-from analyzer.audit.looks import NO_REGISTRATION, Odd, has_instances, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 from analyzer.model.perflib import Opnum
@@ -34,14 +34,14 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         single = [block for block in found.blocks if has_instances(call, block.counterset) is False]
         if any(has_instances(call, block.counterset) is None for block in found.blocks):
             yield inconclusive(REQUIREMENT, NO_REGISTRATION, call)
-        odd = [
-            Odd(f"{block.path}.name", (block.at + HEADER, block.at + block.size), "no name", repr(block.name))
+        violations = [
+            Violation(f"{block.path}.name", (block.at + HEADER, block.at + block.size), "no name", repr(block.name))
             for block in single
             if block.name
         ]
         message = "a name follows the identifier of a counter that has no instances"
         bare = sum(not block.room for block in single)
-        yield from told(call, side, (REQUIREMENT,), bare + len(odd), odd, message, warn=True)
+        yield from judgements(call, side, (REQUIREMENT,), bare + len(violations), violations, message, warn=True)
 
 
 RULE = Rule(

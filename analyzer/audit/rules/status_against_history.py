@@ -1,10 +1,10 @@
-"""The status of a counter that was added or removed contradicts what the server said before.
+"""The status of a counter that was added or removed contradicts what the server stated before.
 
 Looks for: each Status in answers of ValidateCounters, held against the capture: countersets the server listed or described,
 their counters, instances it listed, and the counters the handle already held.
 
-Why it matters: the status is what a client tells its user, or acts on. A counter that is said not to exist and was listed a
-moment before leaves both helpless; one that is said to be added and cannot be has no data.
+Why it matters: the status is what a client shows its user, or acts on. A counter that is stated not to exist and was listed a
+moment before leaves both helpless; one that is stated to be added and cannot be has no data.
 
 Specification: [MS-PCQ] section 3.1.4.1.7 gives each status its condition: 0 added or removed; 0x1068 the server has no such
 counterset; 0x106A the counterset has no such counter; 3 there is no active instance of that name; 0xB7 the counter was added by
@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION, VALIDATED, Violation, has_instances, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.identifiers import STATUS, IdentifierBlock
 from analyzer.audit.knowledge import InstanceList
-from analyzer.audit.looks import NO_REGISTRATION, VALIDATED, Odd, has_instances, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, query_of
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
@@ -158,7 +158,7 @@ class _Statuses:
     def _there_already(self, case: _Case) -> Iterator[Judgement]:
         if not case.adds:
             yield from case.against(
-                THERE_ALREADY, "0 or 0x57", "a counter to be removed was said to have been added already"
+                THERE_ALREADY, "0 or 0x57", "a counter to be removed was stated to have been added already"
             )
         elif case.is_held:
             yield passed(THERE_ALREADY)
@@ -169,7 +169,7 @@ class _Statuses:
                 THERE_ALREADY, "whether a wildcard is the same counter as what it covers is not specified", case.call
             )
         else:
-            message = "a counter was said to have been added already that the query does not hold"
+            message = "a counter was stated to have been added already that the query does not hold"
             yield from case.against(THERE_ALREADY, "0 or another error", message)
 
     def _corrupt(self, case: _Case) -> Iterator[Judgement]:
@@ -240,9 +240,11 @@ class _Case:
         return guid in self._covering.wildcards or (is_wildcard and guid in self._covering.countersets)
 
     def against(self, requirement: str, expected: str, message: str, *, warn: bool = False) -> Iterator[Judgement]:
-        odd = [Odd(f"{self.block.path}.status", self.block.span(STATUS), expected, f"{self.status:#x}")]
+        violations = [Violation(f"{self.block.path}.status", self.block.span(STATUS), expected, f"{self.status:#x}")]
         confidence = Confidence.MEDIUM
-        yield from told(self.call, "response", (requirement,), 0, odd, message, warn=warn, confidence=confidence)
+        yield from judgements(
+            self.call, "response", (requirement,), 0, violations, message, warn=warn, confidence=confidence
+        )
 
 
 def _held(query: QueryView | None) -> frozenset[Key] | None:

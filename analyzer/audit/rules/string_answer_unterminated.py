@@ -43,10 +43,10 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield passed(form)
         yield passed(text)
         return
-    said, start, stop = flaw
+    message, start, stop = flaw
     at = At("response", "lpData", (start, stop))
     seen = call.response.data[start:stop][:16].hex(" ") or "nothing"
-    yield failed(text, call, at, f"the answer {said}", expected="one string with its NUL", seen=seen, also=(form,))
+    yield failed(text, call, at, f"the answer {message}", expected="one string with its NUL", seen=seen, also=(form,))
 
 
 RULE = Rule(

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.registration import answers_to, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
@@ -41,15 +41,19 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         return
     offsets = offsets_of_strings(data, count)
     found = string_offsets(data, offsets, head)
-    odd = []
+    violations = []
     if found.lost:
         number = found.lost[0]
         path = f"lpData.strings[{number}].ofs_string"
         at = 12 + 8 * number
-        odd.append(Odd(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[number]}"))
+        violations.append(
+            Violation(path, (at, at + 4), f"the place of a string in {len(data)} bytes", f"{offsets[number]}")
+        )
     elif not found.counts_from_start or all(offset == NONE_ID for offset in offsets):
         return
-    yield from told(call, "response", REQUIREMENTS, 1, odd, "an offset leads to no string, from wherever it is counted")
+    yield from judgements(
+        call, "response", REQUIREMENTS, 1, violations, "an offset leads to no string, from wherever it is counted"
+    )
 
 
 RULE = Rule(

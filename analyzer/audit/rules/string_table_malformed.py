@@ -9,7 +9,7 @@ Why it matters: names are found by these offsets; a wrong one names a counter af
 
 Specification: [MS-PCQ] sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2. The text counts offsets from the end of the headers. Windows
 SDK, perflib.h, comments on PERF_STRING_COUNTER_HEADER and PERF_STRING_BUFFER_HEADER: from the start of the block, 0xFFFFFFFF
-for no string; dwSize covers headers and strings, and nothing is said of padding, which may have any content.
+for no string; dwSize covers headers and strings, and padding is free, which may have any content.
 
 Flagged: dwCounters 9 in a block with room for two headers.
 
@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import NO_REGISTRATION
 from analyzer.audit.registration import answers_to, ids_of_set, string_offsets
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Deviation, Judgement, Severity, failed, inconclusive, passed, warned
@@ -61,16 +61,16 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     data = call.response.data
     if len(data) < _HEADER:
         at = At("response", "lpData")
-        said = "the answer has no room for the header of a string table"
-        yield failed(LAYOUT, call, at, said, expected="8 bytes or more", seen=str(len(data)), also=(form, HEADERS))
+        message = "the answer has no room for the header of a string table"
+        yield failed(LAYOUT, call, at, message, expected="8 bytes or more", seen=str(len(data)), also=(form, HEADERS))
         return
     size, number = int.from_bytes(data[:4], "little"), int.from_bytes(data[4:8], "little")
     yield from _sizes(call, size, len(data))
     if _HEADER + _ENTRY * number > len(data):
         at = At("response", "lpData", (4, 8))
         most = (len(data) - _HEADER) // _ENTRY
-        said = "there is no room for as many headers as dwCounters says"
-        yield failed(HEADERS, call, at, said, expected=f"at most {most}", seen=str(number), also=(form, LAYOUT))
+        message = "there is no room for as many headers as dwCounters says"
+        yield failed(HEADERS, call, at, message, expected=f"at most {most}", seen=str(number), also=(form, LAYOUT))
         return
     yield passed(HEADERS)
     entries = [
@@ -86,12 +86,12 @@ def _sizes(call: CallEvidence, size: int, length: int) -> Iterator[Judgement]:
         yield passed(SIZE)
     else:
         at = At("response", "lpData", (0, 4))
-        said = "dwSize is not the size of the answer"
-        yield failed(SIZE, call, at, said, expected=str(length), seen=str(size))
+        message = "dwSize is not the size of the answer"
+        yield failed(SIZE, call, at, message, expected=str(length), seen=str(size))
     if length % 8:
-        said = "the size of the table is no multiple of 8"
+        message = "the size of the table is no multiple of 8"
         at = At("response", "lpData")
-        yield warned(ALIGNED, call, at, said, expected="a multiple of 8", seen=str(length), deviation=_UNPADDED)
+        yield warned(ALIGNED, call, at, message, expected="a multiple of 8", seen=str(length), deviation=_UNPADDED)
     else:
         yield passed(ALIGNED)
 
@@ -103,9 +103,9 @@ def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> 
         number = found.lost[0]
         start = _HEADER + _ENTRY * number + 4
         at = At("response", "lpData", (start, start + 4))
-        said = "an offset leads to no string with a NUL in the block, counted from either base"
+        message = "an offset leads to no string with a NUL in the block, counted from either base"
         expected = f"an even number below {len(data) - found.base}"
-        yield failed(OFFSETS, call, at, said, expected=expected, seen=str(offsets[number]), also=(LAYOUT, form))
+        yield failed(OFFSETS, call, at, message, expected=expected, seen=str(offsets[number]), also=(LAYOUT, form))
         return
     yield passed(LAYOUT)
     yield passed(form)
@@ -119,9 +119,9 @@ def _offsets(call: CallEvidence, data: bytes, offsets: list[int], form: str) -> 
         yield passed(OFFSETS)
         return
     at = At("response", "lpData", (_HEADER, end))
-    said = "the offsets of the strings count from the start of the block"
+    message = "the offsets of the strings count from the start of the block"
     expected, seen = "from the end of the headers", "from the start of the block"
-    yield failed(OFFSETS, call, at, said, expected=expected, seen=seen, deviation=_FROM_START)
+    yield failed(OFFSETS, call, at, message, expected=expected, seen=seen, deviation=_FROM_START)
 
 
 def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
@@ -145,8 +145,8 @@ def _ids(call: CallEvidence, ids: list[int]) -> Iterator[Judgement]:
         yield passed(NUMBER)
     else:
         at = At("response", "lpData", (4, 8))
-        said = "dwCounters is not the number of counters of the set"
-        yield failed(NUMBER, call, at, said, expected=str(len(known)), seen=str(len(ids)))
+        message = "dwCounters is not the number of counters of the set"
+        yield failed(NUMBER, call, at, message, expected=str(len(known)), seen=str(len(ids)))
 
 
 RULE = Rule(

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from analyzer.audit.answers import Block
+from analyzer.audit.checks import Violation, cannot_say, judgements, lists_of
 from analyzer.audit.evidence import CallEvidence, SideEvidence
-from analyzer.audit.looks import Odd, cannot_say, lists_of, told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import Deviation, Judgement, Severity, SideName, passed
 from analyzer.model.perflib import Opnum
@@ -56,7 +56,7 @@ def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -
     if starts:
         yield passed(CONTENT)
     starting = (START, RETURNED) if side == "response" else (START,)
-    yield from told(call, side, starting, len(starts), _odd(starts), _MESSAGE)
+    yield from judgements(call, side, starting, len(starts), _violations(starts), _MESSAGE)
 
 
 _UNPADDED_IDS = Deviation(
@@ -65,18 +65,20 @@ _UNPADDED_IDS = Deviation(
 _MESSAGE = "a structure begins off a multiple of 8 bytes"
 
 
-def _odd(starts: list[tuple[str, int]], causes: Mapping[str, Block] = MappingProxyType({})) -> list[Odd]:
+def _violations(starts: list[tuple[str, int]], causes: Mapping[str, Block] = MappingProxyType({})) -> list[Violation]:
     """The structures that begin elsewhere, each at its place, or at the size of the block that moved it there."""
-    odd = []
+    violations = []
     for path, at in starts:
         if at % 8 and (cause := causes.get(path)) is not None:
             span = (cause.at + 8, cause.at + 12)
-            odd.append(
-                Odd(f"{cause.path}.size", span, "a multiple of 8", f"{cause.size}, so that the next begins at {at}")
+            violations.append(
+                Violation(
+                    f"{cause.path}.size", span, "a multiple of 8", f"{cause.size}, so that the next begins at {at}"
+                )
             )
         elif at % 8:
-            odd.append(Odd(path, (at, at + 8), "a multiple of 8", f"offset {at}"))
-    return odd
+            violations.append(Violation(path, (at, at + 8), "a multiple of 8", f"offset {at}"))
+    return violations
 
 
 def _instances(data: bytes) -> Iterator[tuple[str, int]]:
@@ -105,14 +107,16 @@ def _data(call: CallEvidence, side: SideEvidence) -> Iterator[Judgement]:
     moved = [start for block in answer.blocks if block.moved_by_ids for start in block.misplaced]
     others = [start for block in answer.blocks if not block.moved_by_ids for start in block.misplaced]
     starting = START, RETURNED
-    yield from told(call, "response", starting, structures - len(moved), _odd(others, causes), _MESSAGE)
+    yield from judgements(call, "response", starting, structures - len(moved), _violations(others, causes), _MESSAGE)
     message = "counter ids that are not padded move what follows off a multiple of 8 bytes"
-    yield from told(call, "response", starting, 0, _odd(moved), message, warn=True, deviation=_UNPADDED_IDS)
-    odd = _odd([(block.path, block.at) for block in answer.blocks], causes)
+    yield from judgements(
+        call, "response", starting, 0, _violations(moved), message, warn=True, deviation=_UNPADDED_IDS
+    )
+    violations = _violations([(block.path, block.at) for block in answer.blocks], causes)
     if answer.header[0] % 8:
-        odd.insert(0, Odd("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
+        violations.insert(0, Violation("lpData.total_size", (0, 4), "a multiple of 8", f"{answer.header[0]}"))
     message = "the blocks do not begin and end at multiples of 8 bytes"
-    yield from told(call, "response", (BLOCKS,), len(answer.blocks) + 1, odd, message)
+    yield from judgements(call, "response", (BLOCKS,), len(answer.blocks) + 1, violations, message)
 
 
 RULE = Rule(

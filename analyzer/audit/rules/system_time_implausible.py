@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from analyzer.audit.answers import DataAnswer
+from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
 from analyzer.core.times import systemtime_moment
@@ -42,24 +42,26 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
     seconds = (time_100ns - _TICKS_AT_1970) / _TICKS_A_SECOND
     path, span = "lpData.perf_time_100ns", (16, 24)
     is_plausible = _YEAR_2000 <= seconds < _YEAR_2100
-    odd = [] if is_plausible else [Odd(path, span, "a time from 2000 to 2100", f"{time_100ns}")]
+    violations = [] if is_plausible else [Violation(path, span, "a time from 2000 to 2100", f"{time_100ns}")]
     assert call.response is not None
     captured = call.response.side.last_time_ns / 1e9
     if is_plausible and abs(seconds - captured) > 86400:
         yield inconclusive(EPOCH, "the time differs from the capture's clock by more than a day", call)
     else:
-        yield from told(call, "response", (EPOCH,), 1, odd, "the system time is of no time such traffic is of")
+        yield from judgements(
+            call, "response", (EPOCH,), 1, violations, "the system time is of no time such traffic is of"
+        )
     moment = _moment(date)
     named = "{}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}, weekday {}".format(*date[:2], *date[3:], date[2])
     path, span = "lpData.system_time", (32, 48)
-    odd = [] if moment is not None else [Odd(path, span, "a date and time of the calendar", named)]
-    yield from told(call, "response", (DATE,), 1, odd, "the date and time do not exist")
+    violations = [] if moment is not None else [Violation(path, span, "a date and time of the calendar", named)]
+    yield from judgements(call, "response", (DATE,), 1, violations, "the date and time do not exist")
     if moment is not None and is_plausible:
         apart = moment.timestamp() - seconds
         wanted = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S")
-        odd = [Odd(path, span, wanted, named)] if abs(apart) > 1 else []
+        violations = [Violation(path, span, wanted, named)] if abs(apart) > 1 else []
         message = "the date and time are another moment than the system time beside them"
-        yield from told(call, "response", (SAME,), 1, odd, message, warn=True)
+        yield from judgements(call, "response", (SAME,), 1, violations, message, warn=True)
 
 
 def _moment(date: tuple[int, ...]) -> datetime | None:

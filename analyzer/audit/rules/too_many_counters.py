@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import Violation, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import Odd, cannot_say, told
 from analyzer.audit.registration import COUNTERSET_DAMAGED
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
@@ -33,8 +33,10 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield from cannot_say(REQUIREMENTS, "the answer is too short for a counterset", call)
         return
     number = int.from_bytes(call.response.data[24:28], "little")
-    odd = [Odd("lpData.num_counters", (24, 28), f"at most {MOST}", f"{number}")] if number > MOST else []
-    yield from told(call, "response", REQUIREMENTS, 1, odd, "a counterset has more counters than one may have")
+    violations = [Violation("lpData.num_counters", (24, 28), f"at most {MOST}", f"{number}")] if number > MOST else []
+    yield from judgements(
+        call, "response", REQUIREMENTS, 1, violations, "a counterset has more counters than one may have"
+    )
 
 
 RULE = Rule(

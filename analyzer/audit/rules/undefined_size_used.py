@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analyzer.audit.checks import judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
-from analyzer.audit.looks import told
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.values import query_of
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, warned
@@ -53,7 +53,7 @@ class _Sizes:
                     confidence=Confidence.MEDIUM,
                 )
             else:
-                yield from told(call, "request", (REQUIREMENT,), 1, [], "")
+                yield from judgements(call, "request", (REQUIREMENT,), 1, [], "")
         size = call.answered.get("pdwRtnSize", 0)
         if call.status not in (None, 0, 8) and size:
             self._undefined[query.number] = size, offered

@@ -2,7 +2,7 @@
 
 Looks for: QueryCounterSetRegistrationInfo with a RequestCode other than 1 to 10, and the return value.
 
-Why it matters: clients tell by ERROR_INVALID_PARAMETER that the server does not know a kind of information. Any other error says
+Why it matters: clients see by ERROR_INVALID_PARAMETER that the server does not know a kind of information. Any other error says
 that it does.
 
 Specification: [MS-PCQ] section 3.1.4.1.2: the server has to return ERROR_INVALID_PARAMETER (0x57) where RequestCode is not

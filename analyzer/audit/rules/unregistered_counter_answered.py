@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import Block, DataAnswer
+from analyzer.audit.checks import DATA, NO_REGISTRATION, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, NO_REGISTRATION, Odd, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import NO_HANDLE, counter_of, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
@@ -45,20 +45,20 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
             yield inconclusive(REQUIREMENTS[0], NO_REGISTRATION, call)
             continue
         registered = {number for number, counter in entry.counters.items() if counter.info is not None}
-        odd = list(_odd(block, block.ids, registered))
+        violations = list(_violations(block, block.ids, registered))
         message = "a block names a counter that its counterset does not have"
-        yield from told(call, "response", REQUIREMENTS, len(block.ids), odd, message)
+        yield from judgements(call, "response", REQUIREMENTS, len(block.ids), violations, message)
 
 
-def _odd(block: Block, ids: tuple[int, ...], registered: set[int]) -> Iterator[Odd]:
+def _violations(block: Block, ids: tuple[int, ...], registered: set[int]) -> Iterator[Violation]:
     before: set[int] = set()
     for place, number in enumerate(ids):
         at = block.ids_at + 8 + 4 * place
         path = f"{block.path}.body.counters.counter_ids[{place}]"
         if number not in registered:
-            yield Odd(path, (at, at + 4), "a registered counter", f"{number}")
+            yield Violation(path, (at, at + 4), "a registered counter", f"{number}")
         elif number in before:
-            yield Odd(path, (at, at + 4), "each counter once", f"{number} again")
+            yield Violation(path, (at, at + 4), "each counter once", f"{number} again")
         before.add(number)
 
 

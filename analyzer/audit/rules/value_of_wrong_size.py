@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, FlawKind
+from analyzer.audit.checks import DATA, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, passed
 from analyzer.buffers.layout import COUNTERS, COUNTERSET, INSTANCES, SINGLE
@@ -49,9 +49,9 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
             if count > 0:
                 yield passed(requirement, count)
         message = "the size of a value does not lead to what follows it"
-        yield from told(call, "response", requirements, 0, wrong, message)
+        yield from judgements(call, "response", requirements, 0, wrong, message)
         message = "the size of a value leaves out its padding"
-        yield from told(call, "response", (PADDED,), 0, unpadded, message, note=True)
+        yield from judgements(call, "response", (PADDED,), 0, unpadded, message, note=True)
 
 
 RULE = Rule(

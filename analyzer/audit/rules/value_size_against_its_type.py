@@ -14,7 +14,7 @@ Flagged: 4 bytes for PERF_COUNTER_BULK_COUNT. A warning: 4 bytes for PERF_COUNTE
 
 Accepted: 8 bytes for PERF_COUNTER_BULK_COUNT; text of any length.
 
-Silent: where the capture does not tell which counter a block is of, or of which type the counter is; for types that are not
+Silent: where the capture does not state which counter a block is of, or of which type the counter is; for types that are not
 listed.
 """
 
@@ -24,9 +24,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from analyzer.audit.answers import DataAnswer, Flaw, FlawKind, value_path
+from analyzer.audit.checks import DATA, answer_check, cannot_say, judgements
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.looks import DATA, answer_check, cannot_say, told
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.values import Column, Unknown, columns
 from analyzer.audit.verdicts import Judgement, Severity
@@ -55,19 +55,19 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         order = [ORDER[column.block.kind]] if column.block.kind in ORDER else []
         requirements = (OF_TYPE[column.type], SIZE, *order)
         looked_at[requirements] += len(column.block.rows)
-        odd = list(_odd_sizes(answer, column))
-        (doubtful if column.type == OBJECT_QUEUE else wrong)[requirements] += odd
+        violations = list(_size_violations(answer, column))
+        (doubtful if column.type == OBJECT_QUEUE else wrong)[requirements] += violations
     for reason, orders in unknown.items():
         yield from cannot_say((*OF_TYPE.values(), SIZE, *sorted(orders)), reason, call)
     for requirements, values in looked_at.items():
         message = "a value is of another size than its counter's type has"
         flaws = wrong[requirements]
-        yield from told(call, "response", requirements, values - len(doubtful[requirements]), flaws, message)
+        yield from judgements(call, "response", requirements, values - len(doubtful[requirements]), flaws, message)
         message = "a value has the size the text gives its counter's type, against the type's own bits"
-        yield from told(call, "response", requirements, 0, doubtful[requirements], message, warn=True)
+        yield from judgements(call, "response", requirements, 0, doubtful[requirements], message, warn=True)
 
 
-def _odd_sizes(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
+def _size_violations(answer: DataAnswer, column: Column) -> Iterator[Flaw]:
     """One for each instance whose value has not the size of the type."""
     block, place = column.block, column.place
     wanted = 8 if column.type & _SIZE == _LARGE else 4

@@ -58,8 +58,8 @@ class _Clocks:
             )
         elif before is not None and before[1] == frequency and ticks < before[0]:
             at = At("response", "lpData.perf_time")
-            said = "the performance counter went back"
-            yield failed(COUNTER, call, at, said, expected=f"at least {before[0]}", seen=str(ticks))
+            message = "the performance counter went back"
+            yield failed(COUNTER, call, at, message, expected=f"at least {before[0]}", seen=str(ticks))
         else:
             yield passed(COUNTER)
 

@@ -51,19 +51,19 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             length = counters.fields["byte_length"]
             at = At("response", f"{counters.path}.byte_length")
             if counters.start + length > block.size:
-                said = "the counter block leads out of the block"
+                message = "the counter block leads out of the block"
                 yield failed(
-                    REQUIREMENT, call, at, said, expected=f"at most {block.size - counters.start}", seen=str(length)
+                    REQUIREMENT, call, at, message, expected=f"at most {block.size - counters.start}", seen=str(length)
                 )
             elif length < needed:
-                said = "the counter block says less than the values in it need"
+                message = "the counter block says less than the values in it need"
                 known = _XP if number == last else None
                 yield warned(
-                    REQUIREMENT, call, at, said, expected=f"at least {needed}", seen=str(length), deviation=known
+                    REQUIREMENT, call, at, message, expected=f"at least {needed}", seen=str(length), deviation=known
                 )
             elif length % 8:
-                said = "the length of the counter block is no multiple of 8"
-                yield warned(REQUIREMENT, call, at, said, expected="a multiple of 8", seen=str(length))
+                message = "the length of the counter block is no multiple of 8"
+                yield warned(REQUIREMENT, call, at, message, expected="a multiple of 8", seen=str(length))
             else:
                 yield passed(REQUIREMENT)
 

@@ -5,7 +5,7 @@ would lie outside the counter block; a fraction or average without its base righ
 (a warning).
 
 Why it matters: the value is read at CounterOffset with CounterSize, and shown by CounterType. In a block of this generation
-the base of a counter is the next definition, and nothing else tells which it is.
+the base of a counter is the next definition, and nothing else states which it is.
 
 Specification: winperf.h reference, PERF_COUNTER_DEFINITION: CounterSize is the counter's size in bytes, 4 or 8 by its type,
 or that of the whole text; a base follows the counter that it belongs to.
@@ -48,7 +48,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         definitions = list(definitions_of(item))
         if len(definitions) < item.fields.get("num_counters", 0):
             yield from cut_off(REQUIREMENTS, call)
-        rooms = [counters.fields.get("byte_length", 0) for counters in counter_blocks_of(item)]
+        sizes = [counters.fields.get("byte_length", 0) for counters in counter_blocks_of(item)]
         for at, definition in enumerate(definitions):
             if "byte_length" in definition.fields:
                 yield from _length(call, definition)
@@ -57,7 +57,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 break
             follower = definitions[at + 1] if at + 1 < len(definitions) else None
             yield from _definition(call, definition, follower)
-            yield from _place(call, definition, rooms)
+            yield from _place(call, definition, sizes)
 
 
 def _length(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
@@ -66,8 +66,8 @@ def _length(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
         yield passed(LENGTH)
     else:
         at = At("response", f"{item.path}.byte_length")
-        said = "the definition has another size than on the wire"
-        yield warned(LENGTH, call, at, said, expected=str(_LENGTH), seen=str(length))
+        message = "the definition has another size than on the wire"
+        yield warned(LENGTH, call, at, message, expected=str(_LENGTH), seen=str(length))
 
 
 def _definition(call: CallEvidence, item: Structure, follower: Structure | None) -> Iterator[Judgement]:
@@ -78,8 +78,8 @@ def _definition(call: CallEvidence, item: Structure, follower: Structure | None)
         yield passed(SIZE)
     else:
         at = At("response", f"{item.path}.counter_size")
-        said = f"CounterSize is not what the type {kind:#010x} asks for"
-        yield failed(SIZE, call, at, said, expected=str(wanted), seen=str(fields["counter_size"]))
+        message = f"CounterSize is not what the type {kind:#010x} asks for"
+        yield failed(SIZE, call, at, message, expected=str(wanted), seen=str(fields["counter_size"]))
     if kind in _NEED_BASE:
         behind = follower.fields.get("counter_type", 0) & 0xFFFFFFFF if follower is not None else None
         if behind is not None and is_base(behind):
@@ -87,22 +87,22 @@ def _definition(call: CallEvidence, item: Structure, follower: Structure | None)
         else:
             seen = f"type {behind:#010x}" if behind is not None else "the end of the definitions"
             at = At("response", f"{item.path}.counter_type")
-            said = "a counter that needs a base is not followed by one"
-            yield failed(BASE, call, at, said, expected="a base right behind it", seen=seen)
+            message = "a counter that needs a base is not followed by one"
+            yield failed(BASE, call, at, message, expected="a base right behind it", seen=seen)
     if -10 <= fields["default_scale"] <= 10:
         yield passed(SCALE)
     else:
         at = At("response", f"{item.path}.default_scale")
-        said = "DefaultScale is no power of ten that can be meant"
-        yield warned(SCALE, call, at, said, expected="-10 to 10", seen=str(fields["default_scale"]))
+        message = "DefaultScale is no power of ten that can be meant"
+        yield warned(SCALE, call, at, message, expected="-10 to 10", seen=str(fields["default_scale"]))
 
 
-def _place(call: CallEvidence, item: Structure, rooms: list[int]) -> Iterator[Judgement]:
+def _place(call: CallEvidence, item: Structure, sizes: list[int]) -> Iterator[Judgement]:
     """Whether the value lies in every counter block of the object; the length of the block itself is judged by another rule."""
     start, size = item.fields["counter_offset"], item.fields["counter_size"]
-    if not rooms:
+    if not sizes:
         return
-    if size == 0 or (start >= 4 and start + size <= max(rooms)):
+    if size == 0 or (start >= 4 and start + size <= max(sizes)):
         yield passed(PLACE)
         return
     yield failed(
@@ -110,7 +110,7 @@ def _place(call: CallEvidence, item: Structure, rooms: list[int]) -> Iterator[Ju
         call,
         At("response", f"{item.path}.counter_offset"),
         "the value does not lie in the counter block",
-        expected=f"bytes 4 to {max(rooms)}",
+        expected=f"bytes 4 to {max(sizes)}",
         seen=f"bytes {start} to {start + size}",
     )
 

@@ -1,14 +1,14 @@
-"""An instance of an object in a block of performance data is ill-formed, or cannot be told from another.
+"""An instance of an object in a block of performance data is ill-formed, or cannot be distinguished from another.
 
 Looks for: a ByteLength too small for the name; one that is no multiple of 8, or a name without its NUL (warnings); a
 UniqueID twice in one object; a parent that is not in the block (a warning, for a client that asked for some objects only may
 not have got it).
 
-Why it matters: the instance's counter block begins at ByteLength, and an instance that is not told apart mixes its values
+Why it matters: the instance's counter block begins at ByteLength, and an instance that is not distinguished mixes its values
 with those of another.
 
 Specification: winperf.h reference, PERF_INSTANCE_DEFINITION: ByteLength is the length with the name, NameLength counts its
-NUL and is zero where there is no name, UniqueID is PERF_NO_UNIQUE_ID (-1) where the name tells instances apart,
+NUL and is zero where there is no name, UniqueID is PERF_NO_UNIQUE_ID (-1) where the name distinguishes instances,
 ParentObjectTitleIndex is zero or the index of an object.
 
 Flagged: two instances with the UniqueID 4.
@@ -67,8 +67,8 @@ def _lengths(call: CallEvidence, instance: Structure, block: Block) -> Iterator[
             seen=str(fields["byte_length"]),
         )
     elif fields["byte_length"] % 8:
-        said = "ByteLength is no multiple of 8"
-        yield warned(LENGTH, call, at, said, expected="a multiple of 8", seen=str(fields["byte_length"]))
+        message = "ByteLength is no multiple of 8"
+        yield warned(LENGTH, call, at, message, expected="a multiple of 8", seen=str(fields["byte_length"]))
     else:
         yield passed(LENGTH)
 
@@ -86,8 +86,8 @@ def _name(call: CallEvidence, instance: Structure, code_page: int) -> Iterator[J
         yield passed(NAME)
         return
     at = At("response", f"{instance.path}.name_length")
-    said = "the name has no NUL within NameLength"
-    yield warned(NAME, call, at, said, expected="a NUL at its end", seen=name[-2:].hex(" "))
+    message = "the name has no NUL within NameLength"
+    yield warned(NAME, call, at, message, expected="a NUL at its end", seen=name[-2:].hex(" "))
 
 
 def _identity(call: CallEvidence, instance: Structure, seen: set[int]) -> Iterator[Judgement]:
@@ -97,8 +97,8 @@ def _identity(call: CallEvidence, instance: Structure, seen: set[int]) -> Iterat
         yield passed(UNIQUE)
         return
     at = At("response", f"{instance.path}.unique_id")
-    said = "two instances of an object have the same UniqueID"
-    yield failed(UNIQUE, call, at, said, expected="-1, or a number once", seen=str(number))
+    message = "two instances of an object have the same UniqueID"
+    yield failed(UNIQUE, call, at, message, expected="-1, or a number once", seen=str(number))
 
 
 def _parent(call: CallEvidence, instance: Structure, indices: set[int | None]) -> Iterator[Judgement]:
@@ -107,8 +107,8 @@ def _parent(call: CallEvidence, instance: Structure, indices: set[int | None]) -
         yield passed(PARENT)
         return
     at = At("response", f"{instance.path}.parent_object_title_index")
-    said = "the parent object is not in the block"
-    yield warned(PARENT, call, at, said, expected="0, or an object of the block", seen=str(parent))
+    message = "the parent object is not in the block"
+    yield warned(PARENT, call, at, message, expected="0, or an object of the block", seen=str(parent))
 
 
 RULE = Rule(

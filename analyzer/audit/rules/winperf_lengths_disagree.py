@@ -102,11 +102,11 @@ def _objects(call: CallEvidence, block: Block) -> Iterator[Judgement]:
     end = block.fields["header_length"] + sum(item.fields.get("total_byte_length", 0) for item in objects)
     at = At("response", "lpData.total_byte_length")
     if total > block.size:
-        said = "TotalByteLength says more than was received"
-        yield failed(TOTAL, call, at, said, expected=f"at most {block.size}", seen=str(total))
+        message = "TotalByteLength says more than was received"
+        yield failed(TOTAL, call, at, message, expected=f"at most {block.size}", seen=str(total))
     elif total != end:
-        said = "TotalByteLength is not where the last object ends"
-        yield failed(TOTAL, call, at, said, expected=str(end), seen=str(total))
+        message = "TotalByteLength is not where the last object ends"
+        yield failed(TOTAL, call, at, message, expected=str(end), seen=str(total))
     else:
         yield passed(TOTAL)
     if len(objects) == number and end <= block.size:

@@ -57,21 +57,21 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _unreadable(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
     """Why an object cannot be read: lengths below that of the header, or a NumInstances that nothing stands for."""
-    told = []
+    reported = []
     number = item.fields.get("num_instances", 0)
     if number < PERF_METADATA_NO_INSTANCES:
-        told.append(INSTANCES)
+        reported.append(INSTANCES)
         at = At("response", f"{item.path}.num_instances")
-        said = "NumInstances is below all values defined"
-        yield failed(INSTANCES, call, at, said, expected="-3 to -1, or a count", seen=str(number))
+        message = "NumInstances is below all values defined"
+        yield failed(INSTANCES, call, at, message, expected="-3 to -1, or a count", seen=str(number))
     for requirement, name in ((DEFINITION, "definition_length"), (HEADER, "header_length")):
         length = item.fields.get(name, _HEADER_LENGTH)
         if length < _HEADER_LENGTH:
-            told.append(requirement)
+            reported.append(requirement)
             at = At("response", f"{item.path}.{name}")
-            said = "a length of an object is below that of its header"
-            yield failed(requirement, call, at, said, expected=f"at least {_HEADER_LENGTH}", seen=str(length))
-    yield from cut_off([requirement for requirement in REQUIREMENTS if requirement not in told], call)
+            message = "a length of an object is below that of its header"
+            yield failed(requirement, call, at, message, expected=f"at least {_HEADER_LENGTH}", seen=str(length))
+    yield from cut_off([requirement for requirement in REQUIREMENTS if requirement not in reported], call)
 
 
 def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgement]:
@@ -81,21 +81,21 @@ def _lengths(call: CallEvidence, item: Structure, size: int) -> Iterator[Judgeme
         yield passed(TOTAL)
     else:
         at = At("response", f"{item.path}.total_byte_length")
-        said = "the object does not end in the block, or ends before its definitions do"
-        yield failed(TOTAL, call, at, said, expected=f"{definition} to {size - item.start}", seen=str(total))
+        message = "the object does not end in the block, or ends before its definitions do"
+        yield failed(TOTAL, call, at, message, expected=f"{definition} to {size - item.start}", seen=str(total))
     if header == _HEADER_LENGTH:
         yield passed(HEADER)
     else:
         at = At("response", f"{item.path}.header_length")
-        said = "the header of an object has another size than on the wire"
-        yield failed(HEADER, call, at, said, expected=str(_HEADER_LENGTH), seen=str(header))
+        message = "the header of an object has another size than on the wire"
+        yield failed(HEADER, call, at, message, expected=str(_HEADER_LENGTH), seen=str(header))
     needed = header + sum(counter.get("byte_length", 0) for counter in fields.get("counters", ()))
     if definition >= needed:
         yield passed(DEFINITION)
     else:
         at = At("response", f"{item.path}.definition_length")
-        said = "DefinitionLength ends before the definitions do"
-        yield failed(DEFINITION, call, at, said, expected=f"at least {needed}", seen=str(definition))
+        message = "DefinitionLength ends before the definitions do"
+        yield failed(DEFINITION, call, at, message, expected=f"at least {needed}", seen=str(definition))
 
 
 def _counts(call: CallEvidence, item: Structure, block: Block) -> Iterator[Judgement]:
@@ -105,8 +105,8 @@ def _counts(call: CallEvidence, item: Structure, block: Block) -> Iterator[Judge
         yield passed(COUNTERS)
     else:
         at = At("response", f"{item.path}.num_counters")
-        said = "there are not as many definitions as NumCounters says"
-        yield failed(COUNTERS, call, at, said, expected=str(fields["num_counters"]), seen=str(found))
+        message = "there are not as many definitions as NumCounters says"
+        yield failed(COUNTERS, call, at, message, expected=str(fields["num_counters"]), seen=str(found))
     number = fields["num_instances"]
     instances = sum("counter_block" in instance for instance in fields.get("instances") or ())
     if instances == number:
@@ -116,11 +116,11 @@ def _counts(call: CallEvidence, item: Structure, block: Block) -> Iterator[Judge
         if (behind := fields["total_byte_length"] - fields["definition_length"]) <= 0:
             yield passed(INSTANCES)
         else:
-            said = "an object of metadata alone has bytes behind its definitions"
-            yield warned(INSTANCES, call, at, said, expected="none", seen=f"{behind} bytes")
+            message = "an object of metadata alone has bytes behind its definitions"
+            yield warned(INSTANCES, call, at, message, expected="none", seen=f"{behind} bytes")
     elif number != PERF_NO_INSTANCES and number != instances:
-        said = "there are not as many instances as NumInstances says"
-        yield failed(INSTANCES, call, at, said, expected=str(number), seen=str(instances))
+        message = "there are not as many instances as NumInstances says"
+        yield failed(INSTANCES, call, at, message, expected=str(number), seen=str(instances))
     else:
         yield passed(INSTANCES)
 
@@ -150,16 +150,16 @@ def _names(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
     names = [(instance.get("definition") or {}).get("name") for instance in fields.get("instances") or ()]
     if any("\ufffd" in name for name in names if name):
         at = At("response", f"{item.path}.code_page")
-        said = "names of instances do not decode in the object's code page"
-        yield failed(CODE_PAGE, call, at, said, expected="names in this code page", seen=str(fields["code_page"]))
+        message = "names of instances do not decode in the object's code page"
+        yield failed(CODE_PAGE, call, at, message, expected="names in this code page", seen=str(fields["code_page"]))
     else:
         yield passed(CODE_PAGE)
     if fields["detail_level"] in _DETAIL_LEVELS:
         yield passed(DETAIL)
     else:
         at = At("response", f"{item.path}.detail_level")
-        said = "the object has a detail level that does not exist"
-        yield warned(DETAIL, call, at, said, expected="100, 200, 300 or 400", seen=str(fields["detail_level"]))
+        message = "the object has a detail level that does not exist"
+        yield warned(DETAIL, call, at, message, expected="100, 200, 300 or 400", seen=str(fields["detail_level"]))
 
 
 RULE = Rule(

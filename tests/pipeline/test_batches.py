@@ -32,18 +32,18 @@ class OneByOne(Dissector):
 
 
 def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    turns: list[int] = []
+    parts: list[int] = []
     feed = Reassembler.feed
 
     def counted(self: Reassembler, event: Event) -> Sequence[Event]:
-        turns.append(len(event.replies) if isinstance(event, SegmentBatch) else 0)
+        parts.append(len(event.replies) if isinstance(event, SegmentBatch) else 0)
         return feed(self, event)
 
     monkeypatch.setattr(Reassembler, "feed", counted)
     fast = [printed(capture) for capture in truth.captures()]
-    assert max(turns) > 10
-    turns.clear()
+    assert max(parts) > 10
+    parts.clear()
     monkeypatch.setattr(run, "CaptureReader", partial(CaptureReader, fast=False))
     monkeypatch.setattr(run, "Dissector", OneByOne)
     assert [printed(capture) for capture in truth.captures()] == fast
-    assert max(turns) == 1
+    assert max(parts) == 1

@@ -1,4 +1,4 @@
-"""The fast road and the plain one give the same on traffic of every kind, damaged or not."""
+"""The fast path and the plain one give the same on traffic of every kind, damaged or not."""
 
 import random
 from io import BytesIO
@@ -90,8 +90,8 @@ def packet(chance, depth=0):
         )
     elif kind < 0.5 and depth < 3:
         content = [bytes(chance.choice([2, 6])) for _ in range(chance.choice([0, 0, 1, 2, 3]))]
-        flags, told = chance.choice([0x30] * 6 + [0x32, 0x20, 0x50]), chance.choice([0xFF] * 9 + [1])
-        inner, protocol = gtp_u(packet(chance, depth + 1), flags=flags, kind=told, extensions=content), 17
+        flags, reported = chance.choice([0x30] * 6 + [0x32, 0x20, 0x50]), chance.choice([0xFF] * 9 + [1])
+        inner, protocol = gtp_u(packet(chance, depth + 1), flags=flags, kind=reported, extensions=content), 17
     elif kind < 0.55 and depth < 3:
         options = bytes(4 * chance.choice([0, 0, 1, 5]))
         if chance.random() < 0.5:

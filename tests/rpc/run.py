@@ -1,4 +1,4 @@
-"""Runs the RPC room over channel events and sorts what it says."""
+"""Runs the RPC layer over channel events and sorts what it emits."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 
 
-def told(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Event]:
-    """Everything the room says, with the toy security provider."""
+def reported(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Event]:
+    """Everything the layer emits, with the toy security provider."""
     layer = RpcLayer(Keyring(), begin=(keys or ToyKeys()).begin, **options)
     out: list[Event] = []
     for event in events.events if isinstance(events, Conversation) else events:
@@ -24,7 +24,7 @@ def told(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **
 
 
 def calls(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Exchange]:
-    return [event for event in told(events, keys, **options) if isinstance(event, Exchange)]
+    return [event for event in reported(events, keys, **options) if isinstance(event, Exchange)]
 
 
 def only_call(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> Exchange:
@@ -33,15 +33,15 @@ def only_call(events: Conversation | Iterable[Event], keys: ToyKeys | None = Non
 
 
 def problems(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Problem]:
-    return [event for event in told(events, keys, **options) if isinstance(event, Problem)]
+    return [event for event in reported(events, keys, **options) if isinstance(event, Problem)]
 
 
 def bounds(events: Conversation | Iterable[Event]) -> list[Bound]:
-    return [event for event in told(events) if isinstance(event, Bound)]
+    return [event for event in reported(events) if isinstance(event, Bound)]
 
 
 def pdus(events: Conversation | Iterable[Event]) -> list[Pdu]:
-    return [event for event in told(events) if isinstance(event, Pdu)]
+    return [event for event in reported(events) if isinstance(event, Pdu)]
 
 
 def stub(message: Message | None) -> bytes:

@@ -1,4 +1,4 @@
-"""What a file that is no pcap looks like, for the sentence that tells the user so: its first bytes in, a name out."""
+"""What a file that is no pcap looks like, for the sentence that informs the user: its first bytes in, a name out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes against the plain walk: whatever the guesses are, and whatever the bytes pretend to be, the records are the same."""
+"""The speculative scan against the plain walk: whatever the guesses and the bytes are, the records are the same."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.capture import lanes
-from analyzer.capture.lanes import Lanes
+from analyzer.capture import speculative
+from analyzer.capture.speculative import SpeculativeScan
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
 from tests.build.capture import T0, as_given, pcap, pcapng, read
 
@@ -71,16 +71,16 @@ def test_no_guess_changes_what_is_found(chain: Chain, seed: int, share: float, w
     chance = random.Random(seed)
     data = records(chain, chance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lanes, "FIRST_LANE_BYTES", width)
-        patch.setattr(lanes, "FEWEST_LANE_BYTES", width)
-        patch.setattr(lanes, "FEWEST_LANES", 3)
-        patch.setattr(lanes, "FEWEST_BEHIND", behind)
-        walker = Lanes()
+        patch.setattr(speculative, "FIRST_PARTITION_BYTES", width)
+        patch.setattr(speculative, "FEWEST_PARTITION_BYTES", width)
+        patch.setattr(speculative, "FEWEST_PARTITIONS", 3)
+        patch.setattr(speculative, "FEWEST_BEHIND", behind)
+        walker = SpeculativeScan()
         start = 0
         for _ in range(2):
             plain = walk_plain(chain, data, start)
             assert same(walker.walk(chain, data, start, Guesses(chance, plain.at, share)), plain)
-            # The second time with lanes as long as the first walk found them fit, from another record.
+            # The second time with partitions as long as the first walk found them fit, from another record.
             start = int(plain.at[len(plain.at) // 2]) if len(plain.at) else 0
 
 
@@ -97,8 +97,8 @@ def test_payloads_that_hold_captures_are_payloads(write, seed: int) -> None:
         frames.append((T0 + n * 1000, inner[at : at + size]))
     data = write(frames)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lanes, "FIRST_LANE_BYTES", 2000)
-        patch.setattr(lanes, "FEWEST_LANE_BYTES", 2000)
+        patch.setattr(speculative, "FIRST_PARTITION_BYTES", 2000)
+        patch.setattr(speculative, "FEWEST_PARTITION_BYTES", 2000)
         assert as_given(read(BytesIO(data))[0]) == frames
 
 
@@ -108,15 +108,15 @@ def test_lanes_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
 
     data = b"".join(record(PCAP, bytes(n % 100)) for n in range(20_000))
     right = walk_plain(PCAP, data).at
-    monkeypatch.setattr(lanes, "_stitched", never)
-    found = Lanes().walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0))
+    monkeypatch.setattr(speculative, "_stitched", never)
+    found = SpeculativeScan().walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0))
     assert found.at.tolist() == right.tolist()
 
 
 def test_large_records_do_not_spoil_the_walk_over_small_ones() -> None:
     large = b"".join(record(PCAP, bytes(3000)) for _ in range(300))
     small = b"".join(record(PCAP, bytes(n % 100)) for n in range(20_000))
-    walker = Lanes()
+    walker = SpeculativeScan()
     for data in (large, small):
         right = walk_plain(PCAP, data).at
         assert walker.walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0)).at.tolist() == right.tolist()

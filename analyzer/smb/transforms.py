@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
-from analyzer.model.security import Door
+from analyzer.model.security import Decryption
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_128_GCM,
@@ -20,8 +20,8 @@ from analyzer.smb.crypto import (
     DIALECT_300,
     TRANSFORM_LEN,
     SessionKeys,
+    decrypt_transform,
     derive_keys,
-    open_transform,
 )
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
@@ -33,16 +33,18 @@ _BOTH_WAYS = (True, False)
 _MAX_FRAMES_NAMED = 32
 
 
-def open_message(link: Link, session: Session, message: Message, from_client: bool | None) -> Message | None:
+def decrypted_message(link: Link, session: Session, message: Message, from_client: bool | None) -> Message | None:
     """The message inside a transform, None where it stays encrypted; the session notes either.
 
     The key that decrypted the session's last message is tried first, and alone.
     """
     session.encrypted += 1
     if not message.whole:
-        _shut(session, message, Door.BYTES_MISSING, message.reason or "the message is not whole in the capture")
+        _note_undecrypted(
+            session, message, Decryption.BYTES_MISSING, message.reason or "the message is not whole in the capture"
+        )
         return None
-    proven = session.opener
+    proven = session.proven_keys
     if proven is not None and not _has_key(proven, from_client):
         proven = None
     candidates = [proven] if proven is not None else list(_candidates(link, session))
@@ -52,16 +54,16 @@ def open_message(link: Link, session: Session, message: Message, from_client: bo
             key = keys.client_to_server if way else keys.server_to_client
             if key is None or keys.cipher is None:
                 continue
-            plain = open_transform(keys.cipher, key, data.data, start, stop)
+            plain = decrypt_transform(keys.cipher, key, data.data, start, stop)
             if plain is not None:
                 if keys is not proven:
-                    session.opener, session.cipher = keys, CIPHERS[keys.cipher]
+                    session.proven_keys, session.cipher = keys, CIPHERS[keys.cipher]
                 session.opened += 1
                 steps = (*data.steps, STEP) if data.steps else _ONE_STEP
                 # It keeps its length, and so each byte its address.
                 decrypted = TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps)
                 return Message(decrypted, 0, len(plain), len(plain))
-    _shut(session, message, *_why(link, session, candidates, proven))
+    _note_undecrypted(session, message, *_why(link, session, candidates, proven))
     return None
 
 
@@ -103,50 +105,50 @@ def _ciphers(link: Link) -> tuple[int, ...]:
     return AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM
 
 
-def _why(link: Link, session: Session, tried: list[SessionKeys], proven: SessionKeys | None) -> tuple[Door, str]:
+def _why(link: Link, session: Session, tried: list[SessionKeys], proven: SessionKeys | None) -> tuple[Decryption, str]:
     if proven is not None:
-        return Door.BYTES_MISSING, "its authentication tag is wrong, though the session's key opened others"
+        return Decryption.BYTES_MISSING, "its authentication tag is wrong, though the session's key opened others"
     handshake = session.handshake
     given = link.world.keyring.smb_keys_for(session.session_id)
     usable = any(keys.cipher is not None and (keys.client_to_server or keys.server_to_client) for keys in tried)
     if usable and (given or (handshake is not None and handshake.session_key is not None)):
-        one_direction = " (a key was given for one direction only)" if session.opener is not None else ""
-        return Door.WRONG_KEY, f"the key given for this session does not open it{one_direction}"
+        one_direction = " (a key was given for one direction only)" if session.proven_keys is not None else ""
+        return Decryption.WRONG_KEY, f"the key given for this session does not open it{one_direction}"
     if (given and session.preauth_hash is None) or (handshake is not None and handshake.session_key is not None):
         # A session key alone does not lead to the keys of 3.1.1; the hash over its setup is part of them.
-        return Door.BYTES_MISSING, "the negotiation or the session setup is not whole in the capture"
+        return Decryption.BYTES_MISSING, "the negotiation or the session setup is not whole in the capture"
     if handshake is None:
-        return Door.NO_HANDSHAKE, "the session setup is not in the capture"
-    return handshake.door, handshake.reason or "no key"
+        return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
+    return handshake.decryption, handshake.reason or "no key"
 
 
-def _shut(session: Session, message: Message, door: Door, reason: str) -> None:
-    seal = session.seal
-    if seal.count == 0 or door is not Door.BYTES_MISSING:
-        seal.door, seal.reason = door, reason
-    seal.count += 1
-    seal.bytes += message.length
-    if len(seal.frames) < _MAX_FRAMES_NAMED:
-        seal.frames += message.frames[: _MAX_FRAMES_NAMED - len(seal.frames)]
+def _note_undecrypted(session: Session, message: Message, decryption: Decryption, reason: str) -> None:
+    undecrypted = session.undecrypted
+    if undecrypted.count == 0 or decryption is not Decryption.BYTES_MISSING:
+        undecrypted.decryption, undecrypted.reason = decryption, reason
+    undecrypted.count += 1
+    undecrypted.bytes += message.length
+    if len(undecrypted.frames) < _MAX_FRAMES_NAMED:
+        undecrypted.frames += message.frames[: _MAX_FRAMES_NAMED - len(undecrypted.frames)]
 
 
 def report(session: Session, out: Emitter) -> None:
     """One problem for all messages of the session that stayed encrypted, naming what would decrypt them."""
-    seal = session.seal
-    if not seal.count:
+    undecrypted = session.undecrypted
+    if not undecrypted.count:
         return
     account = session.identity.account
     whose = f" of {account}" if account else ""
-    many = "message" if seal.count == 1 else "messages"
+    many = "message" if undecrypted.count == 1 else "messages"
     cipher = f", {session.cipher}" if session.cipher else ""
     text = (
-        f"SMB session {session.session_id:#x}{whose}: {seal.count} of {session.encrypted} encrypted {many} not opened "
-        f"({seal.bytes} bytes{cipher}): {seal.reason}"
+        f"SMB session {session.session_id:#x}{whose}: {undecrypted.count} of {session.encrypted} encrypted {many} not decrypted "
+        f"({undecrypted.bytes} bytes{cipher}): {undecrypted.reason}"
     )
-    if seal.door in (Door.NO_KEY, Door.WRONG_KEY):
+    if undecrypted.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY):
         mechanism = session.identity.mechanism or ""
         what = "its service's keytab" if "krb5" in mechanism else "the user's password or NT hash"
-        text += f"; {what}, or the SMB session key, would open them"
-    elif seal.door is Door.NO_HANDSHAKE:
-        text += "; only the session's encryption keys would open them"
-    out.append(Problem("sealed", "smb", tuple(sorted(set(seal.frames))), text))
+        text += f"; {what}, or the SMB session key, would decrypt them"
+    elif undecrypted.decryption is Decryption.NO_HANDSHAKE:
+        text += "; only the session's encryption keys would decrypt them"
+    out.append(Problem("sealed", "smb", tuple(sorted(set(undecrypted.frames))), text))

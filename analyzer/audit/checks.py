@@ -1,4 +1,4 @@
-"""What rules about buffers have in common: which calls carry them, and how many things alike are told as one."""
+"""What rules about buffers have in common: which calls carry them, and how many violations alike become one finding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ASKED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData",))
 VALIDATED = Reads((Opnum.VALIDATE_COUNTERS,), ("request.lpData", "response.lpData"), success=True)
 
 
-class Oddity(Protocol):
+class Located(Protocol):
     """Something that is not as it should be, and where."""
 
     @property
@@ -44,8 +44,8 @@ class Oddity(Protocol):
     def seen(self) -> str: ...
 
 
-class Odd(NamedTuple):
-    """The plain one."""
+class Violation(NamedTuple):
+    """A violation that is all that is known of it."""
 
     path: str
     span: tuple[int, int]
@@ -53,12 +53,12 @@ class Odd(NamedTuple):
     seen: str
 
 
-def told(
+def judgements(
     call: CallEvidence,
     side: SideName,
     requirements: tuple[str, ...],
     looked_at: int,
-    odd: Sequence[Oddity],
+    violations: Sequence[Located],
     message: str,
     *,
     warn: bool = False,
@@ -66,15 +66,17 @@ def told(
     confidence: Confidence = Confidence.HIGH,
     deviation: Deviation | None = None,
 ) -> Iterator[Judgement]:
-    """The verdict on `looked_at` things of which some are `odd`: the first is shown, the others are counted. A `note` is a warning
-    that only informs."""
-    if looked_at > len(odd):
+    """The verdict on `looked_at` things of which some are `violations`: the first is shown, the others are counted.
+
+    A `note` is a warning that only informs.
+    """
+    if looked_at > len(violations):
         for requirement in requirements:
-            yield passed(requirement, looked_at - len(odd))
-    if not odd:
+            yield passed(requirement, looked_at - len(violations))
+    if not violations:
         return
-    first = odd[0]
-    if len(odd) > 1:
+    first = violations[0]
+    if len(violations) > 1:
         message = f"{message}, the first of several"
     say = warned if warn or note else failed
     yield say(
@@ -94,7 +96,7 @@ def told(
 def answer_check(
     requirements: tuple[str, ...], check: Callable[[CallEvidence, DataAnswer], Iterable[Judgement]]
 ) -> Check:
-    """A check of data answers that are to be read whether damaged or not; where the stub itself is, nothing can be said."""
+    """A check of data answers that are to be read whether damaged or not; where the stub itself is, nothing can be stated."""
 
     def look(call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
@@ -116,11 +118,11 @@ def chain_check(side_name: SideName, requirements: tuple[str, ...]) -> Check:
             yield from cannot_say(requirements, f"the {side_name} stub does not decode", call)
             return
         flaw = side.identifiers.flaw
-        odd = [flaw] if flaw is not None else []
+        violations = [flaw] if flaw is not None else []
         message = "the size of an identifier does not lead to the next one"
         if flaw is not None and not flaw.path.endswith(".size"):
             message = "the buffer ends before an identifier does"
-        yield from told(call, side_name, requirements, len(side.identifiers.blocks), odd, message)
+        yield from judgements(call, side_name, requirements, len(side.identifiers.blocks), violations, message)
 
     return look
 
@@ -130,7 +132,7 @@ def cannot_say(requirements: Iterable[str], reason: str, call: CallEvidence) -> 
         yield inconclusive(requirement, reason, call)
 
 
-def status_oddity(code: int) -> Literal["warn", "fail"] | None:
+def status_violation(code: int) -> Literal["warn", "fail"] | None:
     """Whether a status is none: HRESULT and NTSTATUS values are not of the Win32 space ([MS-PCQ] section 1.8), and [MS-ERREF]
     section 2.2 assigns no codes from 16000 on. Which codes below are assigned does not matter: a provider's own pass through."""
     if code & 0x80000000:

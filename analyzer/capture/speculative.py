@@ -1,9 +1,9 @@
-"""The same walk as `walk_plain`, in many lanes at once: bytes, the rule of their chain and a guess in, offsets out.
+"""The same walk as `walk_plain`, in many partitions at once: bytes, the rule of their chain and a guess in, offsets out.
 
-A place in the middle of a file that looks like a record header is a guess. One guess a lane, all lanes step together (a
-gather of numpy is one step of each), until each has arrived at the next lane's guess or behind it. Then the guesses are
-proven from the left: the first lane begins where a record begins, and a lane whose predecessor, itself proven, arrives
-exactly at its guess begins where a record begins too. What a disproven lane was to cover is walked plainly until the chain
+A place in the middle of a file that looks like a record header is a guess. One guess a partition, all partitions step together (a
+gather of numpy is one step of each), until each has arrived at the next partition's guess or behind it. Then the guesses are
+proven from the left: the first partition begins where a record begins, and a partition whose predecessor, itself proven, arrives
+exactly at its guess begins where a record begins too. What a disproven partition was to cover is walked plainly until the chain
 is at a guess again. So only the speed is speculative: bytes made to look like headers cost time and change nothing.
 """
 
@@ -19,17 +19,17 @@ import numpy.typing as npt
 
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 
-FIRST_LANE_BYTES = 32 * 1024
-FEWEST_LANE_BYTES = 4 * 1024
+FIRST_PARTITION_BYTES = 32 * 1024
+FEWEST_PARTITION_BYTES = 4 * 1024
 FIRST_STEPS, FEWEST_STEPS = 64, 16
-# Below this many lanes stepping together costs more than it saves.
-FEWEST_LANES = 16
-# As many more steps for all as an eighth of what was expected cost more than walking fewer lanes than this to their ends.
+# Below this many partitions stepping together costs more than it saves.
+FEWEST_PARTITIONS = 16
+# As many more steps for all as an eighth of what was expected cost more than walking fewer partitions than this to their ends.
 FEWEST_BEHIND = 8
 
 
 class Guess(Protocol):
-    """Finds what looks like record headers: no more than one in each of the lanes that begin at `starts`, ascending."""
+    """Finds what looks like record headers: no more than one in each of the partitions that begin at `starts`, ascending."""
 
     def __call__(self, data: bytes, starts: range) -> IntArray: ...
 
@@ -42,7 +42,7 @@ def first_right(
     tries: int,
     look_right: Callable[[IntArray], npt.NDArray[np.bool_]],
 ) -> IntArray:
-    """The first place in each lane that has what is sought `offset` bytes on and looks right, where so many tries find one."""
+    """The first place in each partition that has what is sought `offset` bytes on and looks right, where so many tries find one."""
     width = starts.step
     hits = [data.find(sought, at, at + width) for at in range(starts.start + offset, starts.stop + offset, width)]
     stops: Sequence[int] = range(starts.start + width, starts.stop + width, width)
@@ -62,32 +62,32 @@ def first_right(
     return np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
 
 
-class Lanes:
-    """Walks the blocks of one file; lanes are cut by the length of the records of the block before."""
+class SpeculativeScan:
+    """Walks the blocks of one file; partitions are cut by the length of the records of the block before."""
 
     def __init__(self) -> None:
-        self._lane_bytes = FIRST_LANE_BYTES
+        self._partition_bytes = FIRST_PARTITION_BYTES
         self._steps = FIRST_STEPS
 
     def walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
         """The same as `walk_plain`."""
         found = self._walk(chain, data, start, guess)
         if len(found.at):
-            # A lane more costs a guess and a step more a few calls, which is about the same: as many of the one as of the other.
+            # One more partition costs a guess, one more step a few calls, about the same: as many of the one as of the other.
             mean = (found.stop - start) // len(found.at)
             steps = max(isqrt(len(found.at)), FEWEST_STEPS)
-            self._lane_bytes = max(mean * steps, FEWEST_LANE_BYTES)
-            self._steps = self._lane_bytes // max(mean, 1)
+            self._partition_bytes = max(mean * steps, FEWEST_PARTITION_BYTES)
+            self._steps = self._partition_bytes // max(mean, 1)
         return found
 
     def _walk(self, chain: Chain, data: bytes, start: int, guess: Guess) -> Walk:
         end = len(data)
-        width = self._lane_bytes
+        width = self._partition_bytes
         tried = range(start + width, end - width, width)
-        if len(tried) < FEWEST_LANES:
+        if len(tried) < FEWEST_PARTITIONS:
             return walk_plain(chain, data, start)
         guesses = guess(data, tried)
-        if len(guesses) < FEWEST_LANES:
+        if len(guesses) < FEWEST_PARTITIONS:
             return walk_plain(chain, data, start)
         starts = np.concatenate(((start,), guesses[guesses > start]))
         stops = np.append(starts[1:], end)
@@ -102,32 +102,32 @@ class Lanes:
 def _step(
     chain: Chain, lengths: npt.NDArray[np.uint32], starts: IntArray, stops: IntArray, expected: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """All places the lanes came by before their stops, lane by lane; how many in each; and where each was next.
+    """All places the partitions came by before their stops, partition by partition; how many in each; and where each was next.
 
-    Where each was next is the first place at or behind its stop, but where few lanes are left behind the others, they are given
-    up where they are; and a lane that does not move is no chain, and would never arrive.
+    Where each was next is the first place at or behind its stop, but where few partitions are left behind, they are given
+    up where they are; and a partition that does not move is no chain, and would never arrive.
     """
     shortest = chain.smallest + chain.extra
     last_step = min(int((stops - starts).max()) // shortest + 1, len(lengths) // shortest)
     here, beyond, step = starts, False, 0
     rows = [starts[None]]
     while step < last_step:
-        # All but a few lanes arrive in the first round.
+        # All but a few partitions arrive in the first round.
         count = expected // 8 if step else expected + expected // 8
         more = np.empty((min(count, last_step - step), len(starts)), np.int64)
         rows.append(more)
         for following in more:
             # Rows lag behind: instead of adding what a record is longer than its length says, read that much further on.
-            said = lengths[chain.extra * step :]
+            stated = lengths[chain.extra * step :]
             step += 1
             if not beyond:
                 try:
-                    np.add(here, said[here], following)
+                    np.add(here, stated[here], following)
                 except IndexError:
                     beyond = True
             if beyond:
-                # Lanes run on past their stop, even past the end of the data.
-                np.add(here, said[np.minimum(here, len(said) - 1)], following)
+                # Partitions run on past their stop, even past the end of the data.
+                np.add(here, stated[np.minimum(here, len(stated) - 1)], following)
             here = following
         if np.count_nonzero(here < stops - chain.extra * step) < FEWEST_BEHIND:
             break
@@ -147,26 +147,26 @@ def _stitched(
     starts: IntArray,
     stops: IntArray,
 ) -> IntArray:
-    """Record offsets where not every lane arrived at the next: proven lanes as they are, the rest walked plainly."""
+    """Record offsets where not every partition arrived at the next: proven partitions as they are, the rest walked plainly."""
     parts: list[IntArray] = []
     lasts = np.cumsum(counts)
     firsts = lasts - counts
     parted = [*np.flatnonzero(arrivals[:-1] != starts[1:]).tolist(), len(starts) - 1]
-    entry, lane = int(starts[0]), 0
-    while lane < len(starts):
-        if entry == starts[lane]:
-            # From here each lane arrives at the next, up to the one that does not.
-            last = parted[bisect_left(parted, lane)]
-            parts.append(at[firsts[lane] : lasts[last]])
-            entry, lane = int(arrivals[last]), last
-        stop = int(stops[lane])
+    entry, partition = int(starts[0]), 0
+    while partition < len(starts):
+        if entry == starts[partition]:
+            # From here each partition arrives at the next, up to the one that does not.
+            last = parted[bisect_left(parted, partition)]
+            parts.append(at[firsts[partition] : lasts[last]])
+            entry, partition = int(arrivals[last]), last
+        stop = int(stops[partition])
         if entry < stop:
             plain = walk_plain(chain, data, entry, stop)
             parts.append(plain.at)
             entry = plain.stop
             if entry < stop:
                 break
-        lane += 1
+        partition += 1
     return np.concatenate(parts)
 
 
@@ -176,14 +176,14 @@ def _verified(chain: Chain, data: bytes, start: int, lengths: npt.NDArray[np.uin
     if not len(at):
         return walk_plain(chain, data, start)
     # A record ends where the next begins.
-    said = np.diff(at, append=int(at[-1]) + int(lengths[at[-1]]) + chain.extra)
-    said -= chain.extra
+    stated = np.diff(at, append=int(at[-1]) + int(lengths[at[-1]]) + chain.extra)
+    stated -= chain.extra
     # One comparison for both bounds: what is too small is very large without its sign.
-    good = (said - chain.smallest).view(np.uint64) <= chain.largest - chain.smallest
+    good = (stated - chain.smallest).view(np.uint64) <= chain.largest - chain.smallest
     if chain.align > 1:
-        good &= said % chain.align == 0
-    good[-1] &= at[-1] + said[-1] + chain.extra <= len(data)
+        good &= stated % chain.align == 0
+    good[-1] &= at[-1] + stated[-1] + chain.extra <= len(data)
     whole = len(at) if good.all() else int(np.argmin(good))
-    resume = int(at[whole - 1] + said[whole - 1]) + chain.extra if whole else start
+    resume = int(at[whole - 1] + stated[whole - 1]) + chain.extra if whole else start
     rest = walk_plain(chain, data, resume)
     return Walk(np.concatenate((at[:whole], rest.at)) if len(rest.at) else at[:whole], rest.stop, rest.impossible)

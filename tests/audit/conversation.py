@@ -67,7 +67,7 @@ LATER = identifier(MULTIPLE, counter=2, instance=ALL, name="a")
 
 
 def positioned(held: tuple[bytes, ...]) -> bytes:
-    """The same identifiers, as QueryCounterInfo tells their positions."""
+    """The same identifiers, as QueryCounterInfo states their positions."""
     return b"".join(one[:32] + u4(number) + one[36:] for number, one in enumerate(held))
 
 
@@ -125,12 +125,12 @@ def registry() -> list[Exchange]:
     return [in_time(call) for call in made]
 
 
-def story() -> list[Event]:
+def full_conversation() -> list[Event]:
     return [replace(bound(), offered=("ndr",)), *perflib(), closed()]
 
 
 def in_time(call: Exchange) -> Exchange:
-    """The same call at the time the headers of its answers tell."""
+    """The same call at the time the headers of its answers state."""
     moved = {}
     for side in ("request", "response"):
         message = getattr(call, side)
