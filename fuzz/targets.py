@@ -277,6 +277,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("audit", "--format", "text"),
     ("audit", "--format", "sarif"),
     ("export-metadata",),
+    ("export", "--pcapng", "/dev/null"),
+    ("export", "--slice", "/dev/null"),
     ("show", "--call", "1"),
     ("keys", "session"),
 )

@@ -26,6 +26,7 @@ _COMMANDS = {
     "export-metadata": ("metadata", "export_metadata"),
     "audit": ("audit", "audit"),
     "explain": ("audit", "explain"),
+    "export": ("export", "export"),
     "decode": ("decode", "decode"),
     "crosscheck": ("crosscheck", "crosscheck"),
     "verify": ("verify", "verify"),

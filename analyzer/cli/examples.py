@@ -73,6 +73,13 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ),
     ),
     "explain": (JUDGE, (("what a rule looks for, and why", "explain PCQ101"),)),
+    "export": (
+        CHECK,
+        (
+            ("the decrypted calls for Wireshark", "export x.pcapng --secrets keys.toml --pcapng clear.pcapng"),
+            ("the packets of failed calls, for a colleague", "export x.pcapng -Y 'status != 0' --slice failed.pcapng"),
+        ),
+    ),
     "decode": (
         CHECK,
         (

@@ -338,6 +338,13 @@ def _writing(output: Output = None, force: Force = False, csv_raw: CsvRaw = Fals
     return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force)
 
 
+def destination_of(path: Path | None, files: list[str], reading: CaptureReading, *, force: bool) -> Destination:
+    """A file that a command writes beside its result, checked at once: it takes the place of nothing that is read."""
+    destination = Destination(path, force=force).sparing([*_named({"files": files}), *reading.files])
+    destination.check()
+    return destination
+
+
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`.
 

@@ -26,13 +26,14 @@ from analyzer.model.call import Call
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.store import CallWriter
 from analyzer.packet.dissector import Dissector
+from analyzer.packet.segment import SegmentBatch
 from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.resolution.resolve import resolved
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.layer import SmbLayer
-from analyzer.smb.state import KeyLog
+from analyzer.smb.state import KeyLog, MessageLog
 from analyzer.tcp.events import Recognised
 from analyzer.tcp.flow import TcpLimits
 from analyzer.tcp.reassembler import Reassembler
@@ -174,10 +175,39 @@ def smb_session_keys(
     return found
 
 
-def _channels(keyring: Keyring, *, tickets: Tickets | None = None, key_log: KeyLog | None = None) -> list[Layer]:
+def follow_messages(
+    sources: Sequence[Source],
+    keyring: Keyring,
+    limits: Limits,
+    *,
+    message_log: MessageLog,
+    segment_log: Callable[[SegmentBatch], object],
+) -> None:
+    """Reads captures once more, for the frames of their TCP segments and of their SMB messages."""
+    segments, _ = _own_segments(sources, None, limits)
+
+    def noted() -> Iterator[Event]:
+        for event in segments:
+            if isinstance(event, SegmentBatch):
+                segment_log(event)
+            yield event
+
+    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
+    for _ in _Chain([Reassembler(tcp), *_channels(keyring, message_log=message_log)]).run(noted()):
+        pass
+
+
+def _channels(
+    keyring: Keyring,
+    *,
+    tickets: Tickets | None = None,
+    key_log: KeyLog | None = None,
+    message_log: MessageLog | None = None,
+) -> list[Layer]:
     """The layers from streams to channels."""
     channels = Channels()
-    return [SmbLayer(keyring, channels, tickets=tickets, key_log=key_log), TcpChannels(channels)]
+    smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log)
+    return [smb, TcpChannels(channels)]
 
 
 class _Collector:

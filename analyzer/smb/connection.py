@@ -95,7 +95,7 @@ class SmbConnection:
                 self._out.append(event)
 
     def _message(self, direction: Direction, message: Message) -> None:
-        transforms = PLAIN
+        transforms, outer = PLAIN, message
         magic = message.begins_with(4)
         if magic == TRANSFORM_MAGIC:
             decrypted = self._smb2.decrypt(direction, message)
@@ -109,6 +109,8 @@ class SmbConnection:
             message = Message.of(self._decompress(message.head))
             transforms = replace(transforms, compressed=True)
             magic = message.begins_with(4)
+        if (log := self._link.world.message_log) is not None:
+            log(self._link.connection, direction, outer.frames, message)
         if magic == SMB2_MAGIC:
             self._smb2.feed(direction, message, transforms)
         elif magic == SMB1_MAGIC:

@@ -7,7 +7,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.channel.channels import Channels
 from analyzer.core.events import Event
 from analyzer.smb.connection import SmbConnection
-from analyzer.smb.state import KeyLog, World
+from analyzer.smb.state import KeyLog, MessageLog, World
 from analyzer.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
 
 
@@ -21,10 +21,11 @@ class SmbLayer:
         *,
         tickets: Tickets | None = None,
         key_log: KeyLog | None = None,
+        message_log: MessageLog | None = None,
     ) -> None:
         """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
-        was opened."""
-        self._world = World(keyring, tickets, key_log, channels if channels is not None else Channels())
+        was opened, `message_log` every message that can be read."""
+        self._world = World(keyring, tickets, key_log, message_log, channels if channels is not None else Channels())
         self._connections: dict[int, SmbConnection] = {}
 
     def feed(self, event: Event) -> list[Event]:

@@ -28,7 +28,7 @@ from analyzer.model.security import Decryption, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Hole, Message
-from analyzer.tcp.events import Connection
+from analyzer.tcp.events import Connection, Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
 
 # A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
@@ -137,6 +137,8 @@ class Tally(Struct):
 
 # Called with (session id, session key); for `keys`, which prints them, and for nothing else.
 KeyLog = Callable[[int, bytes], object]
+# Gets the connection and direction of each SMB message, the frames that carried it, and the message out of its transforms.
+MessageLog = Callable[[Connection, Direction, tuple[int, ...], Message], object]
 
 
 class World(Struct):
@@ -145,6 +147,7 @@ class World(Struct):
     keyring: Keyring
     tickets: Tickets | None = None
     key_log: KeyLog | None = None
+    message_log: MessageLog | None = None
     channels: Channels = field(default_factory=Channels)
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)

@@ -1,0 +1,113 @@
+"""`pcq export`: the conversation as a capture, decrypted for Wireshark or cut down to what somebody else needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from analyzer.cli.exits import EXIT_NOTHING, exit_of
+from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail
+from analyzer.cli.options import CaptureReading, EngineName, Files, Force, Interface, command, destination_of
+from analyzer.output.gate import STANDARD_OUTPUT, Destination, say
+
+if TYPE_CHECKING:
+    from analyzer.filters.selection import Selected
+    from analyzer.model.analysis import Analysis
+
+
+@command
+def export(
+    reading: CaptureReading,
+    files: Files,
+    pcapng: Annotated[
+        Path | None,
+        typer.Option("--pcapng", metavar="OUT", help="Write the calls decrypted, as DCERPC that Wireshark reads."),
+    ] = None,
+    sliced: Annotated[
+        Path | None,
+        typer.Option(
+            "--slice", metavar="OUT", help="Write the captured packets of the calls, and the handshakes they need."
+        ),
+    ] = None,
+    force: Force = False,
+    call_filter: CallFilterOption = None,
+    list_fields: ListCallFields = False,
+    interface: Interface = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    tail: Tail = None,
+) -> None:
+    """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
+    from analyzer.filters.selection import Selection
+
+    if pcapng is None and sliced is None:
+        raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
+    if sliced is not None and (reading.engine is EngineName.tshark or STANDARD_OUTPUT in files):
+        why = (
+            "--engine tshark gives no packets"
+            if STANDARD_OUTPUT not in files
+            else "standard input cannot be read twice"
+        )
+        raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
+    if pcapng is not None and sliced is not None and pcapng == sliced:
+        raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
+    # Checked before anything is read.
+    decrypted, packets = (
+        destination_of(path, files, reading, force=force) if path is not None else None for path in (pcapng, sliced)
+    )
+    analysis = reading.analysis(files, pdus=sliced is not None)
+    calls = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail).shown(analysis)
+    if not len(calls):
+        say("no call is selected: nothing is written")
+        raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
+    if decrypted is not None:
+        _write_decrypted(analysis, calls, decrypted)
+    if packets is not None:
+        _write_slice(reading, files, analysis, calls, packets)
+    raise typer.Exit(exit_of(analysis))
+
+
+def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
+    from analyzer.formats.conversation import Unwritten, write_conversation
+    from analyzer.statistics.hosts import machine_names
+
+    unwritten = Unwritten()
+    with destination.opened() as out:
+        count = write_conversation(
+            calls, out, files=analysis.capture.files, names=machine_names(analysis), unwritten=unwritten
+        )
+    say(f"{_count(len(calls), 'call')} in {_count(count, 'packet')}{_into(destination)}")
+    if unwritten.sealed:
+        say(f"{_count(unwritten.sealed, 'message')} could not be decrypted: written as captured")
+    if unwritten.dropped:
+        say(f"{_count(unwritten.dropped, 'message')} left out: longer than --max-stub, so the bytes were not kept")
+
+
+def _write_slice(
+    reading: CaptureReading, files: list[str], analysis: Analysis, calls: Selected, destination: Destination
+) -> None:
+    from analyzer.pipeline.run import sources_of
+    from analyzer.pipeline.slicing import slice_of
+
+    found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits)
+    with destination.opened() as out:
+        for piece in found.pieces():
+            out.write(piece)
+    of_all = f"{_count(found.packets, 'packet')} of {analysis.capture.frames}"
+    say(f"{_count(len(calls), 'call')} in {of_all}{_into(destination)}")
+    if found.whole:
+        say(
+            f"{_count(found.whole, 'connection')} taken whole: the calls cannot be decrypted without the packets between"
+        )
+    if found.lacking:
+        say(f"{_count(found.lacking, 'call')} of these read differently from the slice: packets before them matter")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
+
+
+def _into(destination: Destination) -> str:
+    return "" if destination.path is None else f", written to {destination.path}"
