@@ -73,7 +73,7 @@ def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destinati
     from analyzer.formats.conversation import Unwritten, write_conversation
     from analyzer.statistics.hosts import machine_names
 
-    unwritten = Unwritten()
+    unwritten, count = Unwritten(), 0
     with destination.opened() as out:
         count = write_conversation(
             calls, out, files=analysis.capture.files, names=machine_names(analysis), unwritten=unwritten

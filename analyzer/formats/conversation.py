@@ -160,7 +160,7 @@ def _comment(number: int, call: Call, side: Side, name: SideName, files: Sequenc
     state = (
         "as captured, still sealed"
         if sealed
-        else call.security.opened_by and f"unsealed with {call.security.opened_by}"
+        else call.security.decrypted_by and f"unsealed with {call.security.decrypted_by}"
     )
     method = call.method or f"opnum {call.opnum}"
     words = [f"call {number}: {name} of {method}", state, f"from {frames_in_words(side.frames, files)}"]
