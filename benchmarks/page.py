@@ -22,6 +22,7 @@ MB = 1_000_000
 
 _ABOUT = {
     "mixed": "TLS, HTTP, DNS and QUIC of 5,000 flows; one packet of a hundred is SMB2 with PerflibV2 queries in clear",
+    "scan": "SYNs to port 445 of one host after the other, every other one refused, behind a single PerflibV2 query",
     "files": "SMB2 only: nine tenths of the bytes are file contents, the others PerflibV2 queries in clear",
     "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
     "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
@@ -228,6 +229,7 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
     if "mixed" in ours and contestants.CAT.name in scores["mixed"]:
         ratio = 1 / scores["mixed"][contestants.CAT.name].ratio(ours["mixed"])
         rows.append(("`mixed`: at most 4 times `cat`", f"{ratio:.1f}", ratio <= 4))
+    times("scan", contestants.TSHARK, 5)
     times("files", contestants.TSHARK, 10)
     if "large" in ours and "mixed" in ours:
         each = [ours[name].median / packets[name] for name in ("large", "mixed")]

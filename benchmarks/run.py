@@ -162,6 +162,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
     out = []
     makers: dict[str, Callable[[Path, int], int]] = {
         "mixed": traffic.mixed,
+        "scan": traffic.scan,
         "files": traffic.files,
         "calls": traffic.calls,
         "recorded": lambda path, size: traffic.repeated(path, size, RECORDED),
@@ -187,7 +188,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
             )
             group = [OURS, contestants.PARQUET, contestants.CAT] if name == "polling" else [OURS, contestants.CAT]
             group += [contestants.TSHARK] if shutil.which("tshark") else []
-        elif name not in ("files", "large"):
+        elif name not in ("scan", "files", "large"):
             group += [contestants.START] if name == "mixed" else []
             group += contestants.slow_peers(slow if name == "mixed" else slow // 4)
             group += [contestants.kaitai(slow)] if name == "calls" else []
@@ -211,7 +212,7 @@ def made(path: Path, make: Callable[[], int]) -> int:
     return int(note.read_text())
 
 
-SIZES = {"mixed": 500, "files": 300, "calls": 150, "recorded": 20, "polling": 200, "reply": 64}
+SIZES = {"mixed": 500, "scan": 20, "files": 300, "calls": 150, "recorded": 20, "polling": 200, "reply": 64}
 SMALL = {"mixed": 3, "calls": 2, "polling": 2}
 NAMES = (*SIZES, "large", *traffic.FORMS, "buffers")
 

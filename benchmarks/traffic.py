@@ -36,7 +36,7 @@ _RECORD = struct.Struct("<IIII")
 _IP = struct.Struct(">BBHHHBBHII")
 _TCP = struct.Struct(">HHIIBBHHH")
 _ETHERNET = bytes.fromhex("020000000001020000000002") + b"\x08\x00"
-FIN, SYN, PSH, ACK = 1, 2, 8, 16
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 
 class Writer:
@@ -292,6 +292,21 @@ def tiny(path: Path, size: int) -> int:
         stubs = [answer_of(counterset(1, 1, rng)) for _ in range(64)]
         while out.size < size:
             rng.choice(clients).query(rng.choice(stubs))
+        return out.packets
+
+
+def scan(path: Path, size: int) -> int:
+    """A scan of port 445: a SYN to one host after the other, every other one refused; first a performance query in clear."""
+    rng = random.Random(19)
+    with Writer(path) as out:
+        Client(out, 0, rng).query(answers(rng)[0])
+        scanner, target = 0x0A090001, 0xC0A80000
+        while out.size < size:
+            target += 1
+            port, seq = 40_000 + target % 20_000, rng.getrandbits(32)
+            out.ip(6, scanner, target, _TCP.pack(port, 445, seq, 0, 0x50, SYN, 8192, 0, 0))
+            if target & 1:
+                out.ip(6, target, scanner, _TCP.pack(445, port, 0, (seq + 1) & 0xFFFFFFFF, 0x50, RST | ACK, 0, 0, 0))
         return out.packets
 
 

@@ -61,6 +61,21 @@ class FrameBlock(Event, frozen=True, eq=False):
             int(self.original[index]),
         )
 
+    def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:
+        """A copy of the frames at these positions, with their bytes and no others."""
+        starts, captured, data = self.starts[index], self.captured[index], self.data
+        ends = starts + captured
+        return FrameBlock(
+            b"".join([data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]),
+            self.link_type,
+            self.frames[index],
+            self.times_ns[index],
+            np.cumsum(captured) - captured,
+            captured,
+            self.original[index],
+            self.heads[index],
+        )
+
 
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
     """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""

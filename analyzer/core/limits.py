@@ -22,6 +22,8 @@ class Limits(Struct, frozen=True):
     interfaces: int = 1 << 16
     address_names: int = 100_000
     flows: int = 100_000
+    dataless: int = 1 << 15
+    started: int = 1 << 18
     datagrams: int = 4096
     datagram_bytes: int = 16 * MIB
     connections: int = 32_768
@@ -83,6 +85,14 @@ ABOUT: dict[str, About] = {
     "flows": About(
         "flows on other ports that look like SMB or DCERPC",
         "Any payload may begin like ours; the flow taken first is forgotten first.",
+    ),
+    "dataless": About(
+        "TCP segments without data that wait for the first data of their flow",
+        "So many half-open flows at once are a scan. The oldest goes first; its flow then begins with its data.",
+    ),
+    "started": About(
+        "flows on ports of SMB and DCERPC that are known to have sent data",
+        "The first one is forgotten first; its acknowledgements then wait for its next data.",
     ),
     "datagrams": About(
         "IP datagrams that wait for fragments",

@@ -35,6 +35,11 @@ def flow_key(src: End, dst: End) -> FlowKey:
     return (src, dst) if src <= dst else (dst, src)
 
 
+def is_by_port(src: End, dst: End) -> bool:
+    """Whether a port makes the flow between two ends ours."""
+    return src[1] in PORTS or dst[1] in PORTS
+
+
 def begins_like_ours(payload: bytes) -> bool:
     """Whether the first bytes of a payload (`PDU_HEADER_LEN` are enough) are those of an SMB message or a DCERPC PDU."""
     if len(payload) < SMB_SIGNATURE_LEN:
@@ -81,4 +86,4 @@ class Flows:
         return self._pairs
 
     def __contains__(self, key: FlowKey) -> bool:
-        return key[0][1] in PORTS or key[1][1] in PORTS or key in self._known
+        return is_by_port(*key) or key in self._known

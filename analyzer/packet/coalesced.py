@@ -7,6 +7,7 @@ be ours, is held until then. So few frames wait, on their own, for those of the 
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.packet.fast import TcpFrames
@@ -21,7 +22,6 @@ class Coalesced:
     """Frames that wait; all of one link type."""
 
     def __init__(self) -> None:
-        self._pieces: list[bytes] = []
         self._blocks: list[FrameBlock] = []
         self._found: list[TcpFrames] = []
         self._size = 0
@@ -41,24 +41,11 @@ class Coalesced:
 
     def add(self, block: FrameBlock, chosen: TcpFrames) -> None:
         """Copies the chosen frames of a block."""
-        index, data = chosen.index, block.data
-        starts, captured = block.starts[index], block.captured[index]
-        ends = starts + captured
-        self._pieces += [data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        moved = np.cumsum(captured) - captured + self._size
-        by = moved - starts
-        self._blocks.append(
-            FrameBlock(
-                b"",
-                block.link_type,
-                block.frames[index],
-                block.times_ns[index],
-                moved,
-                captured,
-                block.original[index],
-                block.heads[index],
-            )
-        )
+        index = chosen.index
+        copied = block.only(index)
+        moved = copied.starts + self._size
+        by = moved - block.starts[index]
+        self._blocks.append(replace(copied, starts=moved))
         self._found.append(
             TcpFrames(
                 np.arange(self._count, self._count + len(index)),
@@ -68,14 +55,14 @@ class Coalesced:
                 chosen.unclear,
             )
         )
-        self._size += int(captured.sum())
+        self._size += len(copied.data)
         self._count += len(index)
 
     def take(self) -> tuple[FrameBlock, TcpFrames]:
         """All of them as one block, of which there is at least one; none wait any more."""
         blocks, found = self._blocks, self._found
         block = FrameBlock(
-            b"".join(self._pieces),
+            b"".join([each.data for each in blocks]),
             blocks[0].link_type,
             np.concatenate([each.frames for each in blocks]),
             np.concatenate([each.times_ns for each in blocks]),
@@ -91,6 +78,6 @@ class Coalesced:
             np.concatenate([each.by_port for each in found]),
             np.concatenate([each.unclear for each in found]),
         )
-        self._pieces, self._blocks, self._found = [], [], []
+        self._blocks, self._found = [], []
         self._size = self._count = 0
         return block, frames

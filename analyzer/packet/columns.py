@@ -87,24 +87,53 @@ class Columns(Struct, frozen=True, eq=False):
             yield Segment(src, dst, seq, ack, flags, window, payload, missing, frame, time_ns)
 
 
-def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
-    """The fields of the chosen frames."""
+class Payloads(Struct, frozen=True, eq=False):
+    """Where the payloads of segments lie: they begin at `begins` in the data, and end at `stops` as their headers give it.
+
+    `captured` is where what was captured of the frame ends. `good`: the lengths in the headers agree with each other.
+    """
+
+    is_ipv4: Bools
+    begins: IntArray
+    stops: IntArray
+    captured: IntArray
+    good: Bools
+
+    @property
+    def have_data(self) -> Bools:
+        """Which segments have data, captured or not."""
+        found: Bools = self.good & (self.stops > self.begins)
+        return found
+
+
+def payloads_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Payloads:
+    """Where the payloads of the chosen frames lie."""
     ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
     is_ipv4 = views.u8[ip] >> 4 == 4
     lengths = views.be16[np.where(is_ipv4, ip + 2, ip + 4)].astype(np.int64)
-    starts = block.starts[index]
-    captured = block.captured[index]
-    ends = starts + captured
+    starts, captured = block.starts[index], block.captured[index]
     # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
     wire = starts + np.maximum(block.original[index], captured)
     stops = np.where(lengths == 0, wire, ip + lengths + np.where(is_ipv4, 0, IPV6_LEN))
+    header = (views.u8[tcp + 12] >> 4).astype(np.int64) << 2
+    begins = tcp + header
+    return Payloads(is_ipv4, begins, stops, starts + captured, (header >= TCP_LEN) & (begins <= stops))
+
+
+def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
+    """The fields of the chosen frames."""
+    ip, tcp, index = chosen.ip, chosen.tcp, chosen.index
+    payloads = payloads_of(block, views, chosen)
+    is_ipv4, begins, stops, ends, good = (
+        payloads.is_ipv4,
+        payloads.begins,
+        payloads.stops,
+        payloads.captured,
+        payloads.good,
+    )
     # Sequence and acknowledgement number, length of the header, flags, window.
     fields = np.ndarray((max(len(block.data) - 11, 0),), "V12", block.data, strides=(1,))[tcp + 4]
     seq, ack, _ = fields.view(">u4").reshape(-1, 3).T.astype(np.int64)
-    single = fields.view(np.uint8).reshape(-1, 12)
-    header = (single[:, 8] >> 4).astype(np.int64) << 2
-    begins = tcp + header
-    good = (header >= TCP_LEN) & (begins <= stops)
     sizes = np.maximum(np.minimum(stops, ends) - begins, 0)
     missing = stops - begins - sizes
     # Options that the snapshot length cut off are missing too, though no payload is.
@@ -119,9 +148,9 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
         block.times_ns[index],
         seq,
         ack,
-        single[:, 9].astype(np.int64),
+        fields.view(np.uint8).reshape(-1, 12)[:, 9].astype(np.int64),
         fields.view(">u2").reshape(-1, 6)[:, 5].astype(np.int64),
-        begins - starts,
+        begins - block.starts[index],
         begins,
         sizes,
         missing,

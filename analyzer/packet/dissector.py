@@ -9,7 +9,7 @@ are dropped without a word.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from ipaddress import ip_address
 
@@ -18,22 +18,23 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.batches import find_batches
-from analyzer.packet.candidates import PORTS, FlowKey, Flows, begins_like_ours, flow_key
+from analyzer.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
-from analyzer.packet.columns import Columns, columns_of
+from analyzer.packet.columns import Columns, columns_of, payloads_of
+from analyzer.packet.dataless import NO_FLOWS, Dataless, Hashes, flow_hash, flow_hashes
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.fragments import Fragments
 from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
-from analyzer.packet.tunnels import Views
+from analyzer.packet.tunnels import IntArray, Views
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -53,13 +54,19 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
 
 
 class _Held(Struct, eq=False):
-    """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block."""
+    """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
+
+    Of TCP in common shapes that is ours by port, `dataless` are the positions of segments without data, and `dataless_flows` the
+    numbers of their flows.
+    """
 
     block: FrameBlock
     views: Views
     common: TcpFrames
     plain: deque[tuple[int, Item]]
     size: int
+    dataless: IntArray
+    dataless_flows: Hashes
 
 
 class _Count(Struct):
@@ -83,6 +90,7 @@ class Dissector:
         self._flows = Flows()
         self._held: deque[_Held] = deque()
         self._held_size = 0
+        self._dataless = Dataless()
         self._thin = Coalesced()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
@@ -172,7 +180,27 @@ class Dissector:
             key = flow_key(found.src, found.dst)
             if key not in self._flows:
                 self._flows.add(key)
-        return _Held(block, views, common, plain, int(block.captured.sum()) + FRAME_COST * len(block))
+        size = int(block.captured.sum()) + FRAME_COST * len(block)
+        return _Held(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
+
+    def _start_flows(
+        self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
+    ) -> tuple[IntArray, Hashes]:
+        """Learns which flows that are ours by port send data; the common frames without, and the numbers of their flows."""
+        # In the order of frames in both ways, so that the limit forgets the same ones.
+        started = [
+            (index, flow_hash(item.src, item.dst))
+            for index, item in plain
+            if isinstance(item, Found) and is_by_port(item.src, item.dst) and (len(item.payload) or item.missing)
+        ]
+        positions = np.flatnonzero(common.by_port)
+        chosen = common.chosen(positions)
+        flows, payloads = flow_hashes(views, chosen.ip, chosen.tcp), payloads_of(block, views, chosen)
+        numbers, first = np.unique(flows[payloads.have_data], return_index=True)
+        started += zip(chosen.index[payloads.have_data][first].tolist(), numbers.tolist(), strict=True)
+        self._dataless.start(flow for _, flow in sorted(started))
+        dataless = payloads.good & ~payloads.have_data
+        return positions[dataless], flows[dataless]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
         """What frames without bytes come to, of which a small file can have many: the first ones stand for the rest."""
@@ -201,6 +229,12 @@ class Dissector:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
+        released = self._dataless.released()
+        if released:
+            yield from self._give_out_thin()
+            for waited in released:
+                for item in self._frames.dissect(waited) if isinstance(waited, Frame) else (waited,):
+                    yield from self._item(item)
         chosen = self._ours(held)
         # Few frames wait, if nothing is between them and nothing that is learned later can make others ours.
         is_thin = len(chosen) < FEW_FRAMES and not held.plain and not len(self._flows)
@@ -218,7 +252,7 @@ class Dissector:
         """The segments of the frames that waited for more."""
         if len(self._thin):
             block, chosen = self._thin.take()
-            held = _Held(block, Views(block.data), chosen, deque(), 0)
+            held = _Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
     def _plain_before(self, held: _Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
@@ -301,11 +335,20 @@ class Dissector:
             yield SegmentBatch.of(segment)
 
     def _ours(self, held: _Held) -> TcpFrames:
-        """The common frames that may belong to our flows; by port for certain, the others by their pair of ports."""
-        common = held.common
-        ours = common.by_port
+        """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
+
+        Those without data of flows that have sent none yet wait.
+        """
+        common, ours = held.common, held.common.by_port
+        if len(held.dataless):
+            wait = ~self._dataless.are_started(held.dataless_flows)
+            waiting = held.dataless[wait]
+            if len(waiting):
+                self._dataless.hold(held.dataless_flows[wait], held.block, common.index[waiting])
+                ours = ours.copy()
+                ours[waiting] = False
         if len(self._flows) and len(common):
-            ours = ours | np.isin(common.port_pairs(held.views), self._flows.port_pairs())
+            ours = ours | ~common.by_port & np.isin(common.port_pairs(held.views), self._flows.port_pairs())
         return common.chosen(np.flatnonzero(ours))
 
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
@@ -319,6 +362,8 @@ class Dissector:
             self._count_lost(item)
         elif isinstance(item, UdpPayload):
             yield item
+        elif is_by_port(item.src, item.dst) and self._waits(item):
+            self._dataless.hold_one(flow_hash(item.src, item.dst), item)
         elif flow_key(item.src, item.dst) in self._flows:
             if item.bad_checksum:
                 self._bad_checksums.add(item.frame)
@@ -339,6 +384,11 @@ class Dissector:
                 )
             )
 
+    def _waits(self, item: Found) -> bool:
+        """Whether a segment has no data, as all of its flow before it."""
+        has_data = len(item.payload) or item.missing
+        return not has_data and not self._dataless.is_started(flow_hash(item.src, item.dst))
+
     def _count_lost(self, lost: Lost) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
             count = self._lost.setdefault(lost.kind, _Count())
@@ -356,8 +406,8 @@ class Dissector:
             half = len(addresses) // 2
             src = (addresses[:half], int.from_bytes(raw[-4:-2], "big"))
             dst = (addresses[half:], int.from_bytes(raw[-2:], "big"))
-            by_port = src[1] in PORTS or dst[1] in PORTS
-            known = self._pairs[raw] = self._endpoint(src), self._endpoint(dst), flow_key(src, dst), by_port
+            ends = self._endpoint(src), self._endpoint(dst)
+            known = self._pairs[raw] = *ends, flow_key(src, dst), is_by_port(src, dst)
         return known
 
     def _endpoint(self, end: tuple[bytes, int]) -> Endpoint:

@@ -1,0 +1,141 @@
+"""Segments without data of flows that have sent none yet wait until their flow sends something.
+
+A scan of a port that is ours makes flows by the million that never send a byte. Nothing can be put in order there, and nothing is
+lost with them. What the first data of a flow needs of the segments before it (the handshake shows where both directions begin) is
+given out when that data is seen. The oldest of all that wait are dropped beyond `MOST_WAITING`; such a flow begins with its first
+data, as one does whose handshake was not captured.
+
+Flows are told apart by a number of 64 bits, the same for both directions. Two flows of one number only wait less long than they
+could.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from operator import attrgetter
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.capture.frame import Frame, FrameBlock
+from analyzer.core.limits import DEFAULTS
+from analyzer.packet.candidates import End
+from analyzer.packet.plain import Found
+from analyzer.packet.tunnels import Bools, IntArray, Views
+
+Hashes = npt.NDArray[np.uint64]
+NO_FLOWS: Hashes = np.empty(0, np.uint64)
+
+MOST_WAITING, MOST_STARTED = DEFAULTS.dataless, DEFAULTS.started
+
+_MASK = (1 << 64) - 1
+# The finalizer of MurmurHash3 (public domain): it spreads every bit over all.
+_SPREAD_1, _SPREAD_2, _SHIFT = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 33
+
+
+class Dataless:
+    """The segments without data that wait, and the flows that have sent data."""
+
+    def __init__(self) -> None:
+        self._started: dict[int, None] = {}
+        self._waiting: deque[tuple[Hashes, FrameBlock | list[Found]]] = deque()
+        self._count = 0
+        # Flows that sent their first data since `released` was last called.
+        self._fresh: list[int] = []
+
+    def start(self, flows: Iterable[int]) -> None:
+        """These flows have sent data."""
+        for flow in flows:
+            if flow not in self._started:
+                if len(self._started) >= MOST_STARTED:
+                    del self._started[next(iter(self._started))]
+                self._started[flow] = None
+                self._fresh.append(flow)
+
+    def is_started(self, flow: int) -> bool:
+        return flow in self._started
+
+    def are_started(self, flows: Hashes) -> Bools:
+        """Which flows have sent data."""
+        numbers, places = np.unique(flows, return_inverse=True)
+        started = np.fromiter((flow in self._started for flow in numbers.tolist()), np.bool_, len(numbers))
+        found: Bools = started[places]
+        return found
+
+    def hold(self, flows: Hashes, block: FrameBlock, index: IntArray) -> None:
+        """These frames of a block, each with a segment of one of these flows, wait."""
+        self._add(flows, block.only(index))
+
+    def hold_one(self, flow: int, found: Found) -> None:
+        """A segment of a flow waits."""
+        self._add(np.array([flow], np.uint64), [found])
+
+    def _add(self, flows: Hashes, items: FrameBlock | list[Found]) -> None:
+        self._waiting.append((flows, items))
+        self._count += len(flows)
+        while self._count > MOST_WAITING and len(self._waiting) > 1:
+            self._count -= len(self._waiting.popleft()[0])
+
+    def released(self) -> list[Frame | Found]:
+        """What waited of the flows that have sent data since the last time, in the order of frames; it waits no more."""
+        fresh, self._fresh = np.array(self._fresh, np.uint64), []
+        if not len(fresh) or not self._waiting:
+            return []
+        out: list[Frame | Found] = []
+        left: deque[tuple[Hashes, FrameBlock | list[Found]]] = deque()
+        for flows, items in self._waiting:
+            free = np.isin(flows, fresh)
+            if not free.any():
+                left.append((flows, items))
+                continue
+            out += [
+                items.frame(at) if isinstance(items, FrameBlock) else items[at] for at in np.flatnonzero(free).tolist()
+            ]
+            if not free.all() and isinstance(items, FrameBlock):
+                left.append((flows[~free], items.only(np.flatnonzero(~free))))
+        self._waiting = left
+        self._count = sum(len(flows) for flows, _ in left)
+        out.sort(key=attrgetter("frame"))
+        return out
+
+
+def flow_hash(src: End, dst: End) -> int:
+    """The number of the flow between two ends, as `flow_hashes` gives it."""
+    return (_end_hash(*src) + _end_hash(*dst)) & _MASK
+
+
+def _end_hash(address: bytes, port: int) -> int:
+    number = int.from_bytes(address[8:], "little")
+    number = int.from_bytes(address[:8], "little") + (_spread(number) if len(address) > 8 else number)
+    return _spread(_spread(number & _MASK) + port & _MASK)
+
+
+def _spread(number: int) -> int:
+    number = (number ^ number >> _SHIFT) * _SPREAD_1 & _MASK
+    number = (number ^ number >> _SHIFT) * _SPREAD_2 & _MASK
+    return number ^ number >> _SHIFT
+
+
+def flow_hashes(views: Views, ip: IntArray, tcp: IntArray) -> Hashes:
+    """The number of each segment's flow; `ip` and `tcp` are the offsets of its headers."""
+    is_ipv4 = views.u8[ip] >> 4 == 4
+    if is_ipv4.all():
+        src, dst = views.u32[ip + 12].astype(np.uint64), views.u32[ip + 16].astype(np.uint64)
+    else:
+        src, dst = np.empty(len(ip), np.uint64), np.empty(len(ip), np.uint64)
+        ipv4, ipv6 = ip[is_ipv4], ip[~is_ipv4]
+        src[is_ipv4], dst[is_ipv4] = views.u32[ipv4 + 12], views.u32[ipv4 + 16]
+        src[~is_ipv4] = views.u64[ipv6 + 8] + _spread_all(views.u64[ipv6 + 16])
+        dst[~is_ipv4] = views.u64[ipv6 + 24] + _spread_all(views.u64[ipv6 + 32])
+    ports = views.be16[tcp].astype(np.uint64), views.be16[tcp + 2].astype(np.uint64)
+    hashes: Hashes = _spread_all(_spread_all(src) + ports[0]) + _spread_all(_spread_all(dst) + ports[1])
+    return hashes
+
+
+def _spread_all(numbers: Hashes) -> Hashes:
+    shift = np.uint64(_SHIFT)
+    numbers = (numbers ^ numbers >> shift) * np.uint64(_SPREAD_1)
+    numbers = (numbers ^ numbers >> shift) * np.uint64(_SPREAD_2)
+    spread: Hashes = numbers ^ numbers >> shift
+    return spread

@@ -1,0 +1,151 @@
+"""Segments without data wait for the first data of their flow; flows that never send any give nothing."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.packet import dataless
+from analyzer.packet import dissector as dissector_module
+from analyzer.packet.dataless import flow_hash, flow_hashes
+from analyzer.packet.segment import ACK, RST, SYN, Segment
+from analyzer.packet.tunnels import Views
+from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, ethernet, ipv4, ipv6, smb2, tcp
+
+COUNT = 40
+
+
+def syn(port: int, *, to_server: bool = True) -> bytes:
+    if to_server:
+        return ethernet(ipv4(tcp(sport=port, seq=999, ack=0, flags=SYN)))
+    return ethernet(ipv4(tcp(sport=445, dport=port, flags=SYN | ACK), src=SERVER, dst=CLIENT))
+
+
+def data(port: int) -> bytes:
+    return ethernet(ipv4(tcp(smb2(), sport=port)))
+
+
+def filled(*frames: bytes | tuple[bytes, int], first: int) -> FrameBlock:
+    """A block with these frames, and so many others that it is taken by arrays."""
+    return block([*frames, *[ethernet(ipv4(tcp(b"x" * 20, dport=80)))] * (COUNT - len(frames))], first=first)
+
+
+@pytest.fixture(autouse=True)
+def _every_block_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1)
+
+
+@pytest.mark.parametrize("ipv6_too", [False, True])
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32))
+def test_both_directions_have_the_number_that_the_arrays_have(ipv6_too, seed):
+    chance = random.Random(seed)
+    ends = [(chance.randbytes(chance.choice([4, 16] if ipv6_too else [4])), chance.randrange(1 << 16))]
+    ends.append((chance.randbytes(len(ends[0][0])), chance.randrange(1 << 16)))
+    frames = [
+        (b"\x45" + bytes(11) if len(src) == 4 else b"\x60" + bytes(7))
+        + src
+        + dst
+        + bytes(0)
+        + sport.to_bytes(2, "big")
+        + dport.to_bytes(2, "big")
+        for (src, sport), (dst, dport) in (ends, ends[::-1])
+    ]
+    if ipv6_too:
+        frames.append(b"\x60" + bytes(7 + 32 + 4))
+    at = np.cumsum([0, *map(len, frames[:-1])])
+    lengths = np.array([len(frame) for frame in frames])
+    found = flow_hashes(Views(b"".join(frames) + bytes(8)), at, at + lengths - 4)
+    assert found[0] == found[1] == flow_hash(*ends) == flow_hash(*ends[::-1])
+
+
+def test_flows_that_send_nothing_give_nothing():
+    reset = ethernet(ipv4(tcp(sport=445, dport=7, flags=RST | ACK), src=SERVER, dst=CLIENT))
+    assert both([filled(*map(syn, range(20)), reset, first=1)]) == ([], [])
+
+
+def test_the_handshake_comes_with_the_first_data_however_late():
+    blocks = [
+        filled(syn(1), syn(2), first=1),
+        filled(syn(1, to_server=False), syn(3), first=1 + COUNT),
+        filled(first=1 + 2 * COUNT),
+        filled(syn(2, to_server=False), data(1), data(3), first=1 + 3 * COUNT),
+    ]
+    segments, problems = both(blocks)
+    assert [segment.frame for segment in segments] == [1, 1 + COUNT, 2 + COUNT, 2 + 3 * COUNT, 3 + 3 * COUNT]
+    assert [segment.flags & SYN > 0 for segment in segments] == [True, True, True, False, False]
+    assert not problems
+
+
+def test_once_started_a_flow_waits_no_more():
+    acknowledgement = ethernet(ipv4(tcp(sport=1, flags=ACK)))
+    segments, _ = both([filled(data(1), first=1), filled(acknowledgement, first=1 + COUNT)])
+    assert [segment.frame for segment in segments] == [1, 1 + COUNT]
+
+
+def test_data_that_was_cut_off_is_data():
+    whole = data(1)
+    segments, _ = both([filled((whole[: 14 + 40], len(whole)), first=1)])
+    assert [segment.missing for segment in segments] == [len(smb2())]
+
+
+def test_frames_that_are_read_one_by_one_wait_alike():
+    odd = ethernet(ipv6(tcp(sport=5, flags=SYN), src=CLIENT6, dst=SERVER6), 0x86DD)
+    late = ethernet(ipv6(tcp(smb2(), sport=5), src=CLIENT6, dst=SERVER6), 0x86DD)
+    # Blocks of few frames are read frame by frame.
+    segments, _ = both([block([odd], first=1), filled(first=2), block([odd], first=50), block([late], first=60)])
+    assert [segment.frame for segment in segments] == [1, 50, 60]
+    assert both([block([odd], first=1), filled(first=2)]) == ([], [])
+
+
+def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch):
+    monkeypatch.setattr(dataless, "MOST_WAITING", 30)
+    blocks = [
+        filled(*(syn(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
+        for number in range(5)
+    ]
+    blocks.append(filled(data(0), data(99), first=1 + 5 * COUNT))
+    segments, _ = both(blocks)
+    assert [segment.src.port for segment in segments] == [99, 0, 99]
+
+
+def test_so_many_flows_are_known_to_have_sent_data(monkeypatch):
+    monkeypatch.setattr(dataless, "MOST_STARTED", 2)
+    blocks = [
+        filled(data(1), data(2), data(3), first=1),
+        filled(*(syn(port) for port in (1, 2, 3)), first=1 + COUNT),
+        filled(first=1 + 2 * COUNT),
+        filled(data(1), first=1 + 3 * COUNT),
+    ]
+    segments, _ = both(blocks)
+    # The flow that was forgotten waits for its next data.
+    assert [segment.src.port for segment in segments[:3]] == [1, 2, 3]
+    assert sorted(segment.src.port for segment in segments[3:5]) == [2, 3]
+    assert [(segment.src.port, segment.frame) for segment in segments[5:]] == [(1, 1 + COUNT), (1, 1 + 3 * COUNT)]
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**48))
+def test_flows_with_data_have_the_same_segments_however_late_it_comes(seed):
+    chance = random.Random(seed)
+    ports = range(1, chance.randrange(2, 8))
+    blocks = []
+    for number in range(chance.randrange(1, 8)):
+        frames = [chance.choice([syn, syn, data])(chance.choice(ports)) for _ in range(chance.randrange(20))]
+        blocks.append(filled(*frames, first=1 + number * COUNT))
+
+    def flows() -> dict[int, list[Segment]]:
+        found: dict[int, list[Segment]] = {}
+        for segment in both(blocks)[0]:
+            found.setdefault(segment.src.port, []).append(segment)
+        return found
+
+    late = flows()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1 << 30)
+        assert late == flows()
