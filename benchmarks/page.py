@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -69,7 +69,7 @@ query. All say the same values; that is checked before.
 _STAGES = """\
 ## From a sealed capture to Parquet
 
-Each room measured alone. Beside it, what its library takes for the same bytes: reading the file at once; AES-GCM, and RC4
+Each layer measured alone. Beside it, what its library takes for the same bytes: reading the file at once; AES-GCM, and RC4
 with HMAC-MD5, over as many pieces of the same size; copying every other word; polars writing the same tables.
 """
 
@@ -212,6 +212,19 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
     return "\n".join(out)
 
 
+def _decoding_aims(table: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
+    columns = [cell for row in table if row.startswith("| columns |") for cell in row.split("|")[2:-1]]
+    least = {
+        0: ("columns of 6000 instances x 40 counters", 30),
+        3: ("columns of 80,000 instances x 1", 30),
+        4: ("columns of 80,000 tiny blocks", 5),
+    }
+    for at, (what, wanted) in least.items():
+        if at < len(columns):
+            found = float(columns[at].split(", ")[-1].strip(" x").replace(",", ""))
+            yield f"{what}: at least {wanted} times the plain parser", f"{found:.0f}", found >= wanted
+
+
 def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]]) -> list[str]:
     """What was aimed at, and what was measured."""
     scores = {capture.name: {score.contestant.name: score for score in found} for capture, found in results}
@@ -247,18 +260,7 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
         if (name := f"mixed, {form}") in ours:
             part = ours["mixed"].median / ours[name].median
             rows.append((f"`{name}`: at least half the speed of `mixed`", f"{part:.2f}", part >= 0.5))
-    columns = [
-        cell for row in tables.get("decoding", ()) if row.startswith("| columns |") for cell in row.split("|")[2:-1]
-    ]
-    least = {
-        0: ("columns of 6000 instances x 40 counters", 30),
-        3: ("columns of 80,000 instances x 1", 30),
-        4: ("columns of 80,000 tiny blocks", 5),
-    }
-    for at, (what, wanted) in least.items():
-        if at < len(columns):
-            found = float(columns[at].split(", ")[-1].strip(" x").replace(",", ""))
-            rows.append((f"{what}: at least {wanted} times the plain parser", f"{found:.0f}", found >= wanted))
+    rows += _decoding_aims(tables.get("decoding", ()))
     opening = [row.split("|")[2:4] for row in tables.get("reply", ()) if "decryption" in row or "unsealing" in row]
     if opening:
         own, floor = (sum(float(row[at]) for row in opening) for at in (0, 1))

@@ -7,7 +7,7 @@ meta:
   ks-version: "0.11"
   endian: le
 doc: |
-  Names of instances are bytes here, in the code that `-encoding` tells: any 16-bit unit may occur in them, unpaired
+  Names of instances are bytes here, in the code that `-encoding` states: any 16-bit unit may occur in them, unpaired
   surrogates included, which the strict decoders of many languages refuse. Where they do not, `name_text` is the text.
   Structures of the Performance Counter Query Protocol to import, and its value tables. Counter types and detail levels
   are those of winperf.h, which the older performance data uses as well.

@@ -18,7 +18,7 @@ doc: |
   Whatever has a length is a stream of its own: `body` ends with it, and offsets the specification counts from the start
   of the structure count 4 less from the start of its `body`, whose first byte follows the length. Of a structure
   that was cut off, what is there is still read; `missing` (empty in a whole one) is what cannot be read.
-  Names are bytes, in the code that `-encoding` tells: UTF-16 in the block's byte order, or the object's code page.
+  Names are bytes, in the code that `-encoding` states: UTF-16 in the block's byte order, or the object's code page.
 doc-ref: winperf.h (Windows SDK 10.0), PERF_DATA_BLOCK
 -orig-id: PERF_DATA_BLOCK
 params:

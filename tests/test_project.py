@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -105,6 +106,24 @@ def test_every_room_is_in_the_architecture() -> None:
     described = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "analyzer").glob("*/__init__.py")}
     assert not {package for package in packages if f"`{package}`" not in described}
+
+
+def test_functions_and_classes_are_short_enough_to_be_read_at_once() -> None:
+    """Functions of 60 lines, classes of 400; what compilers wrote does not count."""
+    long = []
+    for path in (
+        path
+        for place in ("analyzer", "benchmarks", "ksy", "tools", "wireshark")
+        for path in (ROOT / place).rglob("*.py")
+    ):
+        if "_generated" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > (400 if isinstance(node, ast.ClassDef) else 60):
+                    long.append(f"{path.relative_to(ROOT)}: {node.name} has {length} lines")
+    assert not long
 
 
 # Built from pieces, or this file would be the first to hold them.

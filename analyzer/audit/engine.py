@@ -111,18 +111,18 @@ class Audit:
                 for opnum in rule.reads.opnums or (None,):
                     by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
         for call in self.evidence.calls():
-            if call.call.opnum is None:
+            if call.decoded.opnum is None:
                 self._unknown(call)
                 continue
-            interface = call.call.interface.uuid or ""
+            interface = call.decoded.interface.uuid or ""
             judged: list[tuple[Rule, Judgement]] = []
-            for rule in (*by_call.get((interface, call.call.opnum), ()), *by_call.get((interface, None), ())):
+            for rule in (*by_call.get((interface, call.decoded.opnum), ()), *by_call.get((interface, None), ())):
                 assert rule.reads is not None
                 if not _is_read(rule.reads, call):
                     continue
                 reason = _why_unreadable(rule.reads, call)
                 if reason is not None:
-                    for requirement in rule.concerning(call.call.opnum):
+                    for requirement in rule.concerning(call.decoded.opnum):
                         self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
                     continue
                 judge = rule.check if rule.check is not None else watches[rule.code].feed
@@ -204,7 +204,7 @@ class Audit:
 
     def _unknown(self, call: CallEvidence) -> None:
         """An answer whose request was not captured may have been of any method."""
-        interface = call.call.interface.uuid
+        interface = call.decoded.interface.uuid
         requirements = {
             requirement
             for rule in self._rules
@@ -248,11 +248,11 @@ def _is_read(reads: Reads, call: CallEvidence) -> bool:
     """Whether a call is of the kind a rule reads, as far as that is known."""
     if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
         return False
-    if reads.success and (call.call.fault is not None or call.status not in (0, None)):
+    if reads.success and (call.fault is not None or call.status not in (0, None)):
         return False
-    if reads.failure and call.call.fault is None and call.status == 0:
+    if reads.failure and call.fault is None and call.status == 0:
         return False
-    return call.call.fault is None or not _wants_answer(reads.parts)
+    return call.fault is None or not _wants_answer(reads.parts)
 
 
 @cache
@@ -262,7 +262,7 @@ def _wants_answer(parts: tuple[Part, ...]) -> bool:
 
 def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
     """Why a call cannot be judged, in words; None where it can."""
-    if (reads.success or reads.failure) and call.status is None and call.call.fault is None:
+    if (reads.success or reads.failure) and call.status is None and call.fault is None:
         return _missing(call, "response")
     if reads.codes and "RequestCode" not in call.asked:
         return _missing(call, "request")

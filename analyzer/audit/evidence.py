@@ -208,10 +208,10 @@ def _below(field: Field, word: str) -> Field | None:
 
 
 class CallEvidence:
-    """One call with its number in the timeline."""
+    """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
 
     def __init__(self, number: int, call: Call, catalog: Catalog | None = None) -> None:
-        self.number, self.call = number, call
+        self.number, self.decoded = number, call
         # What the server reported about its countersets, over the whole capture.
         self.catalog = catalog if catalog is not None else Catalog()
         self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
@@ -220,24 +220,33 @@ class CallEvidence:
         self.unreadable: dict[tuple[str, bool], str | None] = {}
 
     def __repr__(self) -> str:
-        return f"CallEvidence(#{self.number}, {self.call.method})"
+        return f"CallEvidence(#{self.number}, {self.decoded.method})"
 
     @property
     def opnum(self) -> int | None:
-        return self.call.opnum
+        return self.decoded.opnum
 
     @property
     def method(self) -> str | None:
         """The name of the method, None where the opnum is not known."""
-        return self.call.method
+        return self.decoded.method
 
     @property
     def server(self) -> str:
-        return self.call.server.ip
+        return self.decoded.server.ip
 
     @property
     def status(self) -> int | None:
-        return self.call.status
+        return self.decoded.status
+
+    @property
+    def fault(self) -> int | None:
+        return self.decoded.fault
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of all frames of both messages, ascending."""
+        return self.decoded.frames
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -279,8 +288,8 @@ class Evidence:
         bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
         first: dict[int, CallEvidence] = {}
         for call in self.calls():
-            if call.call.interface.uuid == pcq.INTERFACE and call.call.channel not in bound:
-                first.setdefault(call.call.channel, call)
+            if call.decoded.interface.uuid == pcq.INTERFACE and call.decoded.channel not in bound:
+                first.setdefault(call.decoded.channel, call)
         return tuple(first.values())
 
     def call(self, number: int) -> CallEvidence:

@@ -13,7 +13,7 @@ from analyzer.model.analysis import CaptureFacts
 def finding_record(finding: Finding, facts: CaptureFacts) -> Record:
     """`bytes` are a range of `part`; `extents` where these bytes stand in the captured frames."""
     rule, judgement, place = finding.rule, finding.judgement, finding.place
-    call = judgement.call.call if judgement.call is not None else None
+    call = judgement.call.decoded if judgement.call is not None else None
     deviation = judgement.deviation
     return {
         "record": "finding",

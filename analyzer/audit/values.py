@@ -47,7 +47,7 @@ class Unknown(Struct, frozen=True):
 
 
 def query_of(call: CallEvidence) -> QueryView | None:
-    return call.call.query if call.call.is_perflib else None
+    return call.decoded.query if call.decoded.is_perflib else None
 
 
 NO_HANDLE = "the handle of the call is not in the capture"

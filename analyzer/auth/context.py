@@ -78,7 +78,7 @@ class SecurityContext(Protocol):
         ...
 
     def lost(self, sender: Sender, length: int | None) -> None:
-        """Tells a stream cipher that about `length` bytes of this sender's PDUs (None: unknown) were not captured."""
+        """Informs a stream cipher that about `length` bytes of this sender's PDUs (None: unknown) were not captured."""
         ...
 
 
@@ -108,7 +108,7 @@ class Handshake(Protocol):
 
     @property
     def decrypted_by(self) -> str | None:
-        """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while shut."""
+        """What of the keyring opened it, in words for people (`password of LAB\\perfmon`); None while nothing has."""
         ...
 
     @property

@@ -107,7 +107,7 @@ def _layout(data: bytes) -> V1Layout:
         starts.append(at)
         blocks.append(found)
         held = [definition for definition in item.definitions if definition.size]
-        mixed.append(any(_is_odd(definition) for definition in item.definitions))
+        mixed.append(any(_is_irregular(definition) for definition in item.definitions))
         if not mixed[-1]:
             offsets = np.array([definition.offset for definition in held], np.int64)
             places.append(((np.array(found, np.int64)[:, None] + offsets) // 4).reshape(-1))
@@ -121,7 +121,7 @@ def _layout(data: bytes) -> V1Layout:
     )
 
 
-def _is_odd(definition: CounterDefinition) -> bool:
+def _is_irregular(definition: CounterDefinition) -> bool:
     """Whether values of a counter are not numbers of 4 or 8 bytes at a multiple of 4."""
     is_text = definition.counter_type & TYPE_CLASS_MASK == TYPE_CLASS_TEXT
     return is_text or (definition.size not in (0, 4, 8)) or (definition.size > 0 and definition.offset % 4 > 0)

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class LinkType(IntEnum):
-    """The link types that the `packet` room reads, and some it does not but can name."""
+    """The link types that the `packet` layer reads, and some it does not but can name."""
 
     NULL = 0
     ETHERNET = 1
@@ -48,7 +48,7 @@ class LinkType(IntEnum):
 
 # Numbers an operating system uses for itself (DLT_), which old files hold where LINKTYPE_ belongs: DLT_RAW is 12 on most
 # systems and 14 on OpenBSD; DLT_PPP_SERIAL is 50 everywhere; DLT_LOOP is 12 on OpenBSD (ambiguous, so RAW wins, and the
-# packet room recognises the loopback header); BSD/OS used 15 and 16 for what others call SLIP_BSDOS and PPP_BSDOS.
+# packet layer recognises the loopback header); BSD/OS used 15 and 16 for what others call SLIP_BSDOS and PPP_BSDOS.
 _DLT_TO_LINKTYPE = {12: LinkType.RAW, 14: LinkType.RAW}
 
 # Bits 0 to 15 are the link type, 26 says whether bits 28 to 31 hold the length of the frame check sequence

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from itertools import pairwise
 from struct import unpack_from
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,24 @@ def is_pcapng(head: bytes) -> bool:
         and unpack_from("<I", head)[0] == SECTION_HEADER
         and (unpack_from("<I", head, 8)[0] == _MAGIC or unpack_from(">I", head, 8)[0] == _MAGIC)
     )
+
+
+class _Packets(NamedTuple):
+    """Packet blocks in columns: number and interface of each frame, where its bytes start, how many were captured and sent.
+
+    `simple` marks Simple Packet Blocks, which have no time; `units` are the time stamps of the others.
+    """
+
+    numbers: IntArray
+    interface: IntArray
+    starts: IntArray
+    captured: IntArray
+    original: IntArray
+    simple: npt.NDArray[np.bool_]
+    units: npt.NDArray[np.uint64]
+
+    def only(self, these: npt.NDArray[np.bool_]) -> _Packets:
+        return _Packets._make(column[these] for column in self)
 
 
 class PcapngFile:
@@ -266,6 +284,36 @@ class PcapngFile:
             at, fields, numbers, described = at[packets], fields[packets], numbers[packets], described[packets]
         if not len(at):
             return
+        found, room = self._packets(at, fields, numbers)
+        good = (found.interface < described) & (found.captured <= room) & (found.captured >= 0)
+        if not good.all():
+            bad = numbers[~good]
+            self._bad_packet_count += len(bad)
+            self._bad_packets += [frame_id(self.file, number) for number in bad[:8].tolist()]
+            found = found.only(good)
+            if not len(found.starts):
+                return
+        times = self._times_of(found)
+        frames = found.numbers + frame_id(self.file, 0)
+        used, which = np.unique(found.interface, return_inverse=True)
+        link_types = np.array([self._interfaces[number].link_type for number in used.tolist()], np.int64)[which]
+        heads = heads_of(data, found.starts)
+        borders = [0, *(np.flatnonzero(np.diff(link_types)) + 1).tolist(), len(frames)]
+        for start, stop in pairwise(borders):
+            run = slice(start, stop)
+            yield FrameBlock(
+                data,
+                int(link_types[start]),
+                frames[run],
+                times[run],
+                found.starts[run],
+                found.captured[run],
+                found.original[run],
+                heads[run],
+            )
+
+    def _packets(self, at: IntArray, fields: Fields, numbers: IntArray) -> tuple[_Packets, IntArray]:
+        """What the headers of packet blocks say, and how many bytes of a frame there is room for in each of these blocks."""
         types = fields[:, _TYPE]
         lengths, interface, captured, original = (
             fields[:, column].astype(np.int64) for column in (_LENGTH, _INTERFACE, _CAPTURED, _ORIGINAL)
@@ -277,8 +325,10 @@ class PcapngFile:
             # Two 16-bit fields where the Enhanced Packet Block has one: the interface, then a drop count.
             halves = interface & 0xFFFF if self._order == "<" else interface >> 16
             interface = np.where(obsolete, halves, interface)
-        # A block that is too short for its fields is left out below.
+        # A block that is too short for its fields has room for less than nothing.
         room = lengths - _PACKET_OVERHEAD
+        units = fields[:, _TIME_HIGH].astype(np.uint64) << np.uint64(32)
+        units |= fields[:, _TIME_LOW]
         if simple.any():
             snap = self._interfaces[0].snap_length if self._interfaces else 0
             wire = fields[:, _INTERFACE].astype(np.int64)
@@ -290,48 +340,20 @@ class PcapngFile:
             captured = np.where(simple, held, captured)
             original = np.where(simple, wire, original)
             room = np.where(simple, lengths - _SIMPLE_OVERHEAD, room)
-        good = (interface < described) & (captured <= room) & (captured >= 0)
-        if not good.all():
-            bad = numbers[~good]
-            self._bad_packet_count += len(bad)
-            self._bad_packets += [frame_id(self.file, number) for number in bad[:8].tolist()]
-            at, fields, numbers, interface, starts = (
-                at[good],
-                fields[good],
-                numbers[good],
-                interface[good],
-                starts[good],
-            )
-            captured, original, simple = captured[good], original[good], simple[good]
-            if not len(at):
-                return
-        units = fields[:, _TIME_HIGH].astype(np.uint64) << np.uint64(32)
-        units |= fields[:, _TIME_LOW]
-        # A Simple Packet Block has no time, and what stands in its place is the frame.
-        times = self._times(interface, np.where(simple, np.uint64(0), units))
+            # A Simple Packet Block has no time, and what stands in its place is the frame.
+            units = np.where(simple, np.uint64(0), units)
+        return _Packets(numbers, interface, starts, captured, original, simple, units), room
+
+    def _times_of(self, packets: _Packets) -> IntArray:
+        """The times of packets in nanoseconds; where one has none, that of the packet before it."""
+        times = self._times(packets.interface, packets.units)
+        simple = packets.simple
         if simple.any():
             self._untimed += int(simple.sum())
-            # The frame before it is the best that can be stated.
-            known = np.maximum.accumulate(np.where(simple, -1, np.arange(len(at))))
+            known = np.maximum.accumulate(np.where(simple, -1, np.arange(len(times))))
             times = np.where(known < 0, self._last_time_ns, times[known])
         self._last_time_ns = int(times[-1])
-        frames = numbers + frame_id(self.file, 0)
-        used, which = np.unique(interface, return_inverse=True)
-        link_types = np.array([self._interfaces[number].link_type for number in used.tolist()], np.int64)[which]
-        heads = heads_of(data, starts)
-        borders = [0, *(np.flatnonzero(np.diff(link_types)) + 1).tolist(), len(at)]
-        for start, stop in pairwise(borders):
-            run = slice(start, stop)
-            yield FrameBlock(
-                data,
-                int(link_types[start]),
-                frames[run],
-                times[run],
-                starts[run],
-                captured[run],
-                original[run],
-                heads[run],
-            )
+        return times
 
     def _times(self, interface: IntArray, units: npt.NDArray[np.uint64]) -> IntArray:
         """Time stamps in nanoseconds, each by the resolution of its interface."""

@@ -80,58 +80,69 @@ _SELECTION = (
 )
 
 
+AuditFiles = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE...", help="Captures, as for timeline; with --matrix each is audited by itself."),
+]
+ProfileOption = Annotated[
+    ProfileName,
+    typer.Option(help="spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."),
+]
+ActorOption = Annotated[
+    ActorName,
+    typer.Option(help="Judge one side only; what the other one provoked is then no failure."),
+]
+FailOnOption = Annotated[
+    FailOn,
+    typer.Option("--fail-on", help="The mildest verdict that fails the audit; each includes those before it."),
+]
+MinCoverage = Annotated[
+    float | None,
+    typer.Option(
+        "--min-coverage",
+        metavar="N%",
+        parser=_percentage,
+        help="Exit with 12 where fewer of the testable requirements were judged.",
+    ),
+]
+AllowUndecrypted = Annotated[
+    bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
+]
+SelectedRules = Annotated[
+    list[str] | None,
+    typer.Option("--select", autocompletion=complete_rule, help=f"Only these rules: {_SELECTION}."),
+]
+IgnoredRules = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules, named likewise."),
+]
+BaselineFile = Annotated[Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")]
+NewBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", help="Write what is found now as accepted, and print nothing else."),
+]
+MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")]
+ListFlag = Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")]
+AuditFormatOption = Annotated[AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")]
+
+
 @command
 def audit(
     reading: CaptureReading,
     writing: Writing,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE...", help="Captures, as for timeline; with --matrix each is audited by itself."),
-    ] = None,
-    profile: Annotated[
-        ProfileName,
-        typer.Option(help="spec: the letter; windows: known deviations pass with a note; strict: warnings fail too."),
-    ] = ProfileName.windows,
-    actor: Annotated[
-        ActorName,
-        typer.Option(help="Judge one side only; what the other one provoked is then no failure."),
-    ] = ActorName.either,
-    fail_on: Annotated[
-        FailOn,
-        typer.Option("--fail-on", help="The mildest verdict that fails the audit; each includes those before it."),
-    ] = FailOn.warn,
-    min_coverage: Annotated[
-        float | None,
-        typer.Option(
-            "--min-coverage",
-            metavar="N%",
-            parser=_percentage,
-            help="Exit with 12 where fewer of the testable requirements were judged.",
-        ),
-    ] = None,
-    allow_undecrypted: Annotated[
-        bool, typer.Option("--allow-undecrypted", help="Do not fail where nothing of a capture was decrypted.")
-    ] = False,
-    select: Annotated[
-        list[str] | None,
-        typer.Option("--select", autocompletion=complete_rule, help=f"Only these rules: {_SELECTION}."),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option("--ignore", autocompletion=complete_rule, help="Not these rules, named likewise."),
-    ] = None,
-    baseline: Annotated[
-        Path | None, typer.Option("--baseline", help="Findings that are accepted: only counted.")
-    ] = None,
-    new_baseline: Annotated[
-        Path | None,
-        typer.Option("--write-baseline", help="Write what is found now as accepted, and print nothing else."),
-    ] = None,
-    matrix: Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")] = False,
-    list_rules: Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")] = False,
-    output_format: Annotated[
-        AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")
-    ] = AuditFormat.text,
+    files: AuditFiles = None,
+    profile: ProfileOption = ProfileName.windows,
+    actor: ActorOption = ActorName.either,
+    fail_on: FailOnOption = FailOn.warn,
+    min_coverage: MinCoverage = None,
+    allow_undecrypted: AllowUndecrypted = False,
+    select: SelectedRules = None,
+    ignore: IgnoredRules = None,
+    baseline: BaselineFile = None,
+    new_baseline: NewBaseline = None,
+    matrix: MatrixFlag = False,
+    list_rules: ListFlag = False,
+    output_format: AuditFormatOption = AuditFormat.text,
 ) -> None:
     """Every requirement of MS-PCQ: kept or broken, in which call, at which byte, by which side.
 

@@ -26,7 +26,7 @@ class CaptureEnds(Event, frozen=True):
 class Problem(Event, frozen=True):
     """Something that could not be read, or was read with a reservation.
 
-    `layer` is the room that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,
+    `layer` is the one that noticed (`capture`, `packet`, `tcp`, `smb`, `rpc`, ...), `frames` the frame ids concerned,
     `text` one sentence for people, never with secrets in it. Kinds: `gap` bytes were not captured; `sealed` no key;
     `truncated` cut short; `malformed` against its specification; `unsupported` not read by this program; `conflict` two
     versions of the same bytes; `limit` a bound of ours was hit; `note` nothing was lost (a bad checksum, say); `unreadable` a whole

@@ -160,8 +160,8 @@ class _Binder:
                 some = [self.node(part) for part in parts]
                 return lambda resolve: any(part(resolve) for part in some)
             case Xor(parts):
-                odd = [self.node(part) for part in parts]
-                return lambda resolve: sum(part(resolve) for part in odd) % 2 == 1
+                operands = [self.node(part) for part in parts]
+                return lambda resolve: sum(part(resolve) for part in operands) % 2 == 1
             case Exists(operand):
                 return self._exists(operand)
             case Compare():

@@ -11,7 +11,7 @@ from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, d
 from analyzer.model.sample import IdSource
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
-# Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
+# An anomaly of one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
 # another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
 # another association group.
 Violation = Literal["after-close", "other-channel", "other-association"]

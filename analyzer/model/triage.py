@@ -19,7 +19,7 @@ TriageKind = Literal[
     "enumeration",
     "refused-logon",
     "refused-call",
-    "odd-polling",
+    "irregular-polling",
     "encrypted",
     "counters",
     "polling",

@@ -87,15 +87,12 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     # Data segments by their own count.
     data = np.flatnonzero(is_data)
     data_first, data_stop = np.searchsorted(data, first), np.searchsorted(data, stop)
-    has_data = data_stop > data_first
     # Where the stream of each run would stand at the beginning of the block; the same for all its segments, if in order.
-    zero = (columns.seq - brought) & _MASK
     zeros = np.zeros(len(first), np.int64)
-    zeros[has_data] = zero[data[data_first[has_data]]]
-    fits = zero == zeros[number]
-    fits |= ~is_data
-    ahead = (columns.ack - brought - zeros[number]) & _MASK
-    fits &= mine | (has_data[number] & ((ahead == 0) | (ahead >= FARTHEST_AHEAD)))
+    has_data = data_stop > data_first
+    zeros[has_data] = (columns.seq - brought)[data[data_first[has_data]]] & _MASK
+    fits = _continues(columns, brought, zeros[number], is_data)
+    fits &= mine | (has_data[number] & _acknowledges(columns, brought, zeros[number]))
     is_run = np.logical_and.reduceat(fits, first) & regular[first]
     begins = columns.begins[data]
     end = int(sizes.sum())
@@ -116,6 +113,19 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
         columns.frames[data],
         _table(columns, data, np.append(brought[data], end)),
     )
+
+
+def _continues(columns: Columns, brought: IntArray, zero: IntArray, is_data: Bools) -> Bools:
+    """Which segments have no data, or such as stand in the stream where those before them in the block end."""
+    fits: Bools = ((columns.seq - brought) & _MASK == zero) | ~is_data
+    return fits
+
+
+def _acknowledges(columns: Columns, brought: IntArray, zero: IntArray) -> Bools:
+    """Which segments acknowledge no more than what the run has brought until then."""
+    ahead = (columns.ack - brought - zero) & _MASK
+    fits: Bools = (ahead == 0) | (ahead >= FARTHEST_AHEAD)
+    return fits
 
 
 def _senders(side: IntArray, is_data: Bools, border: Bools) -> IntArray:

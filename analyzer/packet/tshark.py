@@ -62,7 +62,7 @@ def find_tshark(tshark_path: str | None = None) -> str:
     return found
 
 
-def _is_worth_telling(record: logging.LogRecord) -> bool:
+def _is_news(record: logging.LogRecord) -> bool:
     """False for asyncio's remark that tshark was gone before it looked, which is pyshark's way of ending and no error."""
     return "Unknown child process" not in record.getMessage()
 
@@ -77,7 +77,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     program = find_tshark(tshark_path)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
-    logging.getLogger("asyncio").addFilter(_is_worth_telling)
+    logging.getLogger("asyncio").addFilter(_is_news)
     loop = asyncio.new_event_loop()
     if sys.version_info < (3, 12):
         # One watcher waits for the child processes of all loops. pyshark, used on the main thread, attaches it to its own loop;

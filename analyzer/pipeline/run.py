@@ -48,7 +48,7 @@ Source = str | Path | BinaryIO
 
 
 class Layer(Protocol):
-    """A room: one item in, the events it completed out; `finish` yields what the end of the capture completes."""
+    """A layer: one item in, the events it completed out; `finish` yields what the end of the capture completes."""
 
     def feed(self, event: Event) -> Iterable[Event]: ...
 
@@ -106,16 +106,11 @@ def analyze(
     """
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or DEFAULTS
-    if engine == "own":
-        segments, facts = _own_segments(sources, progress, limits, hashing=hashing)
-    else:
-        segments, facts = _tshark_segments(sources)
+    own = engine == "own"
+    segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
     learner, follower = CatalogLearner(), KeyFollower()
-    pcq, winperf = PerflibLayer(learner), WinregLayer(follower)
-    kdc = KdcLayer()
-    rpc = RpcLayer(keyring, max_stub=limits.stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
-    chain = _Chain([Reassembler(tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc, pcq, winperf])
+    pcq = PerflibLayer(learner)
+    chain = _Chain([*_layers(keyring, limits, pdus=pdus), pcq, WinregLayer(follower)])
     collected = _Collector(limits)
     try:
         for event in chain.run(segments):
@@ -130,15 +125,12 @@ def analyze(
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += notes
     if metadata:
-        from analyzer.model.metadata import fill
-
-        servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
-        collected.problems += fill(learner.catalogs, follower.names, servers, metadata, instead=metadata_from)
+        collected.problems += _filled(calls, learner, follower, metadata, metadata_from)
     return Analysis(
         capture=_with_digests(facts()) if hashing else facts(),
         calls=calls,
         problems=(*collected.problems, *collected.unlisted()),
-        sessions=tuple(sorted(collected.sessions, key=lambda session: (session.first_time_ns, session.number))),
+        sessions=collected.sessions_in_order(),
         bounds=tuple(collected.bounds),
         pdus=tuple(collected.pdus),
         catalogs=learner.catalogs,
@@ -148,6 +140,27 @@ def analyze(
         closed=frozenset(collected.closed),
         connections=collected.connections,
     )
+
+
+def _filled(
+    calls: Iterable[Call],
+    learner: CatalogLearner,
+    follower: KeyFollower,
+    metadata: Sequence[Metadata],
+    instead: str | None,
+) -> Iterable[Problem]:
+    from analyzer.model.metadata import fill
+
+    servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
+    return fill(learner.catalogs, follower.names, servers, metadata, instead=instead)
+
+
+def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:
+    """The layers from segments to exchanges."""
+    kdc = KdcLayer()
+    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
+    rpc = RpcLayer(keyring, max_stub=limits.stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
+    return [Reassembler(tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc]
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:
@@ -236,6 +249,10 @@ class _Collector:
         """What there was beside what is listed."""
         for what, count in self._unlisted.items():
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
+
+    def sessions_in_order(self) -> tuple[SmbSession, ...]:
+        """By the time of their first frame."""
+        return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
 
     def take(self, event: Event) -> None:
         match event:

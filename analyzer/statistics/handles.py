@@ -22,7 +22,7 @@ from analyzer.pcq.layer import identifiers_of
 from analyzer.pcq.queries import block_types
 
 EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
-# Something odd about one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
+# An anomaly of one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
 # another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
 # another association group.
 Anomaly = Literal["after-close", "other-channel", "other-association"]

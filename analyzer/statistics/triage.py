@@ -2,7 +2,7 @@
 
 Nothing here judges intent: a monitoring system reads process lists too. Severity says how much a reader learns about a machine,
 or how far a client left the usual way: `high` for process lists, anonymous callers, handles of others and new services; `medium`
-for sessions, network counters, enumeration, refusals, odd intervals and whatever stayed encrypted; `info` for the rest.
+for sessions, network counters, enumeration, refusals, irregular intervals and whatever stayed encrypted; `info` for the rest.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ENUMERATED_SETS = 10
 _EVERYTHING = frozenset({"global", "costly", "metadataglobal", "metadatacostly"})
 # Fewer polls have no rhythm; beyond this share of the median, the mean distance from it is no clockwork.
 _FEWEST_POLLS = 5
-_ODD_JITTER = 0.25
+_MOST_JITTER = 0.25
 _MANY_REFUSED = 10
 _ERROR_ACCESS_DENIED = 5
 _PROGRAM = "pcq-analyzer"
@@ -270,15 +270,15 @@ class _Search:
             median, jitter = poll.intervals.median, poll.jitter
             if poll.polls < _FEWEST_POLLS or median is None or jitter is None:
                 continue
-            is_odd = median > 0 and jitter > _ODD_JITTER * median
+            is_irregular = median > 0 and jitter > _MOST_JITTER * median
             what = f"{poll.handle}" + (f' "{poll.what}"' if poll.what else "")
             text = f"{what} of {self._host(poll.server.ip)} was polled {poll.polls:,} times, every {_seconds(median)}"
-            if is_odd:
+            if is_irregular:
                 text += f" but {_seconds(jitter)} off that on average: not a monitor's clockwork"
             call = self._analysis.calls[poll.first_call - 1]
             yield _Item(
-                "medium" if is_odd else "info",
-                "odd-polling" if is_odd else "polling",
+                "medium" if is_irregular else "info",
+                "irregular-polling" if is_irregular else "polling",
                 text,
                 self._command("stats"),
                 Who(*who_of(call)),

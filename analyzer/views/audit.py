@@ -159,7 +159,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         judgement, place = finding.judgement, finding.place
         words = []
         if judgement.call is not None:
-            words.append(f"#{judgement.call.number} {judgement.call.call.method or ''}".rstrip())
+            words.append(f"#{judgement.call.number} {judgement.call.decoded.method or ''}".rstrip())
         if finding.frames:
             words.append(frames_words(finding.frames, self.analysis.capture))
         if judgement.at is not None:

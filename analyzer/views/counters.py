@@ -138,7 +138,7 @@ class _Line(Struct):
 
     @property
     def notes(self) -> str:
-        """Reasons for no value, but for the one reading every rate begins with, and what is odd about values."""
+        """Reasons for no value, but for the one reading every rate begins with, and what is unusual about values."""
         formula = formula_of(self.series.counter_type) if self.series.counter_type is not None else None
         why = self.why.copy()
         if formula is not None and formula.delta and why[Why.FIRST_SAMPLE]:

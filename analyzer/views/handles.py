@@ -203,10 +203,10 @@ def _event_lines(
 ) -> Iterator[str]:
     first, last = events[0], events[-1]
     numbers = f"#{first.call}" if first is last else f"#{first.call}…#{last.call}"
-    odd = "".join(f" [{anomaly.replace('-', ' ')}]" for anomaly in first.anomalies)
+    marks = "".join(f" [{anomaly.replace('-', ' ')}]" for anomaly in first.anomalies)
     prefix = f"{(first.time_ns - start) / NS_PER_S:12.6f}  {numbers:<10} "
     style = "red" if first.anomalies else None if _went_well(first) else "yellow"
-    line = f"{prefix}{_event_words(events)}{_outcome(first)}{odd}"
+    line = f"{prefix}{_event_words(events)}{_outcome(first)}{marks}"
     for text in folded(line, _INDENT, width):
         yield styled(style, text) if style else safe(text)
     if first.kind in ("add", "remove", "info"):

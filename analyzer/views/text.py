@@ -313,15 +313,19 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
 
 def _key_hint(analysis: Analysis) -> str | None:
     """What would open the calls that no key opened."""
-    shut = [
+    undecrypted = [
         call.security
         for call in analysis.calls
         if call.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
     ]
-    if not shut:
+    if not undecrypted:
         return None
-    keys = ["the password or NT hash (--password, --nt-hash)"] if any("ntlm" in auth.mechanism for auth in shut) else []
-    if any("krb5" in auth.mechanism for auth in shut):
+    keys = (
+        ["the password or NT hash (--password, --nt-hash)"]
+        if any("ntlm" in auth.mechanism for auth in undecrypted)
+        else []
+    )
+    if any("krb5" in auth.mechanism for auth in undecrypted):
         keys.append("the service's keytab or password (--keytab, --password)")
     return f"to open what is sealed, give {' or '.join(keys)}, or --secrets with them" if keys else None
 

@@ -34,9 +34,9 @@ from analyzer.winperf.paths import Paths, below
 
 _SIGNATURES = ("PERF".encode("utf-16-le"), "PERF".encode("utf-16-be"))
 _OPNUMS = frozenset(Opnum)
-_OPENERS = (Opnum.BASE_REG_OPEN_KEY, Opnum.BASE_REG_CREATE_KEY)
+_OPENING = (Opnum.BASE_REG_OPEN_KEY, Opnum.BASE_REG_CREATE_KEY)
 # Methods that name a key below the one whose handle they use.
-_BELOW = (*_OPENERS, Opnum.BASE_REG_DELETE_KEY, Opnum.BASE_REG_DELETE_KEY_EX, Opnum.BASE_REG_LOAD_KEY)
+_BELOW = (*_OPENING, Opnum.BASE_REG_DELETE_KEY, Opnum.BASE_REG_DELETE_KEY_EX, Opnum.BASE_REG_LOAD_KEY)
 
 
 class WinregLayer:
@@ -96,7 +96,7 @@ class KeyFollower:
                     self._learn(server, table_language(value, key), call.response)
         elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
             call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
-        elif opnum in PREDEFINED_KEYS or opnum in _OPENERS:
+        elif opnum in PREDEFINED_KEYS or opnum in _OPENING:
             given = handle_of(call.response, "phKey") or handle_of(call.response, "phkResult")
             if given is not None and call.status == ERROR_SUCCESS:
                 self._numbers.pop((server.ip, given), None)

@@ -10,7 +10,7 @@ meta:
     - ../ms_pcq_perf_data
 doc: |
   What PerflibV2QueryCounterData returns, in Windows's layout: nothing follows the ids of counters that no size counts (Windows SDK,
-  perflib.h, comment on PERF_MULTI_COUNTERS). README.md tells how to find out that a server pads them all the same.
+  perflib.h, comment on PERF_MULTI_COUNTERS). README.md shows how to find out that a server pads them all the same.
 doc-ref: MS-PCQ revision 13.0 sections 2.2.4.7 and 3.1.4.1.6
 seq:
   - id: data

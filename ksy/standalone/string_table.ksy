@@ -11,7 +11,7 @@ meta:
 doc: |
   Names or descriptions of the counters of a counterset. Offsets count from the start of the block (Windows SDK, perflib.h, comment on
   PERF_STRING_COUNTER_HEADER), unless the least of them leads into the headers: then they count from their end (MS-PCQ). README.md
-  tells of the evidence that settles the cases in which both fit.
+  describes the evidence that settles the cases in which both fit.
 doc-ref: MS-PCQ revision 13.0 sections 2.2.4.3, 2.2.4.4 and 3.1.4.1.2
 seq:
   - id: table

@@ -400,7 +400,7 @@ def conversations() -> tuple[Conversation, ...]:
 def _leaves(events: list[Event]) -> Iterator[Leaf]:
     by_id = {event.call_id: number for number, event in enumerate(events) if isinstance(event, Exchange)}
     for call in Evidence(analysis_of(*events)).calls():
-        number = by_id[call.call.call_id]
+        number = by_id[call.decoded.call_id]
         for side in (call.request, call.response):
             assert side is not None
             for path, start, stop in _fields(side):

@@ -59,7 +59,7 @@ class _Aggregates:
             if "*" in names or names == {""}:
                 yield passed(REQUIREMENT)
                 continue
-            time_ns = call.call.time_ns
+            time_ns = call.decoded.time_ns
             listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
             if listed is None:
                 yield inconclusive(REQUIREMENT, "no list of the instances near in time is in the capture", call)

@@ -64,7 +64,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _of_the_bind(call: CallEvidence) -> int | None:
     """The service that a request without trailer was authenticated by, at level CONNECT, when its association began."""
-    auth = call.call.security
+    auth = call.decoded.security
     return auth.auth_type if auth.level == AuthLevel.CONNECT else None
 
 

@@ -45,7 +45,7 @@ class _Answers:
         self._first: dict[tuple[str, str, int, int], tuple[int, bytes]] = {}
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
-        fault = call.call.fault
+        fault = call.fault
         if fault in _CONTEXT_FAULTS:
             message = "a method that takes no handle ended in a fault about one"
             yield failed(

@@ -30,12 +30,12 @@ ACCESS_DENIED = 5
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    answer = call.call.fault if call.call.fault is not None else call.status
-    if answer is None or call.call.security.level < AuthLevel.PRIVACY:
+    answer = call.fault if call.fault is not None else call.status
+    if answer is None or call.decoded.security.level < AuthLevel.PRIVACY:
         return
     if answer == ACCESS_DENIED:
         yield passed(MEMBERS)
-        at = At("response", "pdu" if call.call.fault is not None else "status")
+        at = At("response", "pdu" if call.fault is not None else "status")
         message = "the server refused the caller, who seems to have no right to performance data"
         yield warned(RIGHTS, call, at, message, expected="an answer", seen="ERROR_ACCESS_DENIED (5)")
     else:

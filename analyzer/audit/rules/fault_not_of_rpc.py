@@ -34,7 +34,7 @@ _RPC_BY_OTHER_NAMES = frozenset({5, 6, 8, 14, 87, 122, 164, 997, 1130, 1332, 133
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    fault = call.call.fault
+    fault = call.fault
     if fault is None:
         return
     if 0x1C000000 <= fault <= 0x1C01FFFF or 1700 <= fault <= 1999 or fault in _RPC_BY_OTHER_NAMES:

@@ -38,7 +38,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             if event.kind != "close" or event.status != ACCESS_DENIED or lifetime.origin != "opened":
                 continue
             refused = evidence.call(event.call)
-            if refused.call.security.level >= AuthLevel.PRIVACY:
+            if refused.decoded.security.level >= AuthLevel.PRIVACY:
                 continue
             later = next(
                 (other for other in lifetime.events[n + 1 :] if other.fault is not None or other.status is not None),

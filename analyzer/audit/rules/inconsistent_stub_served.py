@@ -45,9 +45,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 
 def _judged(call: CallEvidence, requirement: str, at: At, seen: str) -> Iterator[Judgement]:
-    if call.call.fault is not None:
+    if call.fault is not None:
         yield passed(requirement)
-    elif call.call.response is None:
+    elif call.decoded.response is None:
         yield inconclusive(requirement, "what came of a request that contradicts the IDL was not captured", call)
     else:
         message = "the server answered a request whose stub contradicts the IDL"
@@ -57,7 +57,7 @@ def _judged(call: CallEvidence, requirement: str, at: At, seen: str) -> Iterator
 def _has_null_pointer(call: CallEvidence) -> bool:
     """Whether a null pointer, of which the IDL has none, stands for the name, and the other parameters follow at once."""
     assert call.request is not None
-    stub, width = call.request.stub, 8 if call.call.syntax == "ndr64" else 4
+    stub, width = call.request.stub, 8 if call.decoded.syntax == "ndr64" else 4
     behind = _BEHIND_NAME.get(Opnum(call.opnum or 0))
     return (
         call.request.side.problem is not None

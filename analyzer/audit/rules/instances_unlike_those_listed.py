@@ -50,7 +50,7 @@ class _Instances:
                 continue
             if known.instance != "*":
                 continue
-            time_ns = call.call.time_ns
+            time_ns = call.decoded.time_ns
             listed = self._knowledge.instances_about(call.server, known.counterset, time_ns)
             if listed is None:
                 yield inconclusive(REQUIREMENT, "no list of the instances near in time is in the capture", call)

@@ -57,7 +57,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         elif bound.accepted is None:
             yield inconclusive(REQUIREMENT, "the answer to a bind was not captured")
     for call in evidence.unbound:
-        if call.call.syntax == "ndr64" and call.call.response is not None:
+        if call.decoded.syntax == "ndr64" and call.decoded.response is not None:
             yield failed(
                 REQUIREMENT,
                 call,

@@ -35,8 +35,8 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
         if bound.interface == INTERFACE:
             channels.setdefault(bound.channel.number, (bound.channel, bound.frames, None))
     for call in evidence.calls():
-        if call.call.interface.uuid == INTERFACE and channels.get(call.call.channel, (0, 0, None))[2] is None:
-            channels[call.call.channel] = call.call, channels.get(call.call.channel, (0, call.call.frames))[1], call
+        if call.decoded.interface.uuid == INTERFACE and channels.get(call.decoded.channel, (0, 0, None))[2] is None:
+            channels[call.decoded.channel] = call.decoded, channels.get(call.decoded.channel, (0, call.frames))[1], call
     for channel, frames, first in channels.values():
         yield passed(KNOWN)
         at = At("request", "pdu") if first is not None and first.request is not None else None

@@ -31,16 +31,16 @@ _OUT_OF_RANGE = (0x1C010002, 1745, 5)
 
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
-    if call.call.opnum in tuple(Opnum):
+    if call.decoded.opnum in tuple(Opnum):
         return
-    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.call.opnum}"
-    if call.call.fault in _OUT_OF_RANGE:
+    expected, seen = "fault nca_s_op_rng_error (0x1c010002)", f"opnum {call.decoded.opnum}"
+    if call.fault in _OUT_OF_RANGE:
         yield passed(REQUIREMENT)
-    elif call.call.fault is not None:
+    elif call.fault is not None:
         message = "a method that does not exist was refused for another reason"
-        seen = f"{seen}, fault {fault_name(call.call.fault) or ''} ({call.call.fault:#x})"
+        seen = f"{seen}, fault {fault_name(call.fault) or ''} ({call.fault:#x})"
         yield warned(REQUIREMENT, call, At("response", "pdu"), message, expected=expected, seen=seen)
-    elif call.call.response is None:
+    elif call.decoded.response is None:
         yield inconclusive(REQUIREMENT, "what came of a call with an opnum above 7 was not captured", call)
     else:
         message = "the server answered a method that does not exist"

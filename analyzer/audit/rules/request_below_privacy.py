@@ -61,7 +61,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
 
 def _seen(call: CallEvidence, trailer: SecTrailer | None) -> str:
     # At CONNECT only the bind has a trailer.
-    if trailer is None and call.call.security.level != AuthLevel.CONNECT:
+    if trailer is None and call.decoded.security.level != AuthLevel.CONNECT:
         return "no security trailer"
     level = trailer.level if trailer is not None else AuthLevel.CONNECT
     return f"auth_level {level} ({label(AuthLevel, level)})"

@@ -68,7 +68,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                 confidence=Confidence.MEDIUM,
             )
         return
-    fault, status = call.call.fault, call.status
+    fault, status = call.fault, call.status
     if fault is not None:
         yield passed(SERVED)
         if fault in _REFUSALS:

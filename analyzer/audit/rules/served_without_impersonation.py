@@ -35,13 +35,13 @@ _ENOUGH = ("impersonation", "delegation")
 
 def check(call: CallEvidence) -> Iterator[Judgement]:
     allowed: str | None
-    if call.call.security.level > AuthLevel.CONNECT:
-        allowed = call.call.security.identity.allows if call.call.security.identity is not None else None
+    if call.decoded.security.level > AuthLevel.CONNECT:
+        allowed = call.decoded.security.identity.allows if call.decoded.security.identity is not None else None
         unknown = "what the client lets the server do in its name is not in the capture, or sealed in its Kerberos authenticator"
     else:
-        allowed = _SMB_LEVELS.get(-1 if call.call.impersonation is None else call.call.impersonation)
+        allowed = _SMB_LEVELS.get(-1 if call.decoded.impersonation is None else call.decoded.impersonation)
         unknown = "the level at which the client opened the pipe was not captured"
-    if call.call.fault is not None or (call.status and not _tells_the_size(call)):
+    if call.fault is not None or (call.status and not _states_the_size(call)):
         if allowed is not None and allowed not in _ENOUGH:
             yield passed(REQUIREMENT)
     elif call.status is None:
@@ -61,7 +61,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         )
 
 
-def _tells_the_size(call: CallEvidence) -> bool:
+def _states_the_size(call: CallEvidence) -> bool:
     """Whether an answer refuses no more than the client's buffer, and states how large the data are."""
     return call.status == _NOT_ENOUGH_MEMORY and bool(call.answered.get("pdwRtnSize"))
 

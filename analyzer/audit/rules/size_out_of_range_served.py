@@ -35,10 +35,10 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     limit, _ = LIMITS[opnum]
     if size <= limit:
         return
-    if call.call.fault is not None:
+    if call.fault is not None:
         yield passed(REQUIREMENT)
         return
-    if call.call.response is None:
+    if call.decoded.response is None:
         yield inconclusive(REQUIREMENT, "what came of a request for a buffer out of range was not captured", call)
         return
     message = "the server answered a request for a buffer out of range"

@@ -105,7 +105,7 @@ class _Statuses:
         call, block = case.call, case.block
         if not block.name or "*" in block.name or not has_instances(call, block.counterset):
             return None
-        time_ns = call.call.time_ns
+        time_ns = call.decoded.time_ns
         listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
         return listed if listed is not None and block.name.casefold() not in listed.folded else None
 
@@ -145,7 +145,7 @@ class _Statuses:
 
     def _no_instance(self, case: _Case) -> Iterator[Judgement]:
         call, block = case.call, case.block
-        time_ns = call.call.time_ns
+        time_ns = call.decoded.time_ns
         listed = self._knowledge.instances_about(call.server, block.counterset, time_ns)
         if listed is None:
             yield inconclusive(NO_INSTANCE, "no list of the instances near in time is in the capture", call)

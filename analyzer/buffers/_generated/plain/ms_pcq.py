@@ -10,7 +10,7 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class MsPcq(KaitaiStruct):
-    """Names of instances are bytes here, in the code that `-encoding` tells: any 16-bit unit may occur in them, unpaired
+    """Names of instances are bytes here, in the code that `-encoding` states: any 16-bit unit may occur in them, unpaired
     surrogates included, which the strict decoders of many languages refuse. Where they do not, `name_text` is the text.
     Structures of the Performance Counter Query Protocol to import, and its value tables. Counter types and detail levels
     are those of winperf.h, which the older performance data uses as well.
