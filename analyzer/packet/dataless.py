@@ -5,7 +5,7 @@ lost with them. What the first data of a flow needs of the segments before it (t
 given out when that data is seen. The oldest of all that wait are dropped beyond `MOST_WAITING`; such a flow begins with its first
 data, as one does whose handshake was not captured.
 
-Flows are told apart by a number of 64 bits, the same for both directions. Two flows of one number only wait less long than they
+Flows are distinguished by a number of 64 bits, the same for both directions. Two flows of one number only wait less long than they
 could.
 """
 
