@@ -59,22 +59,27 @@ print(len(calls))
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture and what opens it: our options, and tshark's."""
+    """A capture and what decrypts it: our options, and tshark's. `notes` are sentences about who saw less."""
 
     name: str
     path: Path
     packets: int
     options: tuple[str, ...] = ()
     tshark_options: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a program says that it saw, as far as it says: packets, PDUs by type, and the frames these end in."""
+    """What a program says that it saw, as far as it says: packets, PDUs by type, and the frames these end in.
+
+    `logged` are the requests that a program logged which does not aim at all of them.
+    """
 
     packets: int | None = None
     types: Counter[int] | None = None
     frames: frozenset[int] | None = None
+    logged: int | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,15 @@ def _tcpdump(one: Capture) -> list[str]:
     options = " ".join(one.tshark_options)
     first = f"tcpdump -r '{one.path}' -w - port 445 2>/dev/null"
     return ["sh", "-c", f"{first} | tshark -r - {options} -Y dcerpc {' '.join(_FIELDS)}"]
+
+
+def _suricata(one: Capture) -> list[str]:
+    options = f"-c '{Path(__file__).with_name('suricata.yaml')}' -S /dev/null --runmode single"
+    return [
+        "sh",
+        "-c",
+        f'logs=$(mktemp -d) && suricata -r \'{one.path}\' {options} -l "$logs" >&2 && cat "$logs/eve.json"; rm -r "$logs"',
+    ]
 
 
 def _seen_by_us(output: Path) -> Seen:
@@ -144,6 +158,12 @@ def _seen_by_pyshark(output: Path) -> Seen:
     return Seen(None, None, frozenset(map(int, output.read_text().split())))
 
 
+def _seen_by_suricata(output: Path) -> Seen:
+    events = map(orjson.loads, output.read_bytes().splitlines())
+    calls = [event["smb"].get("dcerpc") if "smb" in event else event.get("dcerpc") for event in events]
+    return Seen(logged=sum(call is not None and call.get("request") == "REQUEST" for call in calls))
+
+
 def _seen_by_kaitai(output: Path) -> Seen:
     return Seen(None, Counter({REQUEST: int(output.read_text())}))
 
@@ -161,6 +181,7 @@ DECOMPRESSORS = {
     for name in traffic.COMPRESSIONS
 }
 TSHARK = Contestant("tshark -T fields", _tshark(*_FIELDS), _seen_by_tshark)
+SURICATA = Contestant("suricata, SMB and DCERPC only", _suricata, _seen_by_suricata)
 TSHARK_EK = Contestant("tshark -T ek", _tshark("-T", "ek"))
 TCPDUMP = Contestant("tcpdump port 445, tshark", _tcpdump, _seen_by_tshark)
 
@@ -183,6 +204,14 @@ def kaitai(packets: int) -> Contestant:
 
 def _has(module: str) -> bool:
     return subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0
+
+
+def shortfalls(seen: dict[str, Seen]) -> Iterable[str]:
+    """Who logged fewer requests than we saw, where nobody could demand more: sentences."""
+    ours = seen[OURS.name].types
+    for name, other in seen.items():
+        if other.logged is not None and ours is not None:
+            yield f"{name}: logged {other.logged:,} of {ours[REQUEST]:,} requests, and decodes no value."
 
 
 def differences(seen: dict[str, Seen]) -> Iterable[str]:

@@ -40,6 +40,7 @@ _WORK = """\
 | Python with numpy, nothing else | starts and ends: no program like ours can do with less |
 | `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
 | `tcpdump`, `tshark` | the same behind `tcpdump port 445`: cheap where little is SMB, at the price of the frame numbers |
+| `suricata` | reassembles, parses SMB and DCERPC and logs their transactions as JSON, without rules; it decodes no call |
 | `scapy PcapReader` | takes packets apart, and looks for port 445 |
 | `scapy TCPSession` | the same with TCP reassembly and the SMB and DCERPC layers loaded |
 | plain Kaitai | the calls, and of each answer the objects that the compiled parser makes, without looking at them |
@@ -132,7 +133,7 @@ def machine() -> str:
         + (f", {int(memory[1]) / 1e6:.0f} GB" if memory else ""),
         platform.system(),
         f"Python {platform.python_version()}",
-        *(_first_line(program, "--version") for program in ("tshark", "tcpdump")),
+        *(_first_line(program, "--version") for program in ("tshark", "tcpdump", "suricata")),
         *(
             f"{name} {_version(name)}"
             for name in ("numpy", "polars", "cryptography", "kaitaistruct", "scapy", "pyshark")
@@ -203,6 +204,7 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")
         out.append("|---|---|---|---|---|---|---|")
         out += [_row(score, scores[0]) for score in scores]
+        out += ["", *capture.notes] if capture.notes else []
         out.append("")
     if "decoding" in tables:
         out += [_DECODING, *tables["decoding"], ""]

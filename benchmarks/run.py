@@ -121,11 +121,12 @@ def scores_of(trial: Trial, directory: Path) -> list[Score]:
     return [Score(one, trial.capture.packets / size) for one, size in zip(trial.contestants, sizes, strict=True)]
 
 
-def check(trial: Trial, directory: Path) -> tuple[Seen, list[Score]]:
-    """Lets every contestant read the capture once, and compares what each says it saw; what we saw."""
+def check(trial: Trial, directory: Path) -> tuple[Seen, Capture, list[Score]]:
+    """Lets every contestant read the capture once, and compares what each says it saw; what we saw, the capture with notes."""
     scores = scores_of(trial, directory)
     output = directory / "output"
     seen: dict[int, dict[str, Seen]] = {}
+    notes: list[str] = []
     for score in scores:
         capture = limited(trial.capture, score.contestant.packets, directory)
         run(score, trial.capture, directory, output)
@@ -137,11 +138,12 @@ def check(trial: Trial, directory: Path) -> tuple[Seen, list[Score]]:
             if one in trial.contestants and one.name not in by_name and one.seen is not None:
                 measured(one.command(capture), directory, output)
                 by_name[one.name] = one.seen(output)
+        notes += contestants.shortfalls(by_name)
         if found := list(contestants.differences(by_name)):
             raise SystemExit(f"{capture.path.name}: " + "; ".join(found))
         say(f"  {capture.name}: {', '.join(by_name)} agree about {packets:,} packets")
     output.unlink()
-    return seen[trial.capture.packets][OURS.name], scores
+    return seen[trial.capture.packets][OURS.name], replace(trial.capture, notes=tuple(notes)), scores
 
 
 def compare(trial: Trial, directory: Path) -> list[Score]:
@@ -159,6 +161,7 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
     if shutil.which("tshark"):
         peers.append(contestants.TSHARK)
         peers += [contestants.TCPDUMP] if shutil.which("tcpdump") else []
+    peers += [contestants.SURICATA] if shutil.which("suricata") else []
     out = []
     makers: dict[str, Callable[[Path, int], int]] = {
         "mixed": traffic.mixed,
@@ -240,13 +243,13 @@ def main() -> None:
         results: list[tuple[Capture, list[Score]]] = []
         of_mixed: Seen | None = None
         for trial in trials(sizes, directory, rounds, 2_000 if given.small else 20_000, given.only or NAMES):
-            seen, scores = check(trial, directory)
+            seen, capture, scores = check(trial, directory)
             of_mixed = seen if trial.capture.name == "mixed" else of_mixed
             if trial.capture.name.startswith("mixed") and seen != of_mixed:
                 raise SystemExit(
                     f"{trial.capture.name}: we do not see there what we see in the capture it was made from"
                 )
-            results.append((trial.capture, scores if given.small else compare(trial, directory)))
+            results.append((capture, scores if given.small else compare(trial, directory)))
         inside: dict[str, list[str]] = {}
         if "buffers" in (given.only or NAMES):
             inside = page.inside(directory, sizes, 1 if given.small else rounds, 0.02 if given.small else 1.0)

@@ -183,7 +183,7 @@ _EXPLAINED = {
     ".ci": r"run|[a-z-]+\.sh",
     ".github": r"workflows/[a-z-]+\.yml|ISSUE_TEMPLATE/[a-z_]+\.md",
     "analyzer": r".*\.(py|lark|toml|typed|json|html|md)",
-    "benchmarks": r"[a-z_]+\.(py|json)|README\.md",
+    "benchmarks": r"[a-z_]+\.(py|json|yaml)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
     "docs": r".*\.(md|svg|png|json|yml|1)",
     "fuzz": r"[a-z_]+\.py|(corpus|regressions)/[a-z-]+/[0-9a-f]{16}",
