@@ -36,6 +36,13 @@ class AuditFormat(StrEnum):
     parquet = "parquet"
     sarif = "sarif"
     junit = "junit"
+    timesketch = "timesketch"
+    ecs = "ecs"
+    zeek = "zeek"
+
+
+# What rules and matrices have, too.
+_EVERYWHERE = (AuditFormat.text, AuditFormat.jsonl, AuditFormat.json, AuditFormat.csv, AuditFormat.parquet)
 
 
 class ProfileName(StrEnum):
@@ -233,7 +240,7 @@ def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: 
 
 def _plain(form: AuditFormat) -> str:
     """The form, for what is no list of findings."""
-    if form in (AuditFormat.sarif, AuditFormat.junit):
+    if form not in _EVERYWHERE:
         raise typer.BadParameter(f"{form.value} is for findings", param_hint="--format")
     return form.value
 

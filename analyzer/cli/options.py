@@ -41,6 +41,19 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+class EntryFormat(StrEnum):
+    """The forms of calls, sessions and findings: besides those of everything, what programs of others read."""
+
+    text = "text"
+    jsonl = "jsonl"
+    json = "json"
+    csv = "csv"
+    parquet = "parquet"
+    timesketch = "timesketch"
+    ecs = "ecs"
+    zeek = "zeek"
+
+
 class EngineName(StrEnum):
     own = "own"
     tshark = "tshark"
@@ -82,6 +95,12 @@ def _output(context: typer.Context, path: Path | None) -> Path | None:
 
 
 OutputFormat = Annotated[Format, typer.Option("--format", help="How to print it; parquet needs -o.")]
+OutputEntryFormat = Annotated[
+    EntryFormat,
+    typer.Option(
+        "--format", help="How to print it; parquet needs -o; timesketch, ecs and zeek are for these programs."
+    ),
+]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output."),
@@ -373,6 +392,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             reading = made.get(CaptureReading)
             made[Writing] = writing.sparing([*_named(values), *(reading.files if reading is not None else ())])
             if reading is not None and reading.hashing:
+                if str(values.get("output_format")) in ("timesketch", "ecs", "zeek"):
+                    raise typer.BadParameter("this form has no place for it", param_hint="--hash")
                 made[Writing].evidence = partial(
                     _evidence, function.__name__.replace("_", "-"), parameters, given, reading
                 )

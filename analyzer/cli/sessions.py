@@ -5,7 +5,16 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
-from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.cli.options import (
+    CaptureReading,
+    EntryFormat,
+    Files,
+    Format,
+    OutputEntryFormat,
+    OutputFormat,
+    Writing,
+    command,
+)
 
 
 @command
@@ -13,7 +22,7 @@ def sessions(
     reading: CaptureReading,
     writing: Writing,
     files: Files,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputEntryFormat = EntryFormat.text,
 ) -> None:
     """Every SMB session: who, on what, protected how, and which key opened it."""
     from analyzer.views.sessions import Sessions

@@ -8,7 +8,16 @@ import typer
 
 from analyzer.cli.exits import exit_of
 from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail, Time, TimeColumn
-from analyzer.cli.options import CaptureReading, Files, Format, Interface, OutputFormat, Strict, Writing, command
+from analyzer.cli.options import (
+    CaptureReading,
+    EntryFormat,
+    Files,
+    Interface,
+    OutputEntryFormat,
+    Strict,
+    Writing,
+    command,
+)
 
 
 @command
@@ -29,7 +38,7 @@ def timeline(
     unfold: Annotated[
         bool, typer.Option("--unfold", help="A line for every call, also where polls of a handle repeat (text).")
     ] = False,
-    output_format: OutputFormat = Format.text,
+    output_format: OutputEntryFormat = EntryFormat.text,
     strict: Strict = False,
 ) -> None:
     """Every call: who asked what, when, and what came back."""

@@ -11,7 +11,10 @@ from analyzer.contents.json import dumps, dumps_line, encoded_line
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json, evidence_lines
 from analyzer.output.gate import Destination
 from analyzer.output.terminal import write_markup
+from analyzer.views.audit import AuditView
+from analyzer.views.entries import FOR_OTHERS, Entries, entries, kind_of
 from analyzer.views.samples import Samples
+from analyzer.views.sessions import Sessions
 from analyzer.views.timeline import Timeline
 from analyzer.views.view import View
 
@@ -24,7 +27,8 @@ def write(
     raw_cells: bool = False,
     evidence: EvidenceRecord | None = None,
 ) -> None:
-    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`.
+    """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
+    `zeek`.
 
     `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
     first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text.
@@ -35,7 +39,11 @@ def write(
         write_markup(partial(_with_evidence, view, evidence), destination)
         return
     with destination.opened() as out:
-        if form == "jsonl":
+        if form in FOR_OTHERS:
+            assert isinstance(view, Timeline | Sessions | AuditView)
+            for line in lines_for_others(view, form):
+                out.write(line)
+        elif form == "jsonl":
             if stated is not None:
                 out.write(dumps_line(stated))
             for line in json_lines(view):
@@ -56,6 +64,22 @@ def write(
             from analyzer.formats.tables import write_parquet
 
             write_parquet(view, out, None if stated is None else {EVIDENCE_KEY: dumps(stated).decode()})
+
+
+def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
+    """Calls, sessions or findings as lines for programs of others."""
+    if form == "timesketch":
+        from analyzer.formats.timesketch import timesketch_lines
+
+        return timesketch_lines(entries(view))
+    if form == "ecs":
+        from analyzer.formats.ecs import ecs_lines
+
+        return ecs_lines(entries(view))
+    from analyzer.formats.zeek import zeek_lines
+
+    capture = view.analysis.capture
+    return zeek_lines(kind_of(view), entries(view), capture.first_time_ns, capture.last_time_ns)
 
 
 def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | None) -> Iterator[str]:

@@ -1,0 +1,100 @@
+"""What programs of others demand of their input, by their own code: fetched by npm and pip at the versions named here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+_PYTHON = ("zat==0.4.9", "timesketch==20261014")
+# Timesketch's check of JSON Lines. Its module imports what only its server has and the check does not use.
+_TIMESKETCH = """
+import json, sys
+from unittest.mock import MagicMock
+sys.modules |= {name: MagicMock() for name in ("pandas", "yaml", "flask")}
+from timesketch.lib.utils import read_and_validate_jsonl
+with open(sys.argv[1]) as file:
+    print(json.dumps([*read_and_validate_jsonl(file)]))
+"""
+_ZEEK = """
+import json, sys
+from zat.zeek_log_reader import ZeekLogReader
+reader = ZeekLogReader(sys.argv[1], strict=True)
+rows = [*reader._readrows()]
+print(json.dumps({"types": dict(zip(reader.field_names, reader.field_types)), "rows": rows}, default=str))
+"""
+
+
+def _made(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder beside this file that is made once, and is there as a whole or not at all."""
+    folder = HERE / name
+    if not folder.is_dir():
+        beside = Path(tempfile.mkdtemp(dir=HERE, prefix=".fetching-"))
+        try:
+            make(beside)
+            beside.rename(folder)
+        except OSError:
+            # Another worker was faster.
+            if not folder.is_dir():
+                raise
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    return folder
+
+
+@cache
+def _packages() -> Path:
+    def fetch(folder: Path) -> None:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, *_PYTHON]
+        subprocess.run(pip, capture_output=True, check=True)
+
+    return _made("python_packages", fetch)
+
+
+@cache
+def ecs_fields() -> dict[str, dict[str, Any]]:
+    """Every field of the Elastic Common Schema by its dotted name: `type`, `normalize`, `allowed_values`."""
+
+    def fetch(folder: Path) -> None:
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, folder)
+        options = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run(["npm", *options], cwd=folder, capture_output=True, check=True)
+
+    package = _made("ecs", fetch) / "node_modules" / "@elastic" / "ecs"
+    code = "const {EcsFlat} = require(process.argv[1]); console.log(JSON.stringify(EcsFlat))"
+    ran = subprocess.run(["node", "-e", code, package], capture_output=True, text=True, check=True)
+    fields: dict[str, dict[str, Any]] = json.loads(ran.stdout)
+    return fields
+
+
+def _read_by(code: str, log: Path) -> Any:
+    ran = subprocess.run(
+        [sys.executable, "-c", code, log],
+        env={**os.environ, "PYTHONPATH": str(_packages())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+def read_by_timesketch(log: Path) -> list[dict[str, Any]]:
+    """The events that Timesketch takes of a file of JSON Lines; an `AssertionError` with what it says where it refuses one."""
+    events: list[dict[str, Any]] = _read_by(_TIMESKETCH, log)
+    return events
+
+
+def read_by_zat(log: Path) -> dict[str, Any]:
+    """`types` of the columns, and the `rows` that the Zeek Analysis Tools read, in strict mode."""
+    read: dict[str, Any] = _read_by(_ZEEK, log)
+    return read
