@@ -56,7 +56,7 @@ def _packages() -> Path:
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, *_PYTHON]
         subprocess.run(pip, capture_output=True, check=True)
 
-    return _made("python_packages", fetch)
+    return _made(".fetched-python", fetch)
 
 
 @cache
@@ -69,7 +69,7 @@ def ecs_fields() -> dict[str, dict[str, Any]]:
         options = ["ci", "--no-audit", "--no-fund", "--ignore-scripts"]
         subprocess.run(["npm", *options], cwd=folder, capture_output=True, check=True)
 
-    package = _made("ecs", fetch) / "node_modules" / "@elastic" / "ecs"
+    package = _made(".fetched-ecs", fetch) / "node_modules" / "@elastic" / "ecs"
     code = "const {EcsFlat} = require(process.argv[1]); console.log(JSON.stringify(EcsFlat))"
     ran = subprocess.run(["node", "-e", code, package], capture_output=True, text=True, check=True)
     fields: dict[str, dict[str, Any]] = json.loads(ran.stdout)
