@@ -117,7 +117,7 @@ def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
 def _of_finding(finding: Finding, analysis: Analysis) -> Entry:
     record = finding_record(finding, analysis.capture)
     del record["extents"]
-    call = finding.judgement.call.call if finding.judgement.call is not None else None
+    call = finding.judgement.call.decoded if finding.judgement.call is not None else None
     values = [f"{name} {record[name]}" for name in ("expected", "seen") if record[name] is not None]
     of_call = f" in call {record['call']}" if record["call"] is not None else ""
     return Entry(
