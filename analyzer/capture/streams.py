@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import bz2
 import lzma
-import zlib
 from collections.abc import Callable
 from errno import EMFILE
 from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
+
+from isal import isal_zlib
+from isal.igzip_lib import IsalError
 
 from analyzer.capture.digest import HashedFile
 from analyzer.core.errors import InputError
@@ -187,10 +189,10 @@ class _Member(Protocol):
 
 
 class _GzipMember:
-    """zlib's object in the manner of the others: it keeps the input that did not fit."""
+    """ISA-L's object in the manner of the others: it keeps the input that did not fit."""
 
     def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
+        self._inner = isal_zlib.decompressobj(wbits=31)
         self._held = b""
 
     @property
@@ -247,7 +249,7 @@ class _Decompressed:
         while size > 0 and not self._ended:
             try:
                 part = self._more(size)
-            except (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError) as error:
+            except (OSError, EOFError, ValueError, RuntimeError, IsalError, lzma.LZMAError) as error:  # type: ignore[misc]
                 self.damage = f"the {self._kind} data is damaged ({error})"
                 self._ended = True
                 break
