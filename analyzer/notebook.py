@@ -16,22 +16,25 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.lines import Record, call_record, plain, session_record
+from analyzer.contents.lines import call_record, session_record
 from analyzer.core.errors import InputError
 from analyzer.formats.dataframes import calls_table, problems_table, records_table
 from analyzer.formats.tables import table_of
 from analyzer.model.analysis import Analysis
+from analyzer.model.audit import CoverageRecord, FindingRecord
+from analyzer.model.record import Record
+from analyzer.output.json import document
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
 from analyzer.statistics.hosts import host_records
+from analyzer.statistics.records import stats_records
 from analyzer.viewmodel.layers import the_call
 from analyzer.views.audit import AuditView
 from analyzer.views.counters import Counters
 from analyzer.views.handles import Handles
 from analyzer.views.samples import Samples
-from analyzer.views.stats import stats_records
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,15 +75,13 @@ class Capture:
         """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, `activity`, ..."""
         by_kind: dict[str, list[Record]] = {}
         for record in stats_records(self.analysis):
-            by_kind.setdefault(record["record"], []).append(record)
+            by_kind.setdefault(str(type(record).__struct_config__.tag), []).append(record)
         return {kind: records_table(records) for kind, records in by_kind.items()}
 
     @cached_property
     def sessions(self) -> pl.DataFrame:
         """One row an SMB session."""
-        return records_table(
-            plain(session_record(session, self.analysis.capture)) for session in self.analysis.sessions
-        )
+        return records_table(session_record(session, self.analysis.capture) for session in self.analysis.sessions)
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
@@ -106,15 +107,15 @@ class Capture:
         """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`)."""
         if profile not in tuple(Profile):
             raise InputError(f"{profile} is no profile", hint=f"there are {', '.join(Profile)}")
-        by_kind: dict[str, list[Record]] = {"finding": [], "coverage": [], "summary": []}
-        for record in AuditView(Audit(self.analysis, profile=Profile(profile))).records():
-            by_kind[record["record"]].append(record)
-        return {"findings": records_table(by_kind["finding"]), "coverage": records_table(by_kind["coverage"])}
+        records = list(AuditView(Audit(self.analysis, profile=Profile(profile))).records())
+        return {
+            "findings": records_table(record for record in records if isinstance(record, FindingRecord)),
+            "coverage": records_table(record for record in records if isinstance(record, CoverageRecord)),
+        }
 
     def call(self, number: int) -> dict[str, Any]:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`."""
-        record: dict[str, Any] = plain(call_record(the_call(self.analysis, number), self.analysis))
-        return record
+        return document(call_record(the_call(self.analysis, number), self.analysis))
 
 
 def analyze(

@@ -11,12 +11,13 @@ from collections.abc import Iterable
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record, plain, timeline_records
+from analyzer.contents.lines import timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
+from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze
 from tests import truth
+from tests.records import Record
 
 ALL = truth.captures()
 NOT_LISTED = {"README.md", "manifest.toml"}
@@ -52,7 +53,7 @@ def test_secrets_and_truths_are_all_used() -> None:
 @pytest.mark.parametrize("capture", ALL, ids=lambda capture: capture.file)
 def test_reading_agrees_with_the_recorded_truth(capture: truth.Capture) -> None:
     analysis = _analysis(capture)
-    records = _plain(map(plain, timeline_records(analysis)))
+    records = _plain(timeline_records(analysis))
     calls = [record for record in records if record["record"] == "call"]
     samples = _plain(sample_records(analysis))
     true = truth.load(capture)
@@ -72,5 +73,5 @@ def test_the_command_prints_these_records(command: str) -> None:
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8", timeout=600)
     assert done.returncode == 0, done.stderr
     analysis = _analysis(capture)
-    records = map(plain, timeline_records(analysis)) if command == "timeline" else sample_records(analysis)
+    records = timeline_records(analysis) if command == "timeline" else sample_records(analysis)
     assert [json.loads(line) for line in done.stdout.splitlines()] == _plain(records)

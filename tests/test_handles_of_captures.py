@@ -87,7 +87,7 @@ def test_lives_and_blocks_are_those_of_the_server(capture: truth.Capture) -> Non
         closed = False
         for event, line in zip(lifetime.events, noted, strict=True):
             compare(event, line, held)
-            assert ("after-close" in event.anomalies) == closed
+            assert ("after-close" in event.violations) == closed
             if line["opnum"] == VALIDATE and line["status"] == 0:
                 for item in line["decoded"]:
                     if item["status"] == 0 and line["add"]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.json import dumps
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
+from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze, smb_session_keys
 from analyzer.views.samples import Samples
 from analyzer.views.sessions import Hosts, Sessions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
 
 from msgspec import Struct, field
 
@@ -11,8 +10,8 @@ from analyzer.audit.catalogue import Requirement, catalogue
 from analyzer.audit.evidence import Place
 from analyzer.audit.rule import Rule
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
+from analyzer.model.audit import CoverageVerdict
 
-CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive", "untestable"]
 # In the order of every table.
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
 # The verdicts of requirements whose trigger occurred and was judged.

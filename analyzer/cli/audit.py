@@ -19,9 +19,9 @@ from analyzer.output.gate import say, write_document
 if TYPE_CHECKING:
     from analyzer.audit.baseline import Accepted
     from analyzer.audit.engine import Audit
-    from analyzer.audit.findings import CoverageVerdict
     from analyzer.audit.rule import RulePage
     from analyzer.model.analysis import Analysis
+    from analyzer.model.audit import CoverageVerdict
     from analyzer.views.audit import AuditView
 
 EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
@@ -223,13 +223,13 @@ class _Contract(Struct, frozen=True):
 
 
 def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: AuditFormat, writing: Writing) -> None:
-    from analyzer.contents.json import dumps_line
+    from analyzer.output.json import line
 
     if form is AuditFormat.sarif:
         from analyzer.capture.offsets import frame_offsets
         from analyzer.formats.sarif import sarif_log
 
-        write_document(dumps_line(sarif_log(view, pages, frame_offsets, writing.evidence())), writing.destination)
+        write_document(line(sarif_log(view, pages, frame_offsets, writing.evidence())), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.formats.junit import junit_xml
 

@@ -21,9 +21,10 @@ def calibrate(
 
     Exit 5 where a value differs or a buffer is damaged.
     """
+    from analyzer.model.calibration import CalibrationSummaryRecord
     from analyzer.views.calibrate import Calibration
 
     view = Calibration.read(folder)
     writing.write(view, output_format.value)
-    (summary,) = (record for record in view.records() if record["record"] == "summary")
-    raise typer.Exit(EXIT_DIFFERS if summary["differ"] or summary["damaged"] else EXIT_DONE)
+    (summary,) = (record for record in view.records() if isinstance(record, CalibrationSummaryRecord))
+    raise typer.Exit(EXIT_DIFFERS if summary.differ or summary.damaged else EXIT_DONE)

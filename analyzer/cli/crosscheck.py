@@ -32,7 +32,7 @@ def crosscheck(
     ] = CrosscheckFormat.text,
 ) -> None:
     """Our DCERPC PDUs and pairs beside tshark's, one by one. Exit 5 where tshark contradicts, else 0."""
-    from analyzer.contents.json import dumps_line
+    from analyzer.output.json import line
     from analyzer.pipeline.crosscheck import crosscheck as compare
 
     analysis = reading.analysis([file], pdus=True)
@@ -40,6 +40,6 @@ def crosscheck(
     if output_format is CrosscheckFormat.text:
         document = "".join(f"{printable(line)}\n" for line in result.to_text().splitlines()).encode()
     else:
-        document = dumps_line(result.to_json())
+        document = line(result.to_json())
     write_document(document, writing.destination)
     raise typer.Exit(EXIT_DONE if result.agrees else EXIT_DIFFERS)

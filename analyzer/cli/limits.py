@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from analyzer.cli.options import Format
 from analyzer.core.limits import ABOUT, DEFAULTS
+from analyzer.model.capture import LimitRecord
 from analyzer.output.gate import put
+from analyzer.output.json import dumps
 
 _FORMATS = (Format.text, Format.jsonl)
 
@@ -23,16 +24,15 @@ def limits(
     for name, about in ABOUT.items():
         default = getattr(DEFAULTS, name)
         if output_format is Format.jsonl:
-            record = {
-                "record": "limit",
-                "name": name,
-                "default": default,
-                "unit": about.unit or None,
-                "what": about.what,
-                "reason": about.reason,
-                "option": about.option,
-            }
-            put(json.dumps(record))
+            record = LimitRecord(
+                name=name,
+                default=default,
+                unit=about.unit or None,
+                what=about.what,
+                reason=about.reason,
+                option=about.option,
+            )
+            put(dumps(record).decode())
         else:
             put(f"{amount(default, about.unit):>10}  {about.what}", f"{'':12}{about.reason}")
             put(f"{'':12}{f'{about.option} changes it.' if about.option else 'It is fixed.'}", "")

@@ -17,6 +17,6 @@ def export_metadata(reading: CaptureReading, files: Files, writing: Writing) -> 
     view = SavedMetadata(reading.analysis(files))
     writing.write(view, "jsonl")
     say(view.summary())
-    has_some = bool(next(view.records())["servers"])
+    has_some = bool(next(view.records()).servers)
     code = exit_of(view.analysis, is_enough=has_some)
     raise typer.Exit(EXIT_NOTHING if code == EXIT_DONE and not has_some else code)

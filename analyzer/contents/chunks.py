@@ -13,23 +13,26 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from analyzer.buffers import PerfData, PerfRow, WinPerf
 from analyzer.buffers.vector import Grid, Layout, Part, PartReader
 from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
-from analyzer.contents.lines import Record
-from analyzer.contents.samples import call_samples, common_json, perflib_json, winperf_json
+from analyzer.contents.samples import call_samples, sample_record
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable
 from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint
+from analyzer.model.sample import SampleRecord
 from analyzer.pcq.samples import is_text, samples_of
 from analyzer.winperf.samples import parent_name
 from analyzer.winperf.samples import samples_of as winperf_samples_of
+
+# Some fields of a sample's record, by name.
+Values = dict[str, int | str | None]
 
 
 class ChunkPart(Struct, frozen=True, eq=False):
@@ -40,8 +43,8 @@ class ChunkPart(Struct, frozen=True, eq=False):
     renderers make of a part, which serves for all answers of its layout.
     """
 
-    columns: Sequence[Record]
-    rows: Sequence[Record] | None
+    columns: Sequence[SampleRecord]
+    rows: Sequence[Values] | None
     bases: Sequence[int | None] | None = None
     made: dict[str, Any] = field(default_factory=dict)
 
@@ -54,11 +57,11 @@ class SampleChunk(Struct, frozen=True, eq=False):
     `raw` (an error block), neither has the value."""
 
     part: ChunkPart
-    of_call: Record
+    of_call: Values
     values: npt.NDArray[np.uint64]
 
 
-def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | Record]:
+def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
     """All values of a capture, in the order of `sample_records`: chunks, and between them the records of what is irregular."""
     chunks = _Chunks(analysis)
     for number, call in enumerate(analysis.calls, 1):
@@ -78,26 +81,26 @@ class _Chunks:
         self._bound: dict[tuple[int, int, Endpoint], _Bound] = {}
         self._values = 0
 
-    def of(self, number: int, call: Call) -> Iterator[SampleChunk | Record] | None:
+    def of(self, number: int, call: Call) -> Iterator[SampleChunk | SampleRecord] | None:
         """The chunks of a call, None where its values are to be read one by one."""
         side = call.response
         if side is None or side.buffer is None:
             return None
-        of_call: Record = {"call": number, "time_ns": side.first_time_ns}
+        of_call: Values = {"call": number, "time_ns": side.first_time_ns}
         if call.is_perflib and side.buffer_kind == "perf-data":
             return self._of_perflib(call, side.buffer.data, of_call)
         if call.is_winreg and side.buffer_kind == "winperf":
             return self._of_winreg(call, side.buffer.data, of_call)
         return None
 
-    def _of_perflib(self, call: Call, data: bytes, of_call: Record) -> Iterator[SampleChunk] | None:
+    def _of_perflib(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk] | None:
         read = self._reader.read(data)
         if read is None:
             return None
         catalog = self._analysis.catalogs.of(call.server)
 
         def parts() -> Sequence[ChunkPart] | None:
-            return _perflib_parts(read.layout, call.query, catalog, common_json(of_call["call"], call))
+            return _perflib_parts(read.layout, call.query, catalog, call.server)
 
         bound = self._known(read.layout, call.query, call, parts)
         if bound is None:
@@ -107,14 +110,14 @@ class _Chunks:
         of_call["perf_freq"] = read.perf_freq
         return _cut(bound, of_call, read.values)
 
-    def _of_winreg(self, call: Call, data: bytes, of_call: Record) -> Iterator[SampleChunk | Record] | None:
+    def _of_winreg(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk | SampleRecord] | None:
         read = self._v1_reader.read(data)
         if read is None:
             return None
         table = self._analysis.name_tables.of(call.server)
 
         def parts() -> Sequence[ChunkPart]:
-            return _winperf_parts(read.layout, table, common_json(of_call["call"], call))
+            return _winperf_parts(read.layout, table, call.server)
 
         bound = self._known(read.layout, None, call, parts)
         if bound is None:
@@ -130,15 +133,16 @@ class _Chunks:
         read: V1Block,
         table: NameTable,
         parts: Sequence[ChunkPart],
-        of_call: Record,
-    ) -> Iterator[SampleChunk | Record]:
+        of_call: Values,
+    ) -> Iterator[SampleChunk | SampleRecord]:
         """Object by object: a chunk, or the records of one whose values are not all numbers."""
         block, at = _v1_block(read.layout, read), 0
         for number, (part, is_mixed) in enumerate(zip(parts, read.layout.mixed, strict=True)):
             if is_mixed:
                 item = mixed_object(data, read, number)
+                time_ns = call.response.first_time_ns if call.response is not None else None
                 for sample in winperf_samples_of(block, table, [item]):
-                    yield common_json(of_call["call"], call) | winperf_json(sample)
+                    yield sample_record(sample, call.number, time_ns, call.server)
             elif len(part):
                 time, freq = read.object_clocks[number]
                 of_object = of_call | {"object_perf_time": time, "object_perf_freq": freq}
@@ -176,17 +180,17 @@ class _Bound(Struct, frozen=True):
 
 
 def _perflib_parts(
-    layout: Layout, query: QueryView | None, catalog: Catalog, common: Record
+    layout: Layout, query: QueryView | None, catalog: Catalog, server: Endpoint
 ) -> Sequence[ChunkPart] | None:
     parts = []
     for part in layout.parts:
         if len(part) == 0:
             continue
         first = PerfData(None, None, 0, 0, 0, None, tuple(_first_rows(part)), None, ())
-        columns = [common | perflib_json(sample) for sample in samples_of(first, query, catalog)]
-        if any(is_text(record["counter_type"]) for record in columns):
+        columns = [sample_record(sample, server=server) for sample in samples_of(first, query, catalog)]
+        if any(is_text(record.counter_type) for record in columns):
             return None
-        rows = None
+        rows: list[Values] | None = None
         if isinstance(part, Grid):
             rows = [
                 {"instance": name, "instance_id": number}
@@ -216,10 +220,10 @@ def _v1_block(layout: V1Layout, read: V1Block | None = None) -> WinPerf:
     return WinPerf(False, None, None, None, None, *clocks, None, layout.objects, None, ())
 
 
-def _winperf_parts(layout: V1Layout, table: NameTable, common: Record) -> Sequence[ChunkPart]:
+def _winperf_parts(layout: V1Layout, table: NameTable, server: Endpoint) -> Sequence[ChunkPart]:
     """A part for each object, an empty one where it has no values or is mixed."""
     block = _v1_block(layout)
-    parts = []
+    parts: list[ChunkPart] = []
     for item, is_mixed in zip(layout.objects, layout.mixed, strict=True):
         if is_mixed or not item.instances:
             parts.append(ChunkPart((), None))
@@ -227,10 +231,10 @@ def _winperf_parts(layout: V1Layout, table: NameTable, common: Record) -> Sequen
         # In place of its value, each counter of the first instance has its number, so that `base_raw` states which is the base.
         numbered = replace(item.instances[0], values=tuple(range(len(item.definitions))))
         first = replace(item, instances=(numbered,))
-        columns = [common | winperf_json(sample) for sample in winperf_samples_of(block, table, [first])]
-        held = {record["raw"]: number for number, record in enumerate(columns)}
-        bases = [held.get(record["base_raw"]) for record in columns]
-        rows = [
+        columns = [sample_record(sample, server=server) for sample in winperf_samples_of(block, table, [first])]
+        held = {record.raw: number for number, record in enumerate(columns)}
+        bases = [held.get(record.base_raw) if record.base_raw is not UNSET else None for record in columns]
+        rows: list[Values] = [
             {
                 "instance": instance.name,
                 "instance_id": instance.unique_id,
@@ -243,7 +247,7 @@ def _winperf_parts(layout: V1Layout, table: NameTable, common: Record) -> Sequen
     return parts
 
 
-def _cut(parts: Sequence[ChunkPart], of_call: Record, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:
+def _cut(parts: Sequence[ChunkPart], of_call: Values, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:
     at = 0
     for part in parts:
         yield SampleChunk(part, of_call, values[at : at + len(part)])

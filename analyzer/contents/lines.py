@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from analyzer.buffers import BufferDecode, ReadyTrees, decode_buffer, find_damage
 from analyzer.core.absence import Missing
@@ -16,30 +16,16 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import iso_time
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced import Extent, TracedBytes
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallRecord, CountersetFacts, ReadFacts, RegistryFacts, Side, SideName, SideRecord
 from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, SummaryRecord
 from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
-from analyzer.model.record import Endpoint
-from analyzer.model.record import Record as TypedRecord
+from analyzer.model.record import PlaceExtent, Record
 from analyzer.model.registry import registry_value
 from analyzer.rpc.status import fault_name
-
-# A record as JSON has it.
-Record = dict[str, Any]
-
-
-def frames_json(frames: tuple[int, ...], facts: CaptureFacts) -> Record:
-    """`frames` as Wireshark's numbers; with several files also `frame_files`, the position in `files` of each."""
-    if len(facts.files) <= 1:
-        return {"frames": list(frames)}  # ids of the first file are the numbers
-    return {
-        "frames": [number_of(frame) for frame in frames],
-        "frame_files": [file_of(frame) for frame in frames],
-    }
 
 
 def numbered(frames: tuple[int, ...], facts: CaptureFacts) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
@@ -49,16 +35,13 @@ def numbered(frames: tuple[int, ...], facts: CaptureFacts) -> tuple[tuple[int, .
     return tuple([number_of(frame) for frame in frames]), tuple([file_of(frame) for frame in frames])
 
 
-def plain(value: Any) -> Any:
-    """A record as dictionaries and lists, as JSON has them; what is left out there is left out."""
-    if isinstance(value, Struct):
-        config = type(value).__struct_config__
-        out: Record = {config.tag_field: config.tag} if config.tag_field is not None else {}
-        for name in value.__struct_fields__:
-            if (item := getattr(value, name)) is not UNSET:
-                out[name] = plain(item) if isinstance(item, Struct | tuple) else item
-        return out
-    return [plain(item) for item in value] if isinstance(value, tuple) else value
+def place_extents(extents: Iterable[Extent], facts: CaptureFacts) -> tuple[PlaceExtent, ...]:
+    """Where bytes were captured, with the numbers of the frames."""
+    out = []
+    for extent in extents:
+        frames, files = numbered((extent.frame,), facts)
+        out.append(PlaceExtent(frames=frames, frame_files=files, start=extent.start, length=extent.length))
+    return tuple(out)
 
 
 def capture_record(facts: CaptureFacts) -> CaptureRecord:
@@ -70,10 +53,6 @@ def capture_record(facts: CaptureFacts) -> CaptureRecord:
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
     )
-
-
-def endpoint_json(endpoint: Endpoint) -> Record:
-    return {"ip": endpoint.ip, "port": endpoint.port}
 
 
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
@@ -179,7 +158,7 @@ def side_record(
 
 def _buffer_of(
     side: Side, stub: bytes | None, ready: ReadyTrees | None
-) -> tuple[Record | Raw | None, DecodeError | None, Sequence[str]]:
+) -> tuple[dict[str, Any] | Raw | None, DecodeError | None, Sequence[str]]:
     """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None, None, ()
@@ -371,7 +350,7 @@ def timeline_records(
     shown: Sequence[tuple[int, Call]] | None = None,
     selected_by: str | None = None,
     ready: ReadyTrees | None = None,
-) -> Iterator[TypedRecord]:
+) -> Iterator[Record]:
     """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says.
 
     What `ready` can make of buffers is `Raw`, for those who write it as it is.

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from analyzer.contents.lines import Record, endpoint_json
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
+from analyzer.model.record import Endpoint
+from analyzer.model.sample import NamesFacts, SampleRecord, Source
 from analyzer.pcq.samples import PerflibSample, perflib_samples
 from analyzer.winperf.samples import WinperfSample, winperf_samples
 
 
-def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | None = None) -> Iterator[Record]:
+def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | None = None) -> Iterator[SampleRecord]:
     """One record a value, in the order of the calls and within a call in the order of its buffer.
 
     `wanted` may leave calls out before their buffers are read.
@@ -22,40 +24,36 @@ def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | Non
             yield from call_samples(number, call, analysis)
 
 
-def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Record]:
+def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[SampleRecord]:
     """The records of one call's values."""
     if call.response is None:
         return
-    common = common_json(number, call)
-    server = call.server
+    server, time_ns = call.server, call.response.first_time_ns
     if call.is_perflib:
         for sample in perflib_samples(call, analysis.catalogs.of(server)):
-            yield common | perflib_json(sample)
+            yield sample_record(sample, number, time_ns, server)
     elif call.is_winreg:
         for value in winperf_samples(call, analysis.name_tables.of(server)):
-            yield common | winperf_json(value)
+            yield sample_record(value, number, time_ns, server)
 
 
-def common_json(number: int, call: Call) -> Record:
-    """What the records of one call's values begin with."""
-    return {
-        "record": "sample",
-        "call": number,
-        "time_ns": call.response.first_time_ns if call.response is not None else None,
-        "source": "winperf" if call.is_winreg else "perflib-v2",
-        "server": endpoint_json(call.server),
-    }
+def sample_record(
+    sample: PerflibSample | WinperfSample,
+    call: int | None = None,
+    time_ns: int | None = None,
+    server: Endpoint | None = None,
+) -> SampleRecord:
+    """The record of a value; one that came without a capture has no call, time and server."""
+    source: Source = "perflib-v2" if isinstance(sample, PerflibSample) else "winperf"
+    return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, **sample_keys(sample))
 
 
-def perflib_json(sample: PerflibSample) -> Record:
+def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:
+    """What a record says of a value, but for the call that brought it."""
     out = {name: getattr(sample, name) for name in sample.__struct_fields__}
-    out["block_status_name"] = win32_name(sample.block_status)
-    out["name_source"] = sample.names.source if sample.names is not None else None
-    out["names"] = sample.names.to_json() if sample.names is not None else None
-    return out
-
-
-def winperf_json(sample: WinperfSample) -> Record:
-    out = {name: getattr(sample, name) for name in sample.__struct_fields__}
-    out["names"] = sample.names.to_json() if sample.names is not None else None
+    names = sample.names
+    out["names"] = NamesFacts.of(names) if names is not None else None
+    if isinstance(sample, PerflibSample):
+        out["block_status_name"] = win32_name(sample.block_status)
+        out["name_source"] = names.source if names is not None else None
     return out

@@ -89,17 +89,3 @@ class SampleNames(Struct, frozen=True):
         """Where the counter's name for people was taken from."""
         best = self.counter.best
         return best.source if best is not None else None
-
-    def to_json(self) -> dict[str, str | int | None]:
-        """English names, those of another language, and which one that is: of the counter, else of its group."""
-        return {
-            "group_english": _text(self.group.english),
-            "group_local": _text(self.group.local),
-            "counter_english": _text(self.counter.english),
-            "counter_local": _text(self.counter.local),
-            "language": self.counter.language if self.counter.language is not None else self.group.language,
-        }
-
-
-def _text(name: Name | None) -> str | None:
-    return name.text if name is not None else None

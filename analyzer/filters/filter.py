@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from analyzer.contents.lines import Record
 from analyzer.contents.samples import sample_records
 from analyzer.filters.bind import bind
 from analyzer.filters.fields import call_fields, is_own, sample_fields
@@ -12,7 +12,8 @@ from analyzer.filters.grammar import parse
 from analyzer.filters.tree import And
 from analyzer.filters.values import CallValues, of_record, of_sample
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call
+from analyzer.model.call import Call, CallRecord
+from analyzer.model.sample import SampleRecord
 
 
 class CallFilter:
@@ -29,7 +30,7 @@ class CallFilter:
         """Whether call `number` passes. What the filter does not ask for is not looked at."""
         return self._passes(CallValues(number, call, analysis))
 
-    def passes(self, record: Record) -> bool:
+    def passes(self, record: CallRecord | Mapping[str, Any]) -> bool:
         """The same of a call that is a record already."""
         return self._passes(of_record(record))
 
@@ -48,7 +49,7 @@ class SampleFilter:
     def __str__(self) -> str:
         return str(self.tree)
 
-    def records(self, analysis: Analysis) -> Iterator[Record]:
+    def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
         """The sample records that pass."""
 
         def wanted(number: int, call: Call) -> bool:
@@ -57,8 +58,8 @@ class SampleFilter:
 
         number, values = 0, None
         for record in sample_records(analysis, wanted):
-            if values is None or record["call"] != number:
-                number = record["call"]
+            if values is None or record.call != number:
+                number = record.call or 0
                 values = CallValues(number, analysis.calls[number - 1], analysis)
             of_both = of_sample(record, values)
             if all(part(of_both) for part in self._of_samples):

@@ -6,41 +6,37 @@ from the call where that is cheap; `of_record` gives the same from the finished 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analyzer.contents.lines import (
-    Record,
-    call_record,
-    decoded_buffer,
-    known_stub,
-    plain,
-    side_record,
-)
+from msgspec import UNSET, Struct
+
+from analyzer.contents.lines import call_record, decoded_buffer, known_stub, side_record
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
 from analyzer.filters.bind import Resolve
 from analyzer.filters.fields import Field, Kind, is_own
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call, Side, SideName
+from analyzer.model.call import Call, CallRecord, Side, SideName
+from analyzer.model.record import Record
+from analyzer.model.sample import SampleRecord
 
 
-def of_record(record: Record) -> Resolve:
+def of_record(record: Record | Mapping[str, Any]) -> Resolve:
     """Gives the values of fields out of a call's or a sample's record."""
     return lambda field: [value for path in field.paths for value in _at(field, record, path)]
 
 
-def of_sample(record: Record, of_its_call: Resolve) -> Resolve:
+def of_sample(record: SampleRecord, of_its_call: Resolve) -> Resolve:
     """Gives the values of fields of a sample: its own from its record, the others from its call."""
     own = of_record(record)
     return lambda field: own(field) if is_own(field) else of_its_call(field)
 
 
-def _at(field: Field, record: Record, path: str) -> Iterator[Any]:
+def _at(field: Field, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
     side, _, rest = path.partition(".buffer.")
     if rest:
-        part = record.get(side)
-        yield from _found_in(part["buffer"] if part else None, rest.split("."))
+        yield from _found_in(_part(_part(record, side), "buffer"), rest.split("."))
         return
     for value in _walked([record], path.split(".")):
         if field.kind is Kind.GROUP:
@@ -48,16 +44,24 @@ def _at(field: Field, record: Record, path: str) -> Iterator[Any]:
                 yield True
         elif path == "smb.session_id":
             yield int(value, 16)
-        elif not isinstance(value, dict):
+        elif not isinstance(value, dict | Struct):
             yield value
 
 
 def _walked(values: list[Any], steps: list[str]) -> list[Any]:
     """What is at the end of a path, lists opened, without nulls."""
     for step in steps:
-        values = [value.get(step) for value in values if isinstance(value, dict)]
-        values = [one for value in values for one in (value if isinstance(value, list) else [value])]
+        values = [_part(value, step) for value in values]
+        values = [one for value in values for one in (value if isinstance(value, list | tuple) else [value])]
     return [value for value in values if value is not None]
+
+
+def _part(value: Any, name: str) -> Any:
+    """A field of a record or of a tree; None where there is none, or it is left out."""
+    if isinstance(value, Struct):
+        found = getattr(value, name) if name in value.__struct_fields__ else None
+        return found if found is not UNSET else None
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _found_in(tree: Any, steps: Sequence[str]) -> list[Any]:
@@ -105,7 +109,7 @@ class CallValues:
 
     def __init__(self, number: int, call: Call, analysis: Analysis) -> None:
         self._number, self._call, self._analysis = number, call, analysis
-        self._head: Record | None = None
+        self._head: CallRecord | None = None
         self._trees: dict[str, Any] = {}
 
     def __call__(self, field: Field) -> Sequence[Any]:
@@ -122,7 +126,7 @@ class CallValues:
             side = self._call.request if name == "request" else self._call.response
             return self._of_side(field, name, side, rest) if side is not None else ()
         if self._head is None:
-            self._head = plain(call_record(self._call, self._analysis, sides=False))
+            self._head = call_record(self._call, self._analysis, sides=False)
         return list(_at(field, self._head, path))
 
     def _of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
@@ -153,7 +157,7 @@ class CallValues:
                 tree = self._trees[which]
                 return _found_in(tree, rest.split(".")) if rest else (True,) if tree else ()
             case _:
-                return list(_at(field, plain(side_record(self._call, which, self._analysis.capture)) or {}, path))
+                return list(_at(field, side_record(self._call, which, self._analysis.capture) or {}, path))
 
 
 def _some(value: Any) -> Sequence[Any]:

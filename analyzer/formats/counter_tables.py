@@ -7,9 +7,11 @@ from itertools import islice
 from typing import Any
 
 import polars as pl
+from msgspec import UNSET
+from msgspec.structs import asdict
 
-from analyzer.contents.lines import Record
-from analyzer.formats.dataframes import SAMPLE_SCHEMA, frame_of, sample_row
+from analyzer.formats.dataframes import SAMPLE_SCHEMA, Row, frame_of, sample_row
+from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.views.counters import Counters
 
 # Rows of a table that are made and written at a time.
@@ -80,14 +82,13 @@ def _schema(*, in_buckets: bool) -> dict[str, Any]:
     }
 
 
-def _row(record: Record) -> Record:
-    client = record["client"]
-    row = {**record, "client_ip": client["ip"], "client_port": client["port"]}
-    if record["record"] == "counter":
-        row |= sample_row(record)
-        row["flags"] = " ".join(record["flags"])
+def _row(record: CounterRecord | BucketRecord) -> Row:
+    row = asdict(record) | {"client_ip": record.client.ip, "client_port": record.client.port}
+    if isinstance(record, CounterRecord):
+        row |= {name: None for name in SAMPLE_SCHEMA if row.get(name) is UNSET} | sample_row(record)
+        row["flags"] = " ".join(record.flags)
     else:
-        row |= {"time": record["time_ns"], "server_ip": record["server"]["ip"]}
+        row |= {"time": record.time_ns, "server_ip": record.server.ip}
     for name in ("value", "scaled", "last", "minimum", "maximum"):
         if row.get(name) is not None:
             row[name] = float(row[name])

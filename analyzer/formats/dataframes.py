@@ -6,12 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
+from msgspec import UNSET, to_builtins
+from msgspec.structs import asdict
 
 from analyzer.buffers import ReadyTrees
-from analyzer.contents.json import json_ready
-from analyzer.contents.lines import Record, all_problems, call_record, plain, problem_record
+from analyzer.contents.lines import all_problems, call_record, problem_record
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call
+from analyzer.model.call import Call, CallRecord
+from analyzer.model.record import Record
+from analyzer.model.sample import SampleKeys, SampleRecord
+from analyzer.output.json import json_ready
+
+Row = dict[str, Any]
 
 _CALL_SCHEMA: dict[str, Any] = {
     "number": pl.Int64,
@@ -96,51 +102,49 @@ def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None 
     """
     calls = enumerate(analysis.calls, 1) if shown is None else shown
     ready = ReadyTrees()
-    rows = (_call_row(plain(call_record(call, analysis, ready=ready))) for _, call in calls)
+    rows = (_call_row(call_record(call, analysis, ready=ready)) for _, call in calls)
     return frame_of(rows, _CALL_SCHEMA)
 
 
-def _call_row(record: Record) -> Record:
-    request, response = record["request"] or {}, record["response"] or {}
-    smb = record["smb"] or {}
-    return {
-        **{key: record[key] for key in _CALL_SCHEMA if key in record},
-        "time": record["time_ns"],
-        "client_ip": record["client"]["ip"],
-        "client_port": record["client"]["port"],
-        "server_ip": record["server"]["ip"],
-        "server_port": record["server"]["port"],
-        "dialect": smb.get("dialect"),
-        "smb_encrypted": smb.get("encrypted"),
-        "auth_type": record["auth"]["type"],
-        "auth_level": record["auth"]["level"],
-        "user": record["auth"]["user"],
-        "interface": record["interface"]["name"] or record["interface"]["uuid"],
-        "counterset": (counterset := record["counterset"] or {}).get("name") or counterset.get("guid"),
-        "request_frames": request.get("frames"),
-        "response_frames": response.get("frames"),
-        "request_bytes": request.get("stub_length"),
-        "response_bytes": response.get("stub_length"),
-        "request_params": json_ready(request.get("params")),
-        "response_params": json_ready(response.get("params")),
-        "request_buffer": json_ready(request.get("buffer")),
-        "response_buffer": json_ready(response.get("buffer")),
+def _call_row(record: CallRecord) -> Row:
+    smb, counterset = record.smb, record.counterset
+    row: Row = {
+        **{key: getattr(record, key) for key in _CALL_SCHEMA if key in record.__struct_fields__},
+        "time": record.time_ns,
+        "client_ip": record.client.ip,
+        "client_port": record.client.port,
+        "server_ip": record.server.ip,
+        "server_port": record.server.port,
+        "dialect": smb.dialect if smb is not None else None,
+        "smb_encrypted": smb.encrypted if smb is not None else None,
+        "auth_type": record.auth.type,
+        "auth_level": record.auth.level,
+        "user": record.auth.user,
+        "interface": record.interface.name or record.interface.uuid,
+        "counterset": counterset.name or counterset.guid if counterset is not None else None,
     }
+    for name, side in (("request", record.request), ("response", record.response)):
+        if side is not None:
+            row[f"{name}_frames"] = side.frames
+            row[f"{name}_bytes"] = side.stub_length
+            row[f"{name}_params"] = json_ready(side.params)
+            row[f"{name}_buffer"] = json_ready(side.buffer)
+    return row
 
 
-def samples_frame(records: Iterable[Record]) -> pl.DataFrame:
+def samples_frame(records: Iterable[SampleRecord]) -> pl.DataFrame:
     """Sample records as columns."""
     return frame_of((sample_row(record) for record in records), SAMPLE_SCHEMA)
 
 
-def sample_row(record: Record) -> Record:
+def sample_row(record: SampleKeys) -> Row:
     """A sample record as the row of a table."""
-    raw = record["raw"]
+    raw = record.raw
     is_text = isinstance(raw, str)
     return {
-        **{key: record[key] for key in SAMPLE_SCHEMA if key in record},
-        "time": record["time_ns"],
-        "server_ip": record["server"]["ip"] if record["server"] is not None else None,
+        **{key: value for key in SAMPLE_SCHEMA if (value := getattr(record, key, UNSET)) is not UNSET},
+        "time": record.time_ns,
+        "server_ip": record.server.ip if record.server is not None else None,
         "raw": None if is_text else raw,
         "text": raw if is_text else None,
     }
@@ -148,7 +152,7 @@ def sample_row(record: Record) -> Record:
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
     """One row for each thing that could not be read."""
-    rows = (plain(problem_record(problem, analysis.capture)) for problem in all_problems(analysis))
+    rows = (asdict(problem_record(problem, analysis.capture)) for problem in all_problems(analysis))
     return frame_of(rows, _PROBLEM_SCHEMA)
 
 
@@ -157,14 +161,14 @@ def records_table(records: Iterable[Record]) -> pl.DataFrame:
     rows = [
         {
             key: json_ready(value) if isinstance(value, dict | list) else fitting(storable(value), pl.Int64)
-            for key, value in record.items()
+            for key, value in to_builtins(record).items()
         }
         for record in records
     ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def frame_of(rows: Iterator[Record], schema: dict[str, Any]) -> pl.DataFrame:
+def frame_of(rows: Iterator[Row], schema: dict[str, Any]) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for row in rows:
         for name, values in columns.items():

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from ipaddress import ip_address
 from typing import Any
 
-from analyzer.contents.json import dumps_line
-from analyzer.contents.lines import Record
 from analyzer.core.times import iso_time
 from analyzer.formats.community_id import community_id
 from analyzer.model.record import Endpoint
+from analyzer.output.json import line as json_line
 from analyzer.views.entries import Entry
 
+Document = dict[str, Any]
 ECS_VERSION = "9.4.0"
 # A keyword that is longer is not searched (ignore_above of the schema).
 _KEYWORD = 1024
@@ -24,11 +24,11 @@ _SEVERITIES = {"error": 73, "warning": 47, "info": 21}
 def ecs_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
     """One line an entry."""
     for entry in entries:
-        yield dumps_line(_document(entry))
+        yield json_line(_document(entry))
 
 
-def _document(entry: Entry) -> Record:
-    document: Record = {
+def _document(entry: Entry) -> Document:
+    document: Document = {
         "@timestamp": iso_time(entry.time_ns),
         "ecs": {"version": ECS_VERSION},
         "message": entry.message,
@@ -64,8 +64,8 @@ def _document(entry: Entry) -> Record:
 _OTHERWISE = frozenset(("record", "time", "time_ns", "client", "server", "message"))
 
 
-def _event(entry: Entry) -> Record:
-    event: Record = {
+def _event(entry: Entry) -> Document:
+    event: Document = {
         "kind": "alert" if entry.kind == "finding" else "event",
         "category": _CATEGORIES[entry.kind],
         "type": ["denied"] if entry.record.get("status_name") == "ERROR_ACCESS_DENIED" else _TYPES[entry.kind],
@@ -88,13 +88,13 @@ def _event(entry: Entry) -> Record:
     return {name: value for name, value in event.items() if value is not None}
 
 
-def _put_end(document: Record, name: str, end: Endpoint | None) -> None:
+def _put_end(document: Document, name: str, end: Endpoint | None) -> None:
     if end is not None:
         document[name] = {"address": end.ip, "ip": end.ip, "port": end.port}
 
 
-def _network(entry: Entry, client: Endpoint, server: Endpoint) -> Record:
-    network: Record = {
+def _network(entry: Entry, client: Endpoint, server: Endpoint) -> Document:
+    network: Document = {
         "transport": "tcp",
         "type": f"ipv{ip_address(client.ip).version}",
         "protocol": "smb" if entry.kind == "session" else "dce_rpc",
@@ -105,7 +105,7 @@ def _network(entry: Entry, client: Endpoint, server: Endpoint) -> Record:
     return network
 
 
-def _put_user(document: Record, entry: Entry) -> None:
+def _put_user(document: Document, entry: Entry) -> None:
     """`DOMAIN\\name` and `name@REALM` taken apart."""
     if entry.user is None:
         return
@@ -118,7 +118,7 @@ def _put_user(document: Record, entry: Entry) -> None:
         document["client"]["user"] = user
 
 
-def _known(record: Record) -> Record:
+def _known(record: Document) -> Document:
     """Without what is not known: the schema leaves such fields out."""
     return {
         name: _known(value) if isinstance(value, dict) else value for name, value in record.items() if value is not None

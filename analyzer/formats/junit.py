@@ -13,9 +13,10 @@ from xml.etree import ElementTree
 
 from msgspec import Struct, field
 
-from analyzer.audit.findings import Coverage, CoverageVerdict, Finding
-from analyzer.contents.json import dumps
-from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json
+from analyzer.audit.findings import Coverage, Finding
+from analyzer.model.audit import CoverageVerdict
+from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord
+from analyzer.output.json import dumps
 from analyzer.viewmodel.words import section_words
 from analyzer.views.audit import AuditView
 
@@ -36,7 +37,7 @@ def junit_xml(
     root = ElementTree.Element("testsuites", name="pcq-analyzer audit")
     if evidence is not None:
         properties = ElementTree.SubElement(root, "properties")
-        ElementTree.SubElement(properties, "property", name=EVIDENCE_KEY, value=dumps(evidence_json(evidence)).decode())
+        ElementTree.SubElement(properties, "property", name=EVIDENCE_KEY, value=dumps(evidence).decode())
     if (sentence := view.undecrypted) is not None:
         suite = ElementTree.SubElement(
             root, "testsuite", name="capture", tests="1", failures="0", errors="1", skipped="0"

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
-import orjson
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from analyzer.contents.chunks import ChunkPart, SampleChunk
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record
-from analyzer.output.escapes import safe_json
+from analyzer.contents.chunks import ChunkPart, SampleChunk, Values
+from analyzer.model.sample import SampleRecord
+from analyzer.output.json import dumps, line
 
 # JSON escapes every control character, so that this stands for nothing else.
 _MARK = re.compile(rb"\x01(\w+)\x01")
@@ -25,13 +24,13 @@ _MARK = re.compile(rb"\x01(\w+)\x01")
 _LINES_AT_ONCE = 2_048
 
 
-def sample_json_lines(items: Iterable[SampleChunk | Record]) -> Iterator[bytes]:
+def sample_json_lines(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[bytes]:
     """The lines of samples, many at a time."""
     for item in items:
         if isinstance(item, SampleChunk):
             yield from _chunk_lines(item)
         else:
-            yield dumps(item) + b"\n"
+            yield line(item)
 
 
 class _Piece(Struct, frozen=True):
@@ -46,15 +45,15 @@ def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
     pieces: list[_Piece] | None = part.made.get("json")
     if pieces is None:
         pieces = part.made["json"] = _pieces(part, chunk.of_call)
-    stated = {key: safe_json(orjson.dumps(value)) for key, value in chunk.of_call.items()}
-    of_call = [b"".join(_filled(piece.texts, stated)) if piece.of == "call" else b"" for piece in pieces]
+    said = {key: dumps(value) for key, value in chunk.of_call.items()}
+    of_call = [b"".join(_filled(piece.texts, said)) if piece.of == "call" else b"" for piece in pieces]
     width = len(part.columns)
-    no_value = [number for number, record in enumerate(part.columns) if record["raw"] is None]
+    no_value = [number for number, record in enumerate(part.columns) if record.raw is None]
     step = max(1, _LINES_AT_ONCE // width)
     height = len(part) // width
     for first in range(0, height, step):
         rows = min(step, height - first)
-        values = orjson.dumps(chunk.values[first * width : (first + rows) * width].tolist())[1:-1].split(b",")
+        values = dumps(chunk.values[first * width : (first + rows) * width].tolist())[1:-1].split(b",")
         for column in no_value:
             values[column::width] = [b"null"] * rows
         out = [b""] * (rows * width * len(pieces))
@@ -87,13 +86,13 @@ def _filled(texts: Sequence[bytes], stated: dict[str, bytes]) -> Iterator[bytes]
         yield stated[text.decode()] if number % 2 else text
 
 
-def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
+def _pieces(part: ChunkPart, of_call: Values) -> list[_Piece]:
     """The lines of a part in pieces."""
     rows = part.rows
     of_value = ("raw",) if part.bases is None else ("raw", "base_raw")
-    marked = [key for key in (*of_call, *of_value, *(rows[0] if rows else ())) if key in part.columns[0]]
-    marks = {key: orjson.Fragment(f"\x01{key}\x01".encode()) for key in marked}
-    split = [_MARK.split(safe_json(orjson.dumps(record | marks)) + b"\n") for record in part.columns]
+    marked = [*of_call, *of_value, *(rows[0] if rows else ())]
+    marks: dict[str, Any] = {key: Raw(f"\x01{key}\x01".encode()) for key in marked}
+    split = [_MARK.split(line(replace(record, **marks))) for record in part.columns]
     pieces: list[_Piece] = []
     for number, tokens in enumerate(zip(*split, strict=True)):
         token, last = tokens[0], pieces[-1] if pieces else None
@@ -109,7 +108,7 @@ def _pieces(part: ChunkPart, of_call: Record) -> list[_Piece]:
         elif token in (b"raw", b"base_raw"):
             pieces.append(_Piece("value" if token == b"raw" else "base", []))
         elif rows and token.decode() in rows[0]:
-            texts = [safe_json(orjson.dumps(row[token.decode()])) for row in rows]
+            texts = [dumps(row[token.decode()]) for row in rows]
             if last is not None and last.of == "row":
                 last.texts[:] = [text + more for text, more in zip(last.texts, texts, strict=True)]
             else:

@@ -17,19 +17,19 @@ from msgspec import Struct
 from polars.io.plugins import register_io_source
 
 from analyzer.contents.chunks import ChunkPart, SampleChunk
-from analyzer.contents.lines import Record
 from analyzer.formats.dataframes import SAMPLE_SCHEMA, fitting, sample_row, samples_frame, storable
+from analyzer.model.sample import SampleRecord
 
 # Rows of a table, and so of a row group: some 40 MB while they are made.
 ROWS_AT_ONCE = 131_072
 _NAMES_OF_CALL = {"time": "time_ns"}
 
 
-def sample_tables(items: Iterable[SampleChunk | Record]) -> Iterator[pl.DataFrame]:
+def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.DataFrame]:
     """Samples in tables of about `ROWS_AT_ONCE` rows; at least one, which may be empty."""
     made = 0
     tables = _Tables()
-    waiting: list[SampleChunk | Record] = []
+    waiting: list[SampleChunk | SampleRecord] = []
     rows = 0
     for item in items:
         for piece in _cut(item) if isinstance(item, SampleChunk) else (item,):
@@ -116,7 +116,7 @@ class _Tables:
         self._texts: dict[str | None, int] = {None: 0}
         self._series = pl.Series([None], dtype=pl.String)
 
-    def of(self, items: Sequence[SampleChunk | Record]) -> pl.DataFrame:
+    def of(self, items: Sequence[SampleChunk | SampleRecord]) -> pl.DataFrame:
         """One table of chunks and records, in order."""
         tables: list[pl.DataFrame] = []
         at = 0
@@ -197,7 +197,7 @@ class _Tables:
 
 def _raw(chunks: Sequence[SampleChunk]) -> pl.Series:
     series = pl.Series("raw", np.concatenate([chunk.values for chunk in chunks]), dtype=pl.UInt64)
-    lacking = [np.array([record["raw"] is None for record in chunk.part.columns]) for chunk in chunks]
+    lacking = [np.array([record.raw is None for record in chunk.part.columns]) for chunk in chunks]
     if not any(each.any() for each in lacking):
         return series
     nulls = [np.tile(each, len(chunk.part) // len(each)) for each, chunk in zip(lacking, chunks, strict=True)]

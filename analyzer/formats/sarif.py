@@ -24,7 +24,8 @@ from analyzer.audit.rule import RulePage
 from analyzer.audit.verdicts import Severity
 from analyzer.core.frames import file_of, frame_id, number_of
 from analyzer.model.analysis import CaptureFacts
-from analyzer.model.evidence import EvidenceRecord, FileDigest, evidence_json
+from analyzer.model.evidence import EvidenceRecord, FileDigest
+from analyzer.output.json import document
 from analyzer.views.audit import AuditView
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -49,7 +50,7 @@ def sarif_log(
     view: AuditView, pages: tuple[RulePage, ...], locate: Locate, evidence: EvidenceRecord | None = None
 ) -> dict[str, Any]:
     """The log of one audit: one run, with the rules that were asked and a result for each finding."""
-    stated = {} if evidence is None else {"evidence": evidence_json(evidence)}
+    stated = {} if evidence is None else {"evidence": document(evidence)}
     facts = view.analysis.capture
     digests = {digest.name: digest for digest in facts.digests}
     index = {page.rule.code: number for number, page in enumerate(pages)}
@@ -170,13 +171,12 @@ def _markdown(page: RulePage) -> str:
 
 def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[str]) -> dict[str, Any]:
     record = finding_record(finding, facts)
-    stated = [f"{name} {record[name]}" for name in ("expected", "seen") if record[name] is not None]
-    words = (
-        record["message"][:1].upper() + record["message"][1:] + ("" if not stated else f" ({', '.join(stated)})") + "."
-    )
-    place = ".".join(part for part in (record["side"], record["field"]) if part) or "capture"
-    method = record["method"] or "capture"
-    key = f"{finding.rule.code}:{record['requirement'][0]}:{method}:{_POSITION.sub('[]', place)}"
+    stated = (("expected", record.expected), ("seen", record.seen))
+    said = [f"{name} {value}" for name, value in stated if value is not None]
+    words = record.message[:1].upper() + record.message[1:] + ("" if not said else f" ({', '.join(said)})") + "."
+    place = ".".join(part for part in (record.side, record.field) if part) or "capture"
+    method = record.method or "capture"
+    key = f"{finding.rule.code}:{record.requirement[0]}:{method}:{_POSITION.sub('[]', place)}"
     alike[key] += 1
     file = file_of(finding.frames[0]) if finding.frames else 0
     out: dict[str, Any] = {
@@ -195,7 +195,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
         ],
         "partialFingerprints": {"ruleRequirementField/v2": f"{key}:{alike[key]}"},
         "properties": {
-            key: record[key]
+            key: value
             for key in (
                 "requirement",
                 "actor",
@@ -210,7 +210,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
                 "confidence",
                 "follow",
             )
-            if record[key] is not None
+            if (value := getattr(record, key)) is not None
         },
     }
     if finding.is_excused and finding.judgement.deviation is not None:

@@ -7,11 +7,13 @@ from typing import BinaryIO
 
 import polars as pl
 
-from analyzer.contents.json import json_ready
 from analyzer.formats.counter_tables import counter_tables
 from analyzer.formats.dataframes import calls_table, records_table, samples_frame
 from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
+from analyzer.model.audit import FindingRecord
+from analyzer.model.triage import TriageFinding
 from analyzer.output.escapes import safe_cells
+from analyzer.output.json import json_ready
 from analyzer.views.audit import AuditView, MatrixView
 from analyzer.views.counters import Counters
 from analyzer.views.decode import Decode
@@ -63,8 +65,8 @@ def _whole(view: View) -> pl.DataFrame:
     if isinstance(view, Timeline):
         return calls_table(view.analysis, shown=view.selection.shown(view.analysis))
     if isinstance(view, AuditView | Triage):
-        main = "finding" if isinstance(view, AuditView) else "triage-finding"
-        return records_table(record for record in view.records() if record["record"] == main)
+        main = FindingRecord if isinstance(view, AuditView) else TriageFinding
+        return records_table(record for record in view.records() if isinstance(record, main))
     if isinstance(view, MatrixView):
         return _matrix(view)
     if isinstance(view, Decode) and view.samples:

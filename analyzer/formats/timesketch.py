@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from analyzer.contents.json import dumps_line
-from analyzer.contents.lines import Record
 from analyzer.core.times import iso_time
+from analyzer.output.json import line as json_line
 from analyzer.views.entries import Entry
 
+Document = dict[str, Any]
 # What the time is of, in plaso's words where it has some.
 _START, _END, _RECORDED = "Start Time", "End Time", "Recorded Time"
 
@@ -28,7 +28,7 @@ def timesketch_lines(entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 def _line(entry: Entry, time_ns: int, what: str) -> bytes:
-    line: Record = {
+    line: Document = {
         "message": entry.message,
         "datetime": iso_time(time_ns // 1000 * 1000).removesuffix("000Z") + "+00:00",
         "timestamp": time_ns // 1000,
@@ -44,10 +44,10 @@ def _line(entry: Entry, time_ns: int, what: str) -> bytes:
         line["user"] = entry.user
     for name, value in _flat(entry.record):
         line.setdefault(name, value)
-    return dumps_line(line)
+    return json_line(line)
 
 
-def _flat(record: Record, before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(record: Document, before: str = "") -> Iterator[tuple[str, Any]]:
     """Keys and values; those of an object with its name before them. What is not known is left out."""
     for name, value in record.items():
         if not before and name in _OTHERWISE:

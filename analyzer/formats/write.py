@@ -7,9 +7,9 @@ from functools import partial
 from itertools import chain
 
 from analyzer.buffers import ReadyTrees
-from analyzer.contents.json import dumps, dumps_line, encoded_line
-from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_json, evidence_lines
+from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
 from analyzer.output.gate import Destination
+from analyzer.output.json import dumps, line
 from analyzer.output.terminal import write_markup
 from analyzer.views.audit import AuditView
 from analyzer.views.entries import FOR_OTHERS, Entries, entries, kind_of
@@ -33,7 +33,6 @@ def write(
     `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
     first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text.
     """
-    stated = None if evidence is None else evidence_json(evidence)
     destination = destination.sparing(view.inputs())
     if form == "text":
         write_markup(partial(_with_evidence, view, evidence), destination)
@@ -41,29 +40,29 @@ def write(
     with destination.opened() as out:
         if form in FOR_OTHERS:
             assert isinstance(view, Timeline | Sessions | AuditView)
-            for line in lines_for_others(view, form):
-                out.write(line)
+            for text in lines_for_others(view, form):
+                out.write(text)
         elif form == "jsonl":
-            if stated is not None:
-                out.write(dumps_line(stated))
-            for line in json_lines(view):
-                out.write(line)
+            if evidence is not None:
+                out.write(line(evidence))
+            for text in json_lines(view):
+                out.write(text)
         elif form == "json":
             separator = b"[\n"
-            for record in chain([] if stated is None else [stated], view.records()):
+            for record in chain([] if evidence is None else [evidence], view.records()):
                 out.write(separator + dumps(record))
                 separator = b",\n"
             out.write(b"\n]\n" if separator != b"[\n" else b"[]\n")
         elif form == "csv":
-            if stated is not None:
-                out.write(b"# " + dumps_line(stated))
+            if evidence is not None:
+                out.write(b"# " + line(evidence))
             from analyzer.formats.tables import write_csv
 
             write_csv(view, out, raw_cells=raw_cells)
         else:
             from analyzer.formats.tables import write_parquet
 
-            write_parquet(view, out, None if stated is None else {EVIDENCE_KEY: dumps(stated).decode()})
+            write_parquet(view, out, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
 
 
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
@@ -94,9 +93,9 @@ def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | Non
 def json_lines(view: View) -> Iterator[bytes]:
     """The records of a view as JSON, each with a newline; any number of whole lines at a time."""
     if isinstance(view, Timeline):
-        return map(encoded_line, view.timeline(ReadyTrees()))
+        return map(line, view.records(ReadyTrees()))
     if isinstance(view, Samples):
         from analyzer.formats.sample_lines import sample_json_lines
 
         return sample_json_lines(view.chunks())
-    return map(dumps_line, view.records())
+    return map(line, view.records())

@@ -9,7 +9,8 @@ from msgspec import UNSET
 from analyzer.model.call import SideName
 from analyzer.model.record import Endpoint, Extent, FrameFiles, Frames, Record, Value, doc
 
-CoverageVerdict = Literal["pass", "fail", "not-applicable", "inconclusive"]
+CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive", "untestable"]
+Actor = Literal["client", "server", "either", "both"]
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
 
@@ -35,7 +36,7 @@ class FindingRecord(Record, frozen=True, kw_only=True, tag="finding"):
     confidence: Annotated[Confidence, doc("how sure it is")]
     call: Annotated[int | None, doc("number of the call; null for what is of no single call")]
     method: Annotated[str | None, doc("its method")]
-    actor: Annotated[str, doc("whom the requirement binds: `client`, `server`, `either`")]
+    actor: Annotated[Actor, doc("the side that committed it")]
     client: Annotated[Endpoint | None, doc("who called")]
     server: Annotated[Endpoint | None, doc("who was called")]
     frames: Frames
@@ -51,6 +52,7 @@ class FindingRecord(Record, frozen=True, kw_only=True, tag="finding"):
     seen: Annotated[str | None, doc("what there is instead, in words")]
     deviation: Annotated[DeviationFacts | None, doc("who is known for it; null for nobody")]
     excused: Annotated[bool, doc("whether the profile lets it pass")]
+    follow: Annotated[int, doc("how many findings follow from this one and are not reported")]
 
 
 class RequirementKeys(Record, frozen=True, kw_only=True):
@@ -59,33 +61,43 @@ class RequirementKeys(Record, frozen=True, kw_only=True):
     requirement: Annotated[str, doc("id of the requirement")]
     section: Annotated[str, doc("section that demands it")]
     level: Annotated[str, doc("`MUST`, `SHOULD`, ...")]
-    actor: Annotated[str, doc("whom it binds: `client`, `server`, `either`")]
+    actor: Annotated[Actor, doc("whom it binds")]
     statement: Annotated[str, doc("what it demands")]
-    observable: Annotated[str, doc("whether a capture can show it")]
+    observable: Annotated[Literal["wire", "partially", "no"], doc("whether a capture can show it")]
+    trigger: Annotated[
+        str | None, doc("what has to happen before it can be kept or broken; null where no traffic can show it")
+    ]
+    caused_by: Annotated[Literal["client", "server"] | None, doc("the side that can bring the trigger about")]
+    provoked: Annotated[bool, doc("whether no conforming conversation that provokes nothing has the trigger")]
 
 
 class CoverageRecord(RequirementKeys, frozen=True, kw_only=True, tag="coverage"):
     """What the capture says of one requirement."""
 
-    verdict: Annotated[CoverageVerdict, doc("the worst that was seen")]
+    verdict: Annotated[CoverageVerdict, doc("the worst that was seen; `untestable`: no capture can show it")]
     occurrences: Annotated[int, doc("how often it was judged; what was inconclusive is not among them")]
     passed: Annotated[int, doc("how often it was kept")]
     warned: Annotated[int, doc("how often it was bent")]
     failed: Annotated[int, doc("how often it was broken")]
     inconclusive: Annotated[int, doc("how often it could not be judged")]
     excused: Annotated[int, doc("how often the profile let a breach pass")]
+    accepted: Annotated[int, doc("how often the baseline accepted one")]
     reasons: Annotated[dict[str, int], doc("why it could not be judged, with counts")]
     rules: Annotated[tuple[str, ...], doc("codes of the rules that judge it")]
 
 
-class AuditSummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):
+class AuditSummaryRecord(Record, frozen=True, kw_only=True, tag="audit-summary"):
     """Counts of an audit."""
 
     profile: Annotated[str, doc("whose known deviations are let pass")]
+    actor: Annotated[Actor, doc("whose findings were asked for")]
     findings: Annotated[int, doc("all findings")]
     findings_by_severity: Annotated[dict[str, int], doc("findings by their `severity`")]
     accepted: Annotated[int, doc("findings that the baseline accepts")]
+    unmatched: Annotated[tuple[str, ...], doc("entries of the baseline that no finding matched, in words")]
     requirements: Annotated[dict[str, int], doc("requirements by their verdict")]
+    judged: Annotated[float, doc("share of the requirements with a trigger in the capture that were judged")]
+    undecrypted: Annotated[str | None, doc("that nothing of the capture could be decrypted, in a sentence")]
 
 
 class MatrixRecord(RequirementKeys, frozen=True, kw_only=True, tag="matrix"):

@@ -130,7 +130,18 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     dialects: Annotated[tuple[str, ...], doc("SMB dialects that it negotiated as a server")]
 
 
-class LimitRecord(Record, frozen=True, kw_only=True, tag="limit"):
+class OmissionRecord(Record, frozen=True, kw_only=True, tag="omission"):
     """What was left out of the records because there was too much of it."""
 
     text: Annotated[str, doc("one sentence")]
+
+
+class LimitRecord(Record, frozen=True, kw_only=True, tag="limit"):
+    """A bound of this program."""
+
+    name: Annotated[str, doc("its name")]
+    default: Annotated[int, doc("how much, unless an option says otherwise")]
+    unit: Annotated[str | None, doc("what is counted; null for a plain number")]
+    what: Annotated[str, doc("what is bounded, in words")]
+    reason: Annotated[str, doc("why")]
+    option: Annotated[str | None, doc("the option that changes it; null where it is fixed")]

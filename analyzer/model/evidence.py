@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 from msgspec import Struct
 
 from analyzer.model.record import Record, Value, doc
@@ -45,12 +44,6 @@ class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
 EVIDENCE_KEY = "pcq-analyzer.evidence"
 # What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
 TEXT_MARK = "evidence: "
-
-
-def evidence_json(record: EvidenceRecord) -> dict[str, Any]:
-    """The record as it is written."""
-    found: dict[str, Any] = msgspec.to_builtins(record)
-    return found
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:

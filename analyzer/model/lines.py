@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from analyzer.model.audit import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
 from analyzer.model.call import CallRecord
-from analyzer.model.capture import CaptureRecord, HostRecord, LimitRecord, ProblemRecord, SessionRecord, SummaryRecord
+from analyzer.model.capture import (
+    CaptureRecord,
+    HostRecord,
+    OmissionRecord,
+    ProblemRecord,
+    SessionRecord,
+    SummaryRecord,
+)
 from analyzer.model.handle import HandleRecord
 from analyzer.model.record import Record
 from analyzer.model.sample import BucketRecord, CounterRecord, SampleRecord
@@ -37,7 +44,7 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
         ErrorStatsRecord,
         ActivityRecord,
         ImageRecord,
-        LimitRecord,
+        OmissionRecord,
     ),
     "show": (ShowRecord, PlaceRecord),
     "decode": (BufferRecord, SampleRecord),

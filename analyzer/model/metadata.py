@@ -8,16 +8,18 @@ states so. Names of one server say nothing of another's: they are used for one o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
 from analyzer.model.catalog import Catalog, Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.model.name_tables import NameTable, NameTables
+from analyzer.model.record import Record, Value, doc
+from analyzer.output.json import dumps
 
 Json = dict[str, Any]
 VERSION = 1
@@ -53,30 +55,84 @@ class Metadata(Struct, frozen=True):
     servers: Mapping[str, ServerMetadata] = field(default_factory=dict)
 
 
-def metadata_json(catalogs: Catalogs, tables: NameTables) -> Json:
+_Texts = Annotated[dict[str, str] | UnsetType, doc("by the LCID in decimal; left out where there are none")]
+
+
+class _DescribedFacts(Value, frozen=True, kw_only=True):
+    """The names of a counterset or counter, as far as the server stated them."""
+
+    english: Annotated[str | UnsetType, doc("English name; left out where it was not stated")] = UNSET
+    names: _Texts = UNSET
+    helps: _Texts = UNSET
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but its number is stated."""
+        return all(getattr(self, name) is UNSET for name in self.__struct_fields__ if name not in ("id", "guid"))
+
+
+class CounterMetadata(_DescribedFacts, frozen=True, kw_only=True):
+    """A counter as a server described it."""
+
+    id: Annotated[int, doc("id of the counter in its counterset")]
+    info: Annotated[
+        dict[str, int] | UnsetType,
+        doc("its registration; left out where it was not stated", source="[MS-PCQ] section 2.2.4.2"),
+    ] = UNSET
+
+
+class CountersetMetadata(_DescribedFacts, frozen=True, kw_only=True):
+    """A counterset as a server described it."""
+
+    guid: Annotated[str, doc("CounterSetGuid")]
+    provider_name: Annotated[str | UnsetType, doc("name of its provider; left out where it was not stated")] = UNSET
+    provider_guid: Annotated[str | UnsetType, doc("GUID of its provider; left out where it was not stated")] = UNSET
+    instance_type: Annotated[
+        int | UnsetType, doc("kind of its instances; left out where not stated", source="[MS-PCQ] section 2.2.4.1")
+    ] = UNSET
+    counters: Annotated[tuple[CounterMetadata, ...] | UnsetType, doc("its counters; left out for none")] = UNSET
+
+
+class ServerFacts(Value, frozen=True, kw_only=True):
+    """What one server stated."""
+
+    ip: Annotated[str, doc("its address")]
+    countersets: Annotated[tuple[CountersetMetadata, ...], doc("its countersets")]
+    name_tables: Annotated[
+        dict[str, dict[str, str]], doc("names of winperf by language id, then by title index in decimal")
+    ]
+
+
+class MetadataRecord(Record, frozen=True, kw_only=True, tag="metadata"):
+    """What the servers of a capture stated about their counters: the content of a metadata file."""
+
+    version: Annotated[int, doc("version of this form")]
+    servers: Annotated[tuple[ServerFacts, ...], doc("each server that stated something")]
+
+
+def metadata_record(catalogs: Catalogs, tables: NameTables) -> MetadataRecord:
     """What a capture reported, in the form of a metadata file. What came from another such file is left out."""
-    reported: dict[str, list[Json]] = {}
+    reported: dict[str, tuple[CountersetMetadata, ...]] = {}
     for ip, catalog in catalogs:
-        entries = [_counterset_json(entry) for entry in catalog.countersets.values()]
-        reported[ip] = [entry for entry in entries if len(entry) > 1]
+        entries = (_counterset_facts(entry) for entry in catalog.countersets.values())
+        reported[ip] = tuple(entry for entry in entries if not entry.is_empty)
     named = {ip: {language: _keyed(names) for language, names in table.reported.items()} for ip, table in tables}
-    return {
-        "record": "metadata",
-        "version": VERSION,
-        "servers": [
-            {"ip": ip, "countersets": reported.get(ip, []), "name_tables": named.get(ip, {})}
+    return MetadataRecord(
+        version=VERSION,
+        servers=tuple(
+            ServerFacts(ip=ip, countersets=reported.get(ip, ()), name_tables=named.get(ip, {}))
             for ip in sorted({*reported, *named})
             if reported.get(ip) or named.get(ip)
-        ],
-    }
+        ),
+    )
 
 
 def _keyed(texts: Mapping[int, str]) -> dict[str, str]:
     return {str(key): text for key, text in sorted(texts.items())}
 
 
-def _described_json(entry: Described) -> Json:
-    out: Json = {}
+def _described(entry: Described) -> dict[str, Any]:
+    out: dict[str, Any] = {}
     if entry.english is not None and entry.english.source == "capture":
         out["english"] = entry.english.text
     for key, texts in (("names", entry.names), ("helps", entry.helps)):
@@ -85,21 +141,18 @@ def _described_json(entry: Described) -> Json:
     return out
 
 
-def _counterset_json(entry: CountersetEntry) -> Json:
-    out: Json = {"guid": entry.guid} | _described_json(entry)
+def _counterset_facts(entry: CountersetEntry) -> CountersetMetadata:
+    stated = _described(entry)
     for key in ("provider_name", "provider_guid", "instance_type"):
         if (value := getattr(entry, key)) is not None and key not in entry.given:
-            out[key] = value
+            stated[key] = value
     counters = []
     for counter_id, counter in sorted(entry.counters.items()):
-        reported = _described_json(counter)
-        if counter.info is not None and counter.info_source == "capture":
-            reported["info"] = dict(counter.info)
-        if reported:
-            counters.append({"id": counter_id} | reported)
-    if counters:
-        out["counters"] = counters
-    return out
+        info = dict(counter.info) if counter.info is not None and counter.info_source == "capture" else UNSET
+        facts = CounterMetadata(id=counter_id, info=info, **_described(counter))
+        if not facts.is_empty:
+            counters.append(facts)
+    return CountersetMetadata(guid=entry.guid, counters=tuple(counters) if counters else UNSET, **stated)
 
 
 # --------------------------------------------------------------------------------------------------------- reading
@@ -138,9 +191,7 @@ def metadata_from_json(data: bytes, origin: str) -> Metadata:
 
 def metadata_of(catalogs: Catalogs, tables: NameTables, origin: str) -> Metadata:
     """What another capture reported, as if it came from a file."""
-    import json
-
-    return metadata_from_json(json.dumps(metadata_json(catalogs, tables)).encode(), origin)
+    return metadata_from_json(dumps(metadata_record(catalogs, tables)), origin)
 
 
 _Kind = TypeVar("_Kind")

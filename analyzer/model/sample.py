@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
 
+from analyzer.core.naming import Name, NameSource, SampleNames
 from analyzer.model.record import Endpoint, Record, Value, doc
 
 Source = Literal["perflib-v2", "winperf"]
-NameSource = Literal["capture", "metadata", "well-known"]
 IdSource = Literal["index", "replay"]
 Aggregate = Literal["total", "average", "minimum", "maximum"]
 
@@ -22,6 +22,22 @@ class NamesFacts(Value, frozen=True):
     counter_english: Annotated[str | None, doc("English name of the counter")]
     counter_local: Annotated[str | None, doc("name of the counter in another language")]
     language: Annotated[int | str | None, doc("which language that is: an LCID, or the language id of a name table")]
+
+    @classmethod
+    def of(cls, names: SampleNames) -> NamesFacts:
+        """English names, those of another language, and which one that is: of the counter, else of its group."""
+        group, counter = names.group, names.counter
+        return cls(
+            _text(group.english),
+            _text(group.local),
+            _text(counter.english),
+            _text(counter.local),
+            counter.language if counter.language is not None else group.language,
+        )
+
+
+def _text(name: Name | None) -> str | None:
+    return name.text if name is not None else None
 
 
 class SampleKeys(Record, frozen=True, kw_only=True):

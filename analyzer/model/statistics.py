@@ -10,6 +10,7 @@ from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, d
 from analyzer.model.sample import Source
 
 ActivityKind = Literal["list-countersets", "describe-counterset", "list-instances", "read-names", "poll"]
+ErrorKind = Literal["return", "fault", "counter"]
 Category = Literal["process", "network", "terminal-services"]
 
 
@@ -96,7 +97,7 @@ class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
     """One error of one method."""
 
     kind: Annotated[
-        Literal["return", "fault", "counter"],
+        ErrorKind,
         doc("a return value, a DCERPC fault, or the status of a counter that ValidateCounters refused"),
     ]
     code: Annotated[int, doc("the number")]
@@ -104,7 +105,7 @@ class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
     interface: Annotated[str, doc("name of the interface, else its UUID")]
     method: Annotated[str, doc("name of the method, else its number")]
     count: Annotated[int, doc("how often")]
-    calls: Annotated[tuple[int, ...], doc("numbers of the calls")]
+    calls: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
     frames: Frames
     frame_files: FrameFiles = UNSET
 
@@ -120,8 +121,9 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
     target: Annotated[str | int | None, doc("GUID of a counterset or title index of an object")]
     name: Annotated[str | None, doc("its name")]
     detail: Annotated[str | None, doc("more, in words")]
-    calls: Annotated[tuple[int, ...], doc("numbers of the calls")]
-    failed: Annotated[int, doc("how many of these the server refused or did not answer")]
+    count: Annotated[int, doc("how many calls")]
+    calls: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
+    failed: Annotated[int, doc("how many of all the server refused or did not answer")]
     first_time_ns: Annotated[int, doc("time of the first call, since 1970 UTC", unit="ns")]
     last_time_ns: Annotated[int, doc("time of the last call, since 1970 UTC", unit="ns")]
     frames: Frames

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from analyzer.model.call import CallRecord, PduRecord
+from analyzer.model.call import CallRecord, PduRecord, SideName
 from analyzer.model.record import FrameFiles, PlaceExtent, Record, Value, doc
 
 
@@ -41,7 +41,7 @@ class SideLayers(Value, frozen=True):
 class ShowRecord(CallRecord, frozen=True, kw_only=True, tag="call"):
     """A call with each layer of its two sides."""
 
-    layers: Annotated[dict[str, SideLayers], doc("of `request` and `response`, as far as they were captured")]
+    layers: Annotated[dict[SideName, SideLayers], doc("of `request` and `response`, as far as they were captured")]
 
 
 class PlaceRecord(Record, frozen=True, kw_only=True, tag="place"):

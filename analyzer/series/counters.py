@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from msgspec import Struct
 
-from analyzer.contents.lines import Record, endpoint_json
-from analyzer.contents.samples import perflib_json, winperf_json
+from analyzer.contents.samples import sample_keys
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.pcq.samples import PerflibSample
+from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.formulas import formula_of, scaled, shown, type_name
 from analyzer.series.paths import PathSelection
 from analyzer.series.series import Point, Series, points
@@ -21,7 +21,6 @@ from analyzer.series.series import Point, Series, points
 _UNITS = {"ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S}
 # Buckets of more would lie outside of what a capture can span.
 _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
-_SAMPLE_KEYS = (*PerflibSample.__struct_fields__, "block_status_name", "name_source")
 
 
 def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tuple[str, ...]]]) -> PathSelection:
@@ -32,7 +31,9 @@ def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tu
     return PathSelection(wanted, machines() if named else {})
 
 
-def counter_records(analysis: Analysis, selection: PathSelection, interval_ns: int | None = None) -> Iterator[Record]:
+def counter_records(
+    analysis: Analysis, selection: PathSelection, interval_ns: int | None = None
+) -> Iterator[CounterRecord | BucketRecord]:
     """The records of `counters`, in the order of the calls; with `interval_ns` those of `buckets`."""
     if interval_ns is None:
         for point in points(analysis, selection):
@@ -42,50 +43,53 @@ def counter_records(analysis: Analysis, selection: PathSelection, interval_ns: i
             yield bucket_record(bucket, interval_ns)
 
 
-def counter_record(point: Point) -> Record:
+def counter_record(point: Point) -> CounterRecord:
     """A reading with the value it shows."""
     series, sample, formatted = point.series, point.sample, point.formatted
-    record: Record = {
-        "record": "counter",
-        "call": point.call,
-        "time_ns": point.time_ns,
-        "source": series.source,
-        "server": endpoint_json(series.server),
-        "client": endpoint_json(series.client),
-        "handle": point.handle,
-        "series": series.number,
-        "path": series.path,
-        "added": series.added,
-    }
-    if sample is None:
-        record |= {
-            "raw": None,
-            "instance": None,
-            "counter_type": series.counter_type,
-            "counter_name": series.counters[0],
-        }
-        record |= {"counterset_name": series.objects[0]}
-    else:
-        record |= perflib_json(sample) if isinstance(sample, PerflibSample) else winperf_json(sample)
     value = formatted.value
-    return record | {
-        "counter_type_name": type_name(series.counter_type) if series.counter_type is not None else None,
-        "value": json_number(value),
-        "exact": f"{value.numerator}/{value.denominator}" if value is not None else None,
-        "unit": series.unit,
-        "scale": series.scale,
-        "scaled": json_number(scaled(value, series.scale)) if value is not None else None,
-        "display": display_of(point),
-        "why_null": formatted.why,
-        "reason": formatted.reason,
-        "flags": list(formatted.flags),
-        "interval_ns": point.interval_ns,
-        "server_interval_ns": point.server_interval_ns,
-        "previous_call": point.previous_call,
-        "missed": point.missed,
-        "aggregate": series.aggregate,
-        "aggregated": point.aggregated,
-        "left_out": point.left_out,
+    return CounterRecord(
+        call=point.call,
+        time_ns=point.time_ns,
+        source=series.source,
+        server=series.server,
+        client=series.client,
+        handle=point.handle,
+        series=series.number,
+        path=series.path,
+        added=series.added,
+        counter_type_name=type_name(series.counter_type) if series.counter_type is not None else None,
+        value=json_number(value),
+        exact=f"{value.numerator}/{value.denominator}" if value is not None else None,
+        unit=series.unit,
+        scale=series.scale,
+        scaled=json_number(scaled(value, series.scale)) if value is not None else None,
+        display=display_of(point),
+        why_null=formatted.why,
+        reason=formatted.reason,
+        flags=tuple(formatted.flags),
+        interval_ns=point.interval_ns,
+        server_interval_ns=point.server_interval_ns,
+        previous_call=point.previous_call,
+        missed=point.missed,
+        aggregate=series.aggregate,
+        aggregated=point.aggregated,
+        left_out=point.left_out,
+        **(sample_keys(sample) if sample is not None else _aggregate_keys(series)),
+    )
+
+
+def _aggregate_keys(series: Series) -> dict[str, Any]:
+    """What the record of an aggregate has of a sample's keys."""
+    return {
+        "counter_name": series.counters[0],
+        "counter_type": series.counter_type,
+        "counterset_name": series.objects[0],
+        "instance": None,
+        "instance_id": None,
+        "raw": None,
+        "data_size": None,
+        "name_source": None,
+        "names": None,
     }
 
 
@@ -155,33 +159,32 @@ def buckets(readings: Iterable[Point], interval_ns: int) -> Iterator[Bucket]:
     yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
 
 
-def bucket_record(bucket: Bucket, interval_ns: int) -> Record:
+def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
     """One interval of a series; `value` is the mean of its values."""
     series = bucket.series
-    return {
-        "record": "bucket",
-        "time_ns": bucket.start_ns,
-        "interval_ns": interval_ns,
-        "source": series.source,
-        "server": endpoint_json(series.server),
-        "client": endpoint_json(series.client),
-        "handle": series.handle,
-        "series": series.number,
-        "path": series.path,
-        "counter_type": series.counter_type,
-        "counter_type_name": type_name(series.counter_type) if series.counter_type is not None else None,
-        "first_call": bucket.first_call,
-        "last_call": bucket.last_call,
-        "readings": bucket.readings,
-        "values": bucket.values,
-        "value": bucket.mean,
-        "last": json_number(bucket.last),
-        "minimum": json_number(bucket.minimum),
-        "maximum": json_number(bucket.maximum),
-        "unit": series.unit,
-        "scale": series.scale,
-        "aggregate": series.aggregate,
-    }
+    return BucketRecord(
+        time_ns=bucket.start_ns,
+        interval_ns=interval_ns,
+        source=series.source,
+        server=series.server,
+        client=series.client,
+        handle=series.handle,
+        series=series.number,
+        path=series.path,
+        counter_type=series.counter_type,
+        counter_type_name=type_name(series.counter_type) if series.counter_type is not None else None,
+        first_call=bucket.first_call,
+        last_call=bucket.last_call,
+        readings=bucket.readings,
+        values=bucket.values,
+        value=bucket.mean,
+        last=json_number(bucket.last),
+        minimum=json_number(bucket.minimum),
+        maximum=json_number(bucket.maximum),
+        unit=series.unit,
+        scale=series.scale,
+        aggregate=series.aggregate,
+    )
 
 
 def interval_of(text: str) -> int:

@@ -36,6 +36,7 @@ from analyzer.model.name_tables import NameTable
 from analyzer.model.perflib import NONE_ID, Opnum
 from analyzer.model.query import Identifier
 from analyzer.model.record import Endpoint
+from analyzer.model.sample import Aggregate
 from analyzer.pcq.samples import PerflibSample
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.series.formulas import (
@@ -88,7 +89,7 @@ class Series(Struct, frozen=True):
     scale: int
     attributes: int
     added: str | None = None
-    aggregate: str | None = None
+    aggregate: Aggregate | None = None
 
     @property
     def path(self) -> str:

@@ -2,7 +2,7 @@
 
 Listing countersets is reconnaissance; polling Process is a process list of the server, image names and process ids included,
 poll by poll; Network and Terminal Services sets describe its interfaces, connections and logged-on sessions. In: an analysis.
-Out: `Activity` values, one for each account, client, server, kind and target, and `Image` values, one for each process that was
+Out: `Activity` values, one for each account, client, server, kind and target, and `ImageRecord`s, one for each process that was
 to be seen, each with the calls that carried it.
 
 A counterset or object is known by its English name, as the server stated it or a metadata file; an object of winperf whose
@@ -12,23 +12,23 @@ English name nothing states, by its title index where that is the base system's.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, UnsetType, field
 
 from analyzer.buffers import decode_buffer, perf_data_columns, winperf_rows
 from analyzer.core.naming import Named
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
+from analyzer.model.capture import OmissionRecord
 from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import WELL_KNOWN, NameTable, value_in_words
 from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
 from analyzer.model.query import Identifier, QueryView
-from analyzer.statistics.summary import has_failed, is_poll, who_of
-
-Kind = Literal["list-countersets", "describe-counterset", "list-instances", "read-names", "poll"]
-Category = Literal["process", "network", "terminal-services"]
+from analyzer.model.sample import Source
+from analyzer.model.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
+from analyzer.statistics.summary import MOST_CALLS, Integers, frames_of_calls, has_failed, is_poll, who_of
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.
@@ -58,14 +58,6 @@ SEALED = "something that is sealed"
 MAX_DETAILS = 32
 
 
-class Who(Struct, frozen=True):
-    """An account at a client, and the server it asked. The account is None where it is not known."""
-
-    user: str | None
-    client: str
-    server: str
-
-
 class Activity(Struct, frozen=True):
     """What one account did to one target, over the whole capture.
 
@@ -73,35 +65,14 @@ class Activity(Struct, frozen=True):
     in words. `calls` are the numbers of all such calls, `failed` how many of these the server refused or did not answer.
     """
 
-    kind: Kind
+    kind: ActivityKind
     who: Who
     category: Category | None
     target: str | int | None
     name: str | None
     detail: str | None
-    calls: tuple[int, ...]
+    calls: Sequence[int]
     failed: int
-    first_time_ns: int
-    last_time_ns: int
-
-
-class Image(Struct, frozen=True):
-    """A process that was to be seen: its image name as instances have it, and its process id where a counter says it.
-
-    `instance_id` is the instance's number in PerflibV2, None in winperf. `calls` counts the answers it was in; `first_call` and
-    `last_call` are the first and the last of them.
-    """
-
-    server: str
-    source: Literal["perflib-v2", "winperf"]
-    target: str | int
-    name: str
-    pid: int | None
-    instance_id: int | None
-    seen_by: tuple[Who, ...]
-    calls: int
-    first_call: int
-    last_call: int
     first_time_ns: int
     last_time_ns: int
 
@@ -110,9 +81,40 @@ class Findings(Struct, frozen=True):
     """Both, and how many sightings of images and how many polls were left out because there were too many."""
 
     activities: tuple[Activity, ...]
-    images: tuple[Image, ...]
+    images: tuple[ImageRecord, ...]
     forgotten_images: int
     forgotten_polls: int = 0
+
+
+def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
+    """What an activity comes to, with the first of its calls."""
+    calls = tuple(one.calls[:MOST_CALLS])
+    frames, files = frames_of_calls(analysis, calls)
+    return ActivityRecord(
+        kind=one.kind,
+        who=one.who,
+        category=one.category,
+        target=one.target,
+        name=one.name,
+        detail=one.detail,
+        count=len(one.calls),
+        calls=calls,
+        failed=one.failed,
+        first_time_ns=one.first_time_ns,
+        last_time_ns=one.last_time_ns,
+        frames=frames,
+        frame_files=files,
+    )
+
+
+def omissions(found: Findings) -> Iterator[OmissionRecord]:
+    """What was left out because there was too much of it."""
+    if found.forgotten_images:
+        text = f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
+        yield OmissionRecord(text=text)
+    if found.forgotten_polls:
+        text = f"{found.forgotten_polls} polls of too many different counters are not listed among the findings"
+        yield OmissionRecord(text=text)
 
 
 def findings(analysis: Analysis) -> Findings:
@@ -133,7 +135,7 @@ class _Deeds(Struct):
     category: Category | None
     name: str | None
     details: dict[str, None] = field(default_factory=dict)
-    calls: list[int] = field(default_factory=list)
+    calls: Integers = field(default_factory=lambda: array("q"))
     failed: int = 0
     first_ns: int = 0
     last_ns: int = 0
@@ -149,27 +151,28 @@ class _Sightings(Struct):
 
 
 # Methods that ask about a counterset or poll one; sealed, they do not state which.
-_ABOUT_SOMETHING: Mapping[int, Kind] = {
+_ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
     Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO: "describe-counterset",
     Opnum.ENUMERATE_COUNTER_SET_INSTANCES: "list-instances",
     Opnum.QUERY_COUNTER_DATA: "poll",
 }
 
 _Target = str | int | None
-_Source = Literal["perflib-v2", "winperf"]
 # Server, source, target, name and instance id: what an answer surely says of a process. Its process id may be known from elsewhere.
-_ImageKey = tuple[str, _Source, str | int, str, int | None]
+_ImageKey = tuple[str, Source, str | int, str, int | None]
 _Seen = tuple[_ImageKey, int | None]
 
 
 class _Search:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._deeds: dict[tuple[Kind, Who, _Target], _Deeds] = {}
+        self._deeds: dict[tuple[ActivityKind, Who, _Target], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
         self._kept = self._forgotten = self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
         self._left = MAX_POLLED
+        # Frames of pairs of calls: many processes are seen first and last in the same two.
+        self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
 
     def found(self) -> Findings:
         for number, call in enumerate(self._analysis.calls, 1):
@@ -186,7 +189,7 @@ class _Search:
                     target,
                     deeds.name,
                     ", ".join(deeds.details) or None,
-                    tuple(deeds.calls),
+                    deeds.calls,
                     deeds.failed,
                     deeds.first_ns,
                     deeds.last_ns,
@@ -197,10 +200,7 @@ class _Search:
         )
         images = sorted(
             (
-                Image(
-                    *(server, source, target, name, pid, instance_id, tuple(one.who)),
-                    *(one.calls, one.first_call, one.last_call, one.first_ns, one.last_ns),
-                )
+                self._image((server, source, target, name, instance_id), pid, one)
                 for (server, source, target, name, instance_id), by_pid in self._images.items()
                 for pid, one in by_pid.items()
             ),
@@ -208,9 +208,32 @@ class _Search:
         )
         return Findings(tuple(activities), tuple(images), self._forgotten, self._forgotten_polls)
 
+    def _image(self, key: _ImageKey, pid: int | None, one: _Sightings) -> ImageRecord:
+        server, source, target, name, instance_id = key
+        ends = one.first_call, one.last_call
+        if ends not in self._frames:
+            self._frames[ends] = frames_of_calls(self._analysis, ends)
+        frames, files = self._frames[ends]
+        return ImageRecord(
+            server=server,
+            source=source,
+            target=target,
+            name=name,
+            pid=pid,
+            instance_id=instance_id,
+            seen_by=tuple(one.who),
+            calls=one.calls,
+            first_call=one.first_call,
+            last_call=one.last_call,
+            first_time_ns=one.first_ns,
+            last_time_ns=one.last_ns,
+            frames=frames,
+            frame_files=files,
+        )
+
     def _note(
         self,
-        kind: Kind,
+        kind: ActivityKind,
         call: Call,
         number: int,
         target: tuple[_Target, Category | None, str | None],
@@ -315,7 +338,7 @@ class _Search:
             name = table.name(item.name_index)
             target = item.name_index, category_of(english), name.text if name is not None else None
             # Metadata states which counters an object has, not their values.
-            kind: Kind = "describe-counterset" if item.is_metadata else "poll"
+            kind: ActivityKind = "describe-counterset" if item.is_metadata else "poll"
             self._note(kind, call, number, target, f'asked for as "{call.read.value_name}"')
             if english is None or not _IMAGES.match(english):
                 continue

@@ -8,27 +8,17 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 
 from __future__ import annotations
 
-from typing import Literal
-
 from msgspec import Struct
 
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call, Side
+from analyzer.model.call import Call, CallState, Side
 from analyzer.model.connection import Bound
+from analyzer.model.handle import End, EventKind, Origin, Violation
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import Identifier, QueryView
 from analyzer.model.record import Endpoint
 from analyzer.pcq.layer import identifiers_of
 from analyzer.pcq.queries import block_types
-
-EventKind = Literal["open", "add", "remove", "info", "poll", "close"]
-# An anomaly of one use of a handle: it was closed before; it was used over another channel (another open of the pipe,
-# another connection) than the one it was opened on, of the same association group or of one that is not known; over one of
-# another association group.
-Anomaly = Literal["after-close", "other-channel", "other-association"]
-# `never opened`: the whole lifetime of the channel is in the capture, and no OpenQueryHandle on it gave this handle out.
-Origin = Literal["opened", "not captured", "never opened"]
-End = Literal["closed", "never closed", "unknown"]
 
 
 class HandleEvent(Struct, frozen=True):
@@ -44,14 +34,14 @@ class HandleEvent(Struct, frozen=True):
     time_ns: int
     client: Endpoint
     channel: int
-    state: str
+    state: CallState
     status: int | None
     fault: int | None
     view: QueryView
     asked: tuple[Identifier, ...] | None = None
     identifiers: tuple[Identifier, ...] | None = None
     blocks: int | None = None
-    anomalies: tuple[Anomaly, ...] = ()
+    violations: tuple[Violation, ...] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -154,13 +144,13 @@ class _Lifetime:
         self._clients[call.client] = None
         self._channels[call.channel] = None
         self._last_frame = max(self._last_frame, *call.frames)
-        anomalies: list[Anomaly] = []
+        violations: list[Violation] = []
         if self._closed is not None:
-            anomalies.append("after-close")
+            violations.append("after-close")
         if self._home not in (None, call.channel):
             here, there = self._groups.get(call.channel), self._groups.get(self._home)
             is_other = here is not None and there is not None and here != there
-            anomalies.append("other-association" if is_other else "other-channel")
+            violations.append("other-association" if is_other else "other-channel")
         event = HandleEvent(
             _kind(call),
             number,
@@ -174,7 +164,7 @@ class _Lifetime:
             asked=_identifiers(call.request),
             identifiers=_identifiers(call.response),
             blocks=_blocks(call.response),
-            anomalies=tuple(anomalies),
+            violations=tuple(violations),
         )
         self._events.append(event)
         if event.kind == "open":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.capture import HostName, HostRecord
 from analyzer.model.security import Identity
 
 
@@ -22,7 +22,7 @@ class _Host:
             self.names[name, source] = None
 
 
-def host_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
+def host_records(analysis: Analysis) -> Iterator[HostRecord]:
     """One record an address, in the order of the addresses."""
     hosts: dict[str, _Host] = {}
 
@@ -52,15 +52,14 @@ def host_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
         host(ip).name(name, "name resolution in the capture file")
     for ip in sorted(hosts):
         found = hosts[ip]
-        yield {
-            "record": "host",
-            "ip": ip,
-            "roles": list(found.roles),
-            "names": [{"name": name, "source": source} for name, source in found.names],
-            "users": list(found.users),
-            "os_versions": list(found.os_versions),
-            "dialects": list(found.dialects),
-        }
+        yield HostRecord(
+            ip=ip,
+            roles=tuple(found.roles),
+            names=tuple(HostName(name, source) for name, source in found.names),
+            users=tuple(found.users),
+            os_versions=tuple(found.os_versions),
+            dialects=tuple(found.dialects),
+        )
 
 
 def _identify(client: _Host, server: _Host, identity: Identity) -> None:
@@ -79,4 +78,4 @@ def _identify(client: _Host, server: _Host, identity: Identity) -> None:
 
 def machine_names(analysis: Analysis) -> dict[str, tuple[str, ...]]:
     """All names of each address."""
-    return {host["ip"]: tuple(name["name"] for name in host["names"]) for host in host_records(analysis)}
+    return {host.ip: tuple(name.name for name in host.names) for host in host_records(analysis)}

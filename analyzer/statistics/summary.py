@@ -1,6 +1,6 @@
 """What a capture amounts to in numbers: response times by method, polls and their rhythm, who called, and which errors came.
 
-In: an analysis. Out: frozen values, in an order that does not change from run to run. Times are in nanoseconds. A median of an
+In: an analysis. Out: records, in an order that does not change from run to run. Times are in nanoseconds. A median of an
 even number of values is the mean of the middle two, rounded down; the 95th percentile is the smallest value that at least
 95 % do not exceed. Jitter is the mean distance of intervals from their median.
 """
@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, UnsetType, field
 
+from analyzer.contents.lines import numbered
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
@@ -21,6 +22,14 @@ from analyzer.model.call import Call, PerformanceRead
 from analyzer.model.name_tables import table_language, value_in_words
 from analyzer.model.perflib import Opnum
 from analyzer.model.record import Endpoint
+from analyzer.model.statistics import (
+    ErrorKind,
+    ErrorStatsRecord,
+    IdentityStatsRecord,
+    MethodStatsRecord,
+    PollStatsRecord,
+    Spread,
+)
 from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.pcq.layer import identifiers_of
 from analyzer.rpc.status import fault_name
@@ -32,100 +41,25 @@ else:
     Integers = array
 
 _ERROR_NOT_ENOUGH_MEMORY = 8
+# So many calls, and their frames, stand for all that a record is about.
+MOST_CALLS = 256
 
 
-class Spread(Struct, frozen=True):
-    """How numbers are spread; None for all where there are none."""
-
-    count: int
-    total: int
-    min: int | None
-    median: int | None
-    p95: int | None
-    max: int | None
-
-    @classmethod
-    def of(cls, values: Iterable[int]) -> Spread:
-        ordered = sorted(values)
-        if not ordered:
-            return cls(0, 0, None, None, None, None)
-        count = len(ordered)
-        middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
-        # The nearest rank: ceil(0.95 n), counted from 1.
-        return cls(count, sum(ordered), ordered[0], middle, ordered[-(-95 * count // 100) - 1], ordered[-1])
+def spread_of(values: Iterable[int]) -> Spread:
+    """How numbers are spread."""
+    ordered = sorted(values)
+    if not ordered:
+        return Spread(0, 0, None, None, None, None)
+    count = len(ordered)
+    middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
+    # The nearest rank: ceil(0.95 n), counted from 1.
+    return Spread(count, sum(ordered), ordered[0], middle, ordered[-(-95 * count // 100) - 1], ordered[-1])
 
 
-class MethodStats(Struct, frozen=True):
-    """One method: its calls and what became of them.
-
-    `failed` were answered with a fault or a return value that is not 0, `retried` of them only stated that the buffer was too
-    small. `unanswered` have no answer in the capture, `unread` could not be read in whole (sealed, cut, malformed). Bytes are
-    those of the stubs on the wire. `slowest` is the number of the call that took longest.
-    """
-
-    interface: str
-    method: str
-    opnum: int | None
-    calls: int
-    failed: int
-    retried: int
-    unanswered: int
-    unread: int
-    latency: Spread
-    request_bytes: Spread
-    response_bytes: Spread
-    slowest: int | None
-
-
-class PollStats(Struct, frozen=True):
-    """Who polled what, and how regularly: a query handle, or a performance value read through winreg.
-
-    `handle` is how the timeline names it (`q1`, `k1`), `what` the value read (None for a query handle). `polls` were answered with
-    data; `intervals` lie between their requests, `jitter` is the mean distance of these from their median.
-    """
-
-    handle: str
-    what: str | None
-    server: Endpoint
-    client: Endpoint
-    polls: int
-    failed: int
-    first_call: int
-    last_call: int
-    first_time_ns: int
-    last_time_ns: int
-    intervals: Spread
-    jitter: int | None
-
-
-class IdentityStats(Struct, frozen=True):
-    """One account at one client of one server. `user` is None where it is not known who called."""
-
-    user: str | None
-    workstation: str | None
-    client: str
-    server: str
-    security: tuple[str, ...]
-    sessions: tuple[str, ...]
-    calls: int
-    failed: int
-    polls: int
-    first_call: int
-    last_call: int
-    first_time_ns: int
-    last_time_ns: int
-
-
-class ErrorStats(Struct, frozen=True):
-    """One error: a `return` value of a method, a DCERPC `fault`, or the status of a `counter` in an answer of ValidateCounters."""
-
-    kind: str
-    code: int
-    name: str | None
-    interface: str
-    method: str
-    count: int
-    calls: tuple[int, ...]
+def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
+    """The frames of some calls, ascending, and the file of each where there are several."""
+    ids = tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
+    return numbered(ids, analysis.capture)
 
 
 def interface_of(call: Call) -> str:
@@ -154,7 +88,7 @@ class _Method(Struct):
     slowest: tuple[int, int] = (-1, 0)
 
 
-def method_stats(analysis: Analysis) -> list[MethodStats]:
+def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
     """By interface, then by method number."""
     found: dict[tuple[str, str], _Method] = {}
     for number, call in enumerate(analysis.calls, 1):
@@ -172,22 +106,30 @@ def method_stats(analysis: Analysis) -> list[MethodStats]:
             one.latencies.append(latency)
             one.slowest = max(one.slowest, (latency, -number))
     return [
-        MethodStats(
-            interface,
-            method,
-            one.opnum,
-            one.calls,
-            one.failed,
-            one.retried,
-            one.unanswered,
-            one.unread,
-            Spread.of(one.latencies),
-            Spread.of(one.requests),
-            Spread.of(one.responses),
-            -one.slowest[1] or None,
-        )
+        _method_record(interface, method, one, analysis)
         for (interface, method), one in sorted(found.items(), key=_by_number)
     ]
+
+
+def _method_record(interface: str, method: str, one: _Method, analysis: Analysis) -> MethodStatsRecord:
+    slowest = -one.slowest[1] or None
+    frames, files = frames_of_calls(analysis, () if slowest is None else (slowest,))
+    return MethodStatsRecord(
+        interface=interface,
+        method=method,
+        opnum=one.opnum,
+        calls=one.calls,
+        failed=one.failed,
+        retried=one.retried,
+        unanswered=one.unanswered,
+        unread=one.unread,
+        latency_ns=spread_of(one.latencies),
+        request_bytes=spread_of(one.requests),
+        response_bytes=spread_of(one.responses),
+        slowest=slowest,
+        frames=frames,
+        frame_files=files,
+    )
 
 
 def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
@@ -221,7 +163,7 @@ class _Polled(Struct):
             self.done[1].append(self.tried[1][-1])
 
 
-def poll_stats(analysis: Analysis) -> list[PollStats]:
+def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     """Query handles in the order of their numbers, then values read through winreg in the order of their first read."""
     queries: dict[int, _Polled] = {}
     reads: dict[tuple[int | None, str], _Polled] = {}
@@ -242,24 +184,37 @@ def poll_stats(analysis: Analysis) -> list[PollStats]:
             last[key] = call.read.number
     handles = [(f"q{number}", polled) for number, polled in sorted(queries.items())]
     handles += [(f"k{key}" if key is not None else "?", polled) for (key, _), polled in reads.items()]
-    return [_polls(handle, polled) for handle, polled in handles]
+    return [_polls(handle, polled, analysis) for handle, polled in handles]
 
 
 def _is_table(read: PerformanceRead) -> bool:
     return table_language(read.value_name, read.key) is not None
 
 
-def _polls(handle: str, polled: _Polled) -> PollStats:
+def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
     numbers, moments = polled.tried
     times = sorted(polled.done[1])
     gaps = [later - earlier for earlier, later in pairwise(times)]
-    spread = Spread.of(gaps)
+    spread = spread_of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
-    failed = len(numbers) - len(times)
-    first, last = (numbers[0], moments[0]), (numbers[-1], moments[-1])
-    return PollStats(
-        handle, polled.what, *polled.ends, len(times), failed, first[0], last[0], first[1], last[1], spread, jitter
+    frames, files = frames_of_calls(analysis, (numbers[0], numbers[-1]))
+    server, client = polled.ends
+    return PollStatsRecord(
+        handle=handle,
+        what=polled.what,
+        server=server,
+        client=client,
+        polls=len(times),
+        failed=len(numbers) - len(times),
+        first_call=numbers[0],
+        last_call=numbers[-1],
+        first_time_ns=moments[0],
+        last_time_ns=moments[-1],
+        intervals_ns=spread,
+        jitter_ns=jitter,
+        frames=frames,
+        frame_files=files,
     )
 
 
@@ -270,8 +225,8 @@ class _Identity(Struct):
     calls: int = 0
     failed: int = 0
     polls: int = 0
-    numbers: list[int] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
+    first: tuple[int, int] | None = None
+    last: tuple[int, int] = (0, 0)
 
 
 def who_of(call: Call) -> tuple[str | None, str, str]:
@@ -280,7 +235,7 @@ def who_of(call: Call) -> tuple[str | None, str, str]:
     return identity.account if identity is not None else None, call.client.ip, call.server.ip
 
 
-def identity_stats(analysis: Analysis) -> list[IdentityStats]:
+def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
     """In the order of their first calls."""
     found: dict[tuple[str | None, str, str], _Identity] = {}
     for number, call in enumerate(analysis.calls, 1):
@@ -294,26 +249,32 @@ def identity_stats(analysis: Analysis) -> list[IdentityStats]:
         one.calls += 1
         one.failed += has_failed(call)
         one.polls += is_poll(call)
-        one.numbers = [*one.numbers[:1], number]
-        one.times = [*one.times[:1], call.time_ns]
-    return [
-        IdentityStats(
-            user,
-            one.workstation,
-            client,
-            server,
-            tuple(one.security),
-            tuple(one.sessions),
-            one.calls,
-            one.failed,
-            one.polls,
-            one.numbers[0],
-            one.numbers[-1],
-            one.times[0],
-            one.times[-1],
-        )
-        for (user, client, server), one in found.items()
-    ]
+        one.last = number, call.time_ns
+        one.first = one.first or one.last
+    return [_identity_record(who, one, analysis) for who, one in found.items()]
+
+
+def _identity_record(who: tuple[str | None, str, str], one: _Identity, analysis: Analysis) -> IdentityStatsRecord:
+    first, last = one.first or one.last, one.last
+    frames, files = frames_of_calls(analysis, (first[0], last[0]))
+    user, client, server = who
+    return IdentityStatsRecord(
+        user=user,
+        workstation=one.workstation,
+        client=client,
+        server=server,
+        security=tuple(one.security),
+        sessions=tuple(one.sessions),
+        calls=one.calls,
+        failed=one.failed,
+        polls=one.polls,
+        first_call=first[0],
+        last_call=last[0],
+        first_time_ns=first[1],
+        last_time_ns=last[1],
+        frames=frames,
+        frame_files=files,
+    )
 
 
 def is_performance(call: Call) -> bool:
@@ -336,12 +297,20 @@ def is_poll(call: Call) -> bool:
     return call.is_winreg and call.response is not None and call.response.buffer_kind == "winperf"
 
 
-def error_stats(analysis: Analysis) -> list[ErrorStats]:
-    """The most frequent first."""
-    found: dict[tuple[str, int, str, str], list[int]] = {}
+class _Errors(Struct):
+    count: int = 0
+    calls: dict[int, None] = field(default_factory=dict)
 
-    def note(kind: str, code: int, call: Call, number: int) -> None:
-        found.setdefault((kind, code, interface_of(call), method_of(call)), []).append(number)
+
+def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
+    """The most frequent first."""
+    found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
+
+    def note(kind: ErrorKind, code: int, call: Call, number: int) -> None:
+        one = found.setdefault((kind, code, interface_of(call), method_of(call)), _Errors())
+        one.count += 1
+        if len(one.calls) < MOST_CALLS:
+            one.calls[number] = None
 
     for number, call in enumerate(analysis.calls, 1):
         if call.fault is not None:
@@ -350,19 +319,23 @@ def error_stats(analysis: Analysis) -> list[ErrorStats]:
             note("return", call.status, call, number)
         for status in _refusals(call):
             note("counter", status, call, number)
-    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [
-        ErrorStats(
-            kind,
-            code,
-            fault_name(code) if kind == "fault" else win32_name(code),
-            interface,
-            method,
-            len(numbers),
-            tuple(dict.fromkeys(numbers)),
+    out = []
+    for (kind, code, interface, method), one in sorted(found.items(), key=lambda item: (-item[1].count, item[0])):
+        frames, files = frames_of_calls(analysis, one.calls)
+        out.append(
+            ErrorStatsRecord(
+                kind=kind,
+                code=code,
+                name=fault_name(code) if kind == "fault" else win32_name(code),
+                interface=interface,
+                method=method,
+                count=one.count,
+                calls=tuple(one.calls),
+                frames=frames,
+                frame_files=files,
+            )
         )
-        for (kind, code, interface, method), numbers in ordered
-    ]
+    return out
 
 
 def _refusals(call: Call) -> Iterator[int]:

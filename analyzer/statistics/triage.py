@@ -20,7 +20,7 @@ from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.security import ANONYMOUS_LOGON, Decryption
-from analyzer.model.statistics import Who
+from analyzer.model.statistics import ImageRecord, Who
 from analyzer.model.triage import (
     SEVERITIES,
     Outcome,
@@ -31,7 +31,7 @@ from analyzer.model.triage import (
     TriageKind,
     TriageProcess,
 )
-from analyzer.statistics.activity import SEALED, Activity, Findings, Image, findings
+from analyzer.statistics.activity import SEALED, Activity, Findings, findings
 from analyzer.statistics.handles import handle_lifetimes
 from analyzer.statistics.hosts import host_records
 from analyzer.statistics.summary import interface_of, is_performance, method_of, poll_stats, who_of
@@ -82,7 +82,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     if nothing is not None:
         return Triaged(_file(file, "nothing", nothing, analysis, (), Findings((), (), 0), {}, ()))
     found = findings(analysis)
-    names = {host["ip"]: host["names"][0]["name"] for host in host_records(analysis) if host["names"]}
+    names = {host.ip: host.names[0].name for host in host_records(analysis) if host.names}
     listed = sorted(
         _Search(analysis, file, numbered, found, names).all(),
         key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0),
@@ -161,8 +161,7 @@ class _Search:
         for activity in self._found.activities:
             if activity.detail == SEALED:
                 continue  # there is a finding about what stayed encrypted
-            who = Who(activity.who.user, activity.who.client, activity.who.server)
-            by_who.setdefault(who, []).append(activity)
+            by_who.setdefault(activity.who, []).append(activity)
         for who, activities in by_who.items():
             yield from self._looked(who, activities)
             yield from self._enumerated(who, activities)
@@ -181,11 +180,7 @@ class _Search:
             numbers = [number for one in chosen for number in one.calls]
             text = f"{who.user or 'an unknown user'} {words} {self._host(who.server)}"
             if kind == "process-list":
-                images = [
-                    image
-                    for image in self._found.images
-                    if image.server == who.server and any(_same(seen, who) for seen in image.seen_by)
-                ]
+                images = [image for image in self._found.images if image.server == who.server and _saw(who, image)]
                 text += f": {_count(len(images), 'process', 'processes')}"
             else:
                 text += f": {_listed(one.name or one.detail or str(one.target) for one in chosen)}"
@@ -247,13 +242,13 @@ class _Search:
             "after-close": "used after it was closed",
         }
         for lifetime in handle_lifetimes(self._analysis):
-            by_anomaly: dict[str, list[int]] = {}
+            by_violation: dict[str, list[int]] = {}
             for event in lifetime.events:
-                for anomaly in event.anomalies:
-                    by_anomaly.setdefault(anomaly, []).append(event.call)
+                for violation in event.violations:
+                    by_violation.setdefault(violation, []).append(event.call)
             if lifetime.origin == "never opened":
-                by_anomaly["never opened"] = [event.call for event in lifetime.events]
-            for kind, numbers in by_anomaly.items():
+                by_violation["never opened"] = [event.call for event in lifetime.events]
+            for kind, numbers in by_violation.items():
                 what = words.get(kind, "never given out in the connection that used it")
                 call = self._analysis.calls[numbers[0] - 1]
                 yield self._of_calls(
@@ -267,7 +262,7 @@ class _Search:
 
     def _polling(self) -> Iterator[_Item]:
         for poll in poll_stats(self._analysis):
-            median, jitter = poll.intervals.median, poll.jitter
+            median, jitter = poll.intervals_ns.median, poll.jitter_ns
             if poll.polls < _FEWEST_POLLS or median is None or jitter is None:
                 continue
             is_irregular = median > 0 and jitter > _MOST_JITTER * median
@@ -399,8 +394,8 @@ class _Search:
             )
 
 
-def _same(seen: object, who: Who) -> bool:
-    return (getattr(seen, "user", None), getattr(seen, "client", None)) == (who.user, who.client)
+def _saw(who: Who, image: ImageRecord) -> bool:
+    return any((seen.user, seen.client) == (who.user, who.client) for seen in image.seen_by)
 
 
 def _interfaces(calls: Iterable[Call]) -> Iterator[str]:
@@ -436,7 +431,7 @@ def _ranked(item: _Item, rank: int, file: str, analysis: Analysis) -> TriageFind
     )
 
 
-def _process(image: Image, file: str, analysis: Analysis, names: dict[str, str]) -> TriageProcess:
+def _process(image: ImageRecord, file: str, analysis: Analysis, names: dict[str, str]) -> TriageProcess:
     ends = analysis.calls[image.first_call - 1].frames[:1] + analysis.calls[image.last_call - 1].frames[-1:]
     return TriageProcess(
         file=file,
@@ -447,7 +442,7 @@ def _process(image: Image, file: str, analysis: Analysis, names: dict[str, str])
         answers=image.calls,
         first_time_ns=image.first_time_ns,
         last_time_ns=image.last_time_ns,
-        seen_by=tuple(Who(one.user, one.client, one.server) for one in image.seen_by),
+        seen_by=image.seen_by,
         frames=_numbers(ends),
     )
 

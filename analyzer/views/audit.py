@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, CoverageVerdict, Finding
-from analyzer.audit.records import coverage_record, finding_record, requirement_json
+from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, Finding
+from analyzer.audit.records import coverage_record, finding_record, requirement_keys
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
-from analyzer.contents.lines import Record
+from analyzer.model.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
+from analyzer.model.record import Record
 from analyzer.viewmodel.words import section_words
 from analyzer.views.text import folded, frames_words, header_lines, safe, styled
 from analyzer.views.verdict import nothing_decrypted
@@ -65,18 +66,17 @@ class AuditView(Struct, OfCapture, frozen=True):
         for coverage in self.audit.coverage.values():
             verdicts[coverage.verdict] += 1
             yield coverage_record(coverage)
-        yield {
-            "record": "summary",
-            "profile": self.audit.profile.value,
-            "actor": self.audit.actor.value,
-            "findings": sum(self.severities.values()),
-            "findings_by_severity": {severity.value: count for severity, count in sorted(self.severities.items())},
-            "accepted": self.audit.accepted,
-            "unmatched": list(self.audit.unmatched),
-            "requirements": dict(sorted(verdicts.items())),
-            "judged": round(self.audit.share_judged, 4),
-            "undecrypted": self.undecrypted,
-        }
+        yield AuditSummaryRecord(
+            profile=self.audit.profile.value,
+            actor=self.audit.actor.value,
+            findings=sum(self.severities.values()),
+            findings_by_severity={severity.value: count for severity, count in sorted(self.severities.items())},
+            accepted=self.audit.accepted,
+            unmatched=tuple(self.audit.unmatched),
+            requirements=dict(sorted(verdicts.items())),
+            judged=round(self.audit.share_judged, 4),
+            undecrypted=self.undecrypted,
+        )
 
     def lines(self, width: int | None) -> Iterator[str]:
         if (sentence := self.undecrypted) is not None:
@@ -232,13 +232,11 @@ class MatrixView(Struct, frozen=True):
 
     def records(self) -> Iterator[Record]:
         for requirement, verdicts in self.rows():
-            yield {
-                "record": "matrix",
-                "requirement": requirement,
-                "verdicts": dict(zip(self.names, verdicts, strict=True)),
-                "exercised": any(verdict in JUDGED for verdict in verdicts),
-                **requirement_json(self.coverages[0][requirement].requirement),
-            }
+            yield MatrixRecord(
+                verdicts=dict(zip(self.names, verdicts, strict=True)),
+                exercised=any(verdict in JUDGED for verdict in verdicts),
+                **requirement_keys(self.coverages[0][requirement].requirement),
+            )
 
     def lines(self, width: int | None) -> Iterator[str]:
         for number, name in enumerate(self.names, 1):

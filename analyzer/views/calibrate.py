@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, cast
 
 from msgspec import Struct
 
@@ -20,11 +20,16 @@ from analyzer.buffers import decode_buffer
 from analyzer.buffers.layout import COUNTERS, COUNTERSET
 from analyzer.core.errors import InputError
 from analyzer.model.buffer import BufferKind
+from analyzer.model.calibration import (
+    CalibrationSummaryRecord,
+    CalibrationVerdict,
+    DecisionRecord,
+    DisplayedRecord,
+    StoredBufferRecord,
+)
+from analyzer.model.record import Record
 from analyzer.series.formulas import Reading, format_raw
 from analyzer.views.text import safe, styled
-
-if TYPE_CHECKING:
-    from analyzer.contents.lines import Record
 
 _FORMAT = 1
 _LAYOUTS = (
@@ -52,14 +57,6 @@ class Stored(Struct, frozen=True):
     file: str | None
     arguments: dict[str, Any]
     data: bytes
-
-
-class Decision(Struct, frozen=True):
-    """What a buffer decides about a point: `id` as the notes of the requirements name it, `reading` the one it follows."""
-
-    id: str
-    reading: str
-    file: str
 
 
 class Calibration(Struct, frozen=True):
@@ -90,7 +87,7 @@ class Calibration(Struct, frozen=True):
     def inputs(self) -> tuple[str, ...]:
         return (str(Path(self.folder) / "manifest.json"),)
 
-    def decisions(self) -> Iterator[Decision]:
+    def decisions(self) -> Iterator[DecisionRecord]:
         """Every decided point, buffer by buffer."""
         single = {
             one.arguments.get("counterset")
@@ -100,7 +97,7 @@ class Calibration(Struct, frozen=True):
         for one in self.stored:
             if one.file is not None:
                 for id, reading in _decided(one, single):
-                    yield Decision(id, reading, one.file)
+                    yield DecisionRecord(id=id, reading=reading, file=one.file)
 
     def compared(self) -> Iterator[tuple[dict[str, Any], float | None, str | None]]:
         """Displayed values: the entry, our value, and why there is none."""
@@ -128,61 +125,56 @@ class Calibration(Struct, frozen=True):
             problem = _problem(one)
             counts["buffers"] += one.file is not None
             counts["damaged"] += problem is not None
-            yield {
-                "record": "buffer",
-                "call": one.call,
-                "arguments": one.arguments,
-                "status": one.status,
-                "file": one.file,
-                "kind": one.kind,
-                "size": len(one.data),
-                "problem": problem,
-            }
+            yield StoredBufferRecord(
+                call=one.call,
+                arguments=one.arguments,
+                status=one.status,
+                file=one.file,
+                kind=one.kind,
+                size=len(one.data),
+                problem=problem,
+            )
         for entry, value, why in self.compared():
             verdict = _verdict(entry["value"], value)
             counts["compared"] += verdict != "not compared"
             counts["differ"] += verdict == "differs"
-            yield {
-                "record": "displayed",
-                "path": entry["path"],
-                "instance": entry["instance"],
-                "value": value,
-                "pdh": entry["value"],
-                "why_null": why,
-                "verdict": verdict,
-            }
+            yield DisplayedRecord(
+                path=entry["path"],
+                instance=entry["instance"],
+                value=value,
+                pdh=entry["value"],
+                why_null=why,
+                verdict=verdict,
+            )
         decided: dict[str, set[str]] = {}
         for decision in self.decisions():
             decided.setdefault(decision.id, set()).add(decision.reading)
-            yield {"record": "decision", "id": decision.id, "reading": decision.reading, "file": decision.file}
-        yield {
-            "record": "summary",
+            yield decision
+        yield CalibrationSummaryRecord(
             **counts,
-            "failures": list(self.failures),
-            "decided": {id: sorted(readings) for id, readings in sorted(decided.items())},
-        }
+            failures=self.failures,
+            decided={id: tuple(sorted(readings)) for id, readings in sorted(decided.items())},
+        )
 
     def lines(self, width: int | None) -> Iterator[str]:
         for record in self.records():
-            match record["record"]:
-                case "buffer":
-                    text = f"{record['file'] or '-':<9} {record['call']}, status {record['status']:#x}, {record['size']} bytes"
-                    yield safe(text) if record["problem"] is None else styled("red", f"{text}: {record['problem']}")
-                case "displayed":
-                    style = {"agrees": "green", "differs": "red"}.get(record["verdict"], "dim")
-                    why = f" ({record['why_null']})" if record["why_null"] else ""
-                    yield styled(
-                        style, f"{record['path']}: {record['value']}{why}, PDH {record['pdh']}: {record['verdict']}"
-                    )
-                case "summary":
+            match record:
+                case StoredBufferRecord():
+                    text = f"{record.file or '-':<9} {record.call}, status {record.status:#x}, {record.size} bytes"
+                    yield safe(text) if record.problem is None else styled("red", f"{text}: {record.problem}")
+                case DisplayedRecord():
+                    style = {"agrees": "green", "differs": "red"}.get(record.verdict, "dim")
+                    why = f" ({record.why_null})" if record.why_null else ""
+                    yield styled(style, f"{record.path}: {record.value}{why}, PDH {record.pdh}: {record.verdict}")
+                case CalibrationSummaryRecord():
                     yield ""
-                    for id, readings in record["decided"].items():
+                    for id, readings in record.decided.items():
                         yield safe(f"{id}: {'; '.join(readings)}")
-                    for failure in record["failures"]:
+                    for failure in record.failures:
                         yield styled("yellow", f"{failure['call']}: {failure['why']}")
                     yield (
-                        f"[bold]{record['buffers']} buffers, {record['damaged']} damaged; {record['compared']} displayed "
-                        f"values compared, {record['differ']} differ[/]"
+                        f"[bold]{record.buffers} buffers, {record.damaged} damaged; {record.compared} displayed "
+                        f"values compared, {record.differ} differ[/]"
                     )
 
 
@@ -201,7 +193,7 @@ def _problem(one: Stored) -> str | None:
     return str(found) if found is not None else None
 
 
-def _verdict(pdh: float | None, value: float | None) -> Literal["agrees", "differs", "not compared"]:
+def _verdict(pdh: float | None, value: float | None) -> CalibrationVerdict:
     if pdh is None or value is None:
         return "not compared"
     return "agrees" if abs(pdh - value) <= _TOLERANCE * max(abs(pdh), abs(value), 1.0) else "differs"

@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import Struct, field
 from rich.cells import cell_len
 
-from analyzer.contents.lines import Record
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
+from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.counters import Bucket, buckets, counter_records, display_of, selection_of
 from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
 from analyzer.series.paths import PathSelection
@@ -47,7 +47,7 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         """What the patterns mean; once the view is written, also which of them meant nothing."""
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[CounterRecord | BucketRecord]:
         return counter_records(self.analysis, self.selection, self.interval_ns)
 
     def lines(self, width: int | None) -> Iterator[str]:

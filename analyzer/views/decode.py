@@ -18,13 +18,14 @@ from analyzer.buffers import (
 )
 from analyzer.capture.file_kinds import capture_format
 from analyzer.contents.fields import status_name
-from analyzer.contents.lines import Record
-from analyzer.contents.samples import perflib_json, winperf_json
+from analyzer.contents.samples import sample_record
 from analyzer.core.errors import InputError
 from analyzer.core.traced import untraced
 from analyzer.model.buffer import BufferKind
 from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable
+from analyzer.model.sample import SampleRecord
+from analyzer.model.tree import BufferProblem, BufferRecord
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.viewmodel.layers import buffer_layer
 from analyzer.views.hexdump import dumped_bytes
@@ -97,35 +98,28 @@ class Decode(Struct, frozen=True):
     def decoded(self) -> BufferDecode:
         return decode_buffer(self.kind, self.data)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[BufferRecord | SampleRecord]:
         if self.samples:
             yield from self.sample_records()
             return
         decoded = self.decoded()
         problem = decoded.problem
-        yield {
-            "record": "buffer",
-            "kind": self.kind,
-            "guess": self.guess.why if self.guess is not None else None,
-            "confidence": self.guess.confidence if self.guess is not None else None,
-            "others": list(self.others),
-            "length": len(self.data),
-            "consumed": decoded.consumed,
-            "buffer": decoded.tree,
-            "notes": list(decoded.notes),
-            "problem": None
-            if problem is None
-            else {"field": problem.field, "offset": problem.start, "reason": problem.reason},
-        }
+        yield BufferRecord(
+            kind=self.kind,
+            guess=self.guess.why if self.guess is not None else None,
+            confidence=self.guess.confidence if self.guess is not None else None,
+            others=self.others,
+            length=len(self.data),
+            consumed=decoded.consumed,
+            buffer=decoded.tree,
+            notes=tuple(decoded.notes),
+            problem=BufferProblem(problem.field, problem.start, problem.reason) if problem is not None else None,
+        )
 
-    def sample_records(self) -> Iterator[Record]:
-        common: Record = {"record": "sample", "call": None, "time_ns": None}
+    def sample_records(self) -> Iterator[SampleRecord]:
         if self.kind == "perf-data":
-            for sample in perflib_samples_of(perf_data_rows(self.data), None, Catalog()):
-                yield common | {"source": "perflib-v2", "server": None} | perflib_json(sample)
-        else:
-            for value in winperf_samples_of(winperf_rows(self.data), NameTable()):
-                yield common | {"source": "winperf", "server": None} | winperf_json(value)
+            return map(sample_record, perflib_samples_of(perf_data_rows(self.data), None, Catalog()))
+        return map(sample_record, winperf_samples_of(winperf_rows(self.data), NameTable()))
 
     def lines(self, width: int | None) -> Iterator[str]:
         if self.samples:

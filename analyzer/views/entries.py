@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from analyzer.audit.findings import Finding
 from analyzer.audit.records import finding_record
-from analyzer.contents.lines import Record, call_record, plain, session_record
+from analyzer.contents.lines import call_record, session_record
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
+from analyzer.output.json import document
 from analyzer.viewmodel.rows import row_of
 from analyzer.views.audit import AuditView
 from analyzer.views.sessions import Sessions
@@ -43,7 +44,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     ending: Ending
     message: str
     files: tuple[str, ...]
-    record: Record
+    record: dict[str, Any]
 
 
 Entries = Timeline | Sessions | AuditView
@@ -72,7 +73,7 @@ def entries(view: Entries) -> Iterator[Entry]:
 
 def _of_call(call: Call, analysis: Analysis) -> Entry:
     row = row_of(call, analysis)
-    record: Record = plain(call_record(call, analysis, sides=False))
+    record = document(call_record(call, analysis, sides=False))
     del record["request"], record["response"]
     record |= {"record": "call", "asked": row.asked, "answered": row.answered}
     caller = f"{row.user} at {call.client}" if row.user is not None else str(call.client)
@@ -94,7 +95,7 @@ def _of_call(call: Call, analysis: Analysis) -> Entry:
 
 
 def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
-    record: Record = plain(session_record(session, analysis.capture))
+    record = document(session_record(session, analysis.capture))
     who = record["user"] or "an unknown user"
     how = ", ".join(
         word for word in (record["mechanism"], f"SMB {session.dialect}" if session.dialect else None) if word
@@ -115,7 +116,7 @@ def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
 
 
 def _of_finding(finding: Finding, analysis: Analysis) -> Entry:
-    record = finding_record(finding, analysis.capture)
+    record = document(finding_record(finding, analysis.capture))
     del record["extents"]
     call = finding.judgement.call.decoded if finding.judgement.call is not None else None
     values = [f"{name} {record[name]}" for name in ("expected", "seen") if record[name] is not None]

@@ -3,154 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec import Struct
 
 from analyzer.contents.fields import status_name
-from analyzer.contents.lines import Record, endpoint_json, frames_json
 from analyzer.core.times import NS_PER_S
-from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.catalog import Catalog
+from analyzer.model.handle import HandleRecord
 from analyzer.model.perflib import NONE_ID
-from analyzer.model.query import Identifier, QueryView
+from analyzer.model.query import Identifier
 from analyzer.rpc.status import fault_name
+from analyzer.statistics.handle_records import handle_records
 from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
 from analyzer.viewmodel.words import counterset_words
 from analyzer.views.text import folded, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
 
 _INDENT = 20
-# A client that changes a long list before each poll must not make the record as long as the square of it.
-MAX_POSITIONS = 2_000_000
-_NOT_LISTED = f"not listed: the polls of this handle held more than {MAX_POSITIONS} counters in different lists"
-_Key = tuple[str, int, int, str | None]
 
 
 class Handles(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
-    def records(self) -> Iterator[Record]:
-        return (handle_record(lifetime, self.analysis) for lifetime in handle_lifetimes(self.analysis))
+    def records(self) -> Iterator[HandleRecord]:
+        return handle_records(self.analysis)
 
     def lines(self, width: int | None) -> Iterator[str]:
         return handle_lines(self.analysis, width)
-
-
-# --------------------------------------------------------------------------------------------------------- records
-
-
-def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> Record:
-    """The record of one handle. Each counter is listed once in `counters`; what the handle held is listed once in `holdings`, by
-    positions in `counters`, and each poll says which of these was then."""
-    catalog = analysis.catalogs.of(lifetime.server)
-    counters: dict[_Key, int] = {}
-    listed: list[Record] = []
-
-    def place(identifier: Identifier) -> int:
-        if identifier.key not in counters:
-            counters[identifier.key] = len(listed)
-            listed.append(identifier_json(identifier, catalog))
-        return counters[identifier.key]
-
-    holdings: list[Record] = []
-    known: dict[int, int] = {}
-    positions = 0
-    events = []
-    for event in lifetime.events:
-        holding = None
-        if event.kind == "poll":
-            holding = known.setdefault(id(event.view), len(holdings))
-            if holding == len(holdings):
-                holdings.append(_holding_json(event.view, place, is_listed=positions < MAX_POSITIONS))
-                positions += len(event.view.held or ())
-        events.append(_event_json(event, holding, analysis, catalog))
-    return {
-        "record": "handle",
-        "number": lifetime.number,
-        "server": endpoint_json(lifetime.server),
-        "handle": lifetime.handle,
-        "clients": [endpoint_json(client) for client in lifetime.clients],
-        "channels": list(lifetime.channels),
-        "origin": lifetime.origin,
-        "opened": lifetime.opened,
-        "end": lifetime.end,
-        "closed": lifetime.closed,
-        "reason": lifetime.reason,
-        "first_time_ns": lifetime.events[0].time_ns,
-        "last_time_ns": lifetime.events[-1].time_ns,
-        "polls": sum(event.succeeded for event in lifetime.polls),
-        "counters": listed,
-        "holdings": holdings,
-        "events": events,
-    }
-
-
-def _event_json(event: HandleEvent, holding: int | None, analysis: Analysis, catalog: Catalog) -> Record:
-    identifiers = event.identifiers if event.identifiers is not None else event.asked
-    return {
-        "kind": event.kind,
-        "call": event.call,
-        "time_ns": event.time_ns,
-        **frames_json(analysis.calls[event.call - 1].frames, analysis.capture),
-        "client": endpoint_json(event.client),
-        "channel": event.channel,
-        "state": event.state,
-        "status": event.status,
-        "status_name": win32_name(event.status) if event.status is not None else None,
-        "fault": event.fault,
-        "fault_name": fault_name(event.fault) if event.fault is not None else None,
-        "anomalies": list(event.anomalies),
-        "holding": holding,
-        "counters": None
-        if identifiers is None
-        else [
-            identifier_json(one, catalog)
-            | {
-                # What only the request says has no status yet.
-                "status": one.status if event.identifiers is not None else None,
-                "status_name": win32_name(one.status) if event.identifiers is not None else None,
-                "index": one.index if event.kind == "info" and event.identifiers is not None else None,
-            }
-            for one in identifiers
-        ],
-        "blocks": event.blocks,
-    }
-
-
-def _holding_json(view: QueryView, place: Callable[[Identifier], int], *, is_listed: bool) -> Record:
-    """What a handle held, and for each block of a data answer which counter it is of, as positions in the handle's `counters`."""
-    if not is_listed:
-        return {"held": None, "blocks": None, "id_source": view.id_source, "reason": _NOT_LISTED}
-    blocks = None
-    if view.held is not None and view.id_source is not None:
-        size = max(view.blocks, default=-1) + 1
-        # An index that a server made up must not become a list of that length.
-        if size <= 2 * len(view.held) + 16:
-            named = [view.blocks.get(block) for block in range(size)]
-            blocks = [place(identifier) if identifier is not None else None for identifier in named]
-    return {
-        "held": [place(identifier) for identifier in view.held] if view.held is not None else None,
-        "blocks": blocks,
-        "id_source": view.id_source,
-        "reason": view.unknown,
-    }
-
-
-def identifier_json(identifier: Identifier, catalog: Catalog) -> Record:
-    """What an identifier asks for; null stands for all counters, and for any instance number."""
-    one = identifier.counter_id if identifier.names_one_counter else None
-    entry = catalog.counter(identifier.counterset, one)
-    return {
-        "counterset": identifier.counterset,
-        "counterset_name": catalog.label(identifier.counterset),
-        "counter_id": one,
-        "counter_name": entry.label if entry is not None else None,
-        "instance": identifier.instance,
-        "instance_id": identifier.instance_id if identifier.instance_id != NONE_ID else None,
-    }
 
 
 # ------------------------------------------------------------------------------------------------------------ text
@@ -195,7 +77,7 @@ def _alike(event: HandleEvent) -> tuple[object, ...]:
     """Polls that can share a line have the same key, everything else one of its own."""
     if event.kind != "poll":
         return (event.call,)
-    return event.state, event.status, event.fault, event.blocks, event.anomalies, id(event.view), event.channel
+    return event.state, event.status, event.fault, event.blocks, event.violations, id(event.view), event.channel
 
 
 def _event_lines(
@@ -203,9 +85,9 @@ def _event_lines(
 ) -> Iterator[str]:
     first, last = events[0], events[-1]
     numbers = f"#{first.call}" if first is last else f"#{first.call}…#{last.call}"
-    marks = "".join(f" [{anomaly.replace('-', ' ')}]" for anomaly in first.anomalies)
+    marks = "".join(f" [{violation.replace('-', ' ')}]" for violation in first.violations)
     prefix = f"{(first.time_ns - start) / NS_PER_S:12.6f}  {numbers:<10} "
-    style = "red" if first.anomalies else None if _went_well(first) else "yellow"
+    style = "red" if first.violations else None if _went_well(first) else "yellow"
     line = f"{prefix}{_event_words(events)}{_outcome(first)}{marks}"
     for text in folded(line, _INDENT, width):
         yield styled(style, text) if style else safe(text)

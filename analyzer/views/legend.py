@@ -33,7 +33,7 @@ class Legend:
     """The names of the pairs that some calls are between."""
 
     def __init__(self, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> None:
-        self._names = {host["ip"]: host["names"][0]["name"] for host in host_records(analysis) if host["names"]}
+        self._names = {host.ip: host.names[0].name for host in host_records(analysis) if host.names}
         self._pairs: dict[_Ends, _Pair] = {}
         taken: set[str] = set()
         for _, call in calls:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record
 from analyzer.model.analysis import Analysis
-from analyzer.model.metadata import metadata_json
+from analyzer.model.metadata import MetadataRecord, metadata_record
+from analyzer.output.json import dumps
 from analyzer.views.text import safe
 from analyzer.views.view import OfCapture
 
@@ -17,17 +16,17 @@ from analyzer.views.view import OfCapture
 class SavedMetadata(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
-    def records(self) -> Iterator[Record]:
-        yield metadata_json(self.analysis.catalogs, self.analysis.name_tables)
+    def records(self) -> Iterator[MetadataRecord]:
+        yield metadata_record(self.analysis.catalogs, self.analysis.name_tables)
 
     def lines(self, width: int | None) -> Iterator[str]:
         return (safe(dumps(record).decode()) for record in self.records())
 
     def summary(self) -> str:
         """What is in it, in a sentence."""
-        servers = next(self.records())["servers"]
-        countersets = sum(len(server["countersets"]) for server in servers)
-        names = sum(len(table) for server in servers for table in server["name_tables"].values())
+        servers = next(self.records()).servers
+        countersets = sum(len(server.countersets) for server in servers)
+        names = sum(len(table) for server in servers for table in server.name_tables.values())
         return (
             f"{len(servers)} server{'s' if len(servers) != 1 else ''}, {countersets} counterset"
             f"{'s' if countersets != 1 else ''}, {names} name{'s' if names != 1 else ''} by title index"

@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from analyzer.audit.evidence import CallEvidence, Place
 from analyzer.audit.verdicts import At
-from analyzer.contents.lines import Record, frames_json
+from analyzer.contents.lines import place_extents
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
+from analyzer.model.tree import PlaceRecord
 from analyzer.viewmodel.layers import the_call
 from analyzer.views.text import call_lines, folded, frames_words, safe
 from analyzer.views.view import OfCapture
@@ -39,24 +40,19 @@ class ShowPlace(Struct, OfCapture, frozen=True):
             raise InputError(f"call {self.number} has no {self.path}, or it was not captured or not opened")
         return place
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[PlaceRecord]:
         place = self._place()
-        facts = self.analysis.capture
-        yield {
-            "record": "place",
-            "call": self.number,
-            "path": self.path,
-            "part": place.part,
-            "bytes": [place.start, place.stop],
-            "raw": place.source.data[place.start : place.stop].hex(),
-            "value": place.field.value if place.field is not None else None,
-            "meaning": place.field.meaning if place.field is not None else None,
-            "steps": list(place.source.steps),
-            "extents": [
-                {**frames_json((extent.frame,), facts), "start": extent.start, "length": extent.length}
-                for extent in place.extents
-            ],
-        }
+        yield PlaceRecord(
+            call=self.number,
+            path=self.path,
+            part=place.part,
+            bytes=(place.start, place.stop),
+            raw=place.source.data[place.start : place.stop].hex(),
+            value=place.field.value if place.field is not None else None,
+            meaning=place.field.meaning if place.field is not None else None,
+            steps=tuple(place.source.steps),
+            extents=place_extents(place.extents, self.analysis.capture),
+        )
 
     def lines(self, width: int | None) -> Iterator[str]:
         place = self._place()

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.rule import Level, RulePage, rule_pages
-from analyzer.contents.lines import Record
+from analyzer.model.audit import RuleRecord
 from analyzer.views.text import folded, safe
 
 _OF_LEVEL = {
@@ -31,20 +31,19 @@ class RuleList(Struct, frozen=True):
     def inputs(self) -> tuple[str, ...]:
         return ()
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[RuleRecord]:
         for page in self.pages:
             rule = page.rule
-            yield {
-                "record": "rule",
-                "rule": rule.code,
-                "name": rule.name,
-                "level": rule.level.value,
-                "severity": rule.severity.value,
-                "since": rule.since,
-                "title": page.title,
-                "requirements": list(rule.requirements),
-                "page": page.page,
-            }
+            yield RuleRecord(
+                rule=rule.code,
+                name=rule.name,
+                level=rule.level.value,
+                severity=rule.severity.value,
+                since=rule.since,
+                title=page.title,
+                requirements=rule.requirements,
+                page=page.page,
+            )
 
     def lines(self, width: int | None) -> Iterator[str]:
         if self.whole:

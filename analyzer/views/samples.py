@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from analyzer.contents.lines import Record
 from analyzer.model.analysis import Analysis
+from analyzer.model.sample import SampleRecord
 from analyzer.views.view import OfCapture
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Samples(Struct, OfCapture, frozen=True):
     analysis: Analysis
     filter: SampleFilter | None = None
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[SampleRecord]:
         from analyzer.contents.samples import sample_records
 
         return sample_records(self.analysis) if self.filter is None else self.filter.records(self.analysis)
@@ -32,7 +32,7 @@ class Samples(Struct, OfCapture, frozen=True):
 
         return sample_lines(self.analysis, width, self.filter)
 
-    def chunks(self) -> Iterator[SampleChunk | Record]:
+    def chunks(self) -> Iterator[SampleChunk | SampleRecord]:
         """The same, as chunks where the values of an answer stand in columns (`contents.chunks`)."""
         from analyzer.contents.chunks import sample_chunks
 

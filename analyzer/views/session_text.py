@@ -64,11 +64,11 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
 def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each address with its roles and names."""
     for host in host_records(analysis):
-        yield f"{styled('bold', host['ip'])}  {safe(', '.join(host['roles']))}"
-        for name in host["names"]:
-            yield from (safe(line) for line in folded(f"    {name['name']}  ({name['source']})", 8, width))
-        for user in host["users"]:
+        yield f"{styled('bold', host.ip)}  {safe(', '.join(host.roles))}"
+        for name in host.names:
+            yield from (safe(line) for line in folded(f"    {name.name}  ({name.source})", 8, width))
+        for user in host.users:
             yield from (safe(line) for line in folded(f"    user {user}", 8, width))
-        for name, values in (("OS version", host["os_versions"]), ("SMB dialect", host["dialects"])):
+        for what, values in (("OS version", host.os_versions), ("SMB dialect", host.dialects)):
             for value in values:
-                yield safe(f"    {name} {value}")
+                yield safe(f"    {what} {value}")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.contents.lines import Record, plain, session_record
+from analyzer.contents.lines import session_record
 from analyzer.model.analysis import Analysis
+from analyzer.model.capture import HostRecord, SessionRecord
 from analyzer.views.view import OfCapture
 
 
@@ -16,8 +17,8 @@ class Sessions(Struct, OfCapture, frozen=True):
 
     analysis: Analysis
 
-    def records(self) -> Iterator[Record]:
-        return (plain(session_record(session, self.analysis.capture)) for session in self.analysis.sessions)
+    def records(self) -> Iterator[SessionRecord]:
+        return (session_record(session, self.analysis.capture) for session in self.analysis.sessions)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.views.session_text import session_lines
@@ -30,7 +31,7 @@ class Hosts(Struct, OfCapture, frozen=True):
 
     analysis: Analysis
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[HostRecord]:
         from analyzer.statistics.hosts import host_records
 
         return host_records(self.analysis)

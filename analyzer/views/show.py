@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct
 
-from analyzer.contents.lines import Record, call_record, plain
+from analyzer.contents.lines import call_record
 from analyzer.core.times import iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, PduRecord
 from analyzer.model.record import PlaceExtent
-from analyzer.model.tree import SideLayers
+from analyzer.model.tree import ShowRecord, SideLayers
 from analyzer.model.view import Layer, SideView
 from analyzer.viewmodel.layers import side_views, the_call
 from analyzer.views.text import call_lines, folded, safe, styled
@@ -28,11 +28,11 @@ class Show(Struct, OfCapture, frozen=True):
     analysis: Analysis
     number: int
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[ShowRecord]:
         call, facts = the_call(self.analysis, self.number), self.analysis.capture
-        yield plain(call_record(call, self.analysis)) | {
-            "layers": {side.name: plain(_side_layers(side, facts)) for side in side_views(call)}
-        }
+        record = call_record(call, self.analysis)
+        layers = {side.name: _side_layers(side, facts) for side in side_views(call)}
+        yield ShowRecord(**{name: getattr(record, name) for name in record.__struct_fields__}, layers=layers)
 
     def lines(self, width: int | None) -> Iterator[str]:
         call = the_call(self.analysis, self.number)

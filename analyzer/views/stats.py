@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
 from rich.cells import cell_len
 
-from analyzer.contents.lines import Record, endpoint_json, frames_json, plain, session_record
-from analyzer.core.frames import number_of
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
-from analyzer.statistics.activity import MAX_IMAGES, Activity, Findings, Image, Who, findings
-from analyzer.statistics.summary import (
-    ErrorStats,
-    IdentityStats,
-    MethodStats,
-    PollStats,
-    Spread,
-    error_stats,
-    identity_stats,
-    method_stats,
-    poll_stats,
-)
+from analyzer.model.record import Record
+from analyzer.model.statistics import ActivityRecord, ImageRecord, Who
+from analyzer.statistics.activity import Findings, activity_record, findings, omissions
+from analyzer.statistics.records import stats_records
+from analyzer.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, frames_words, header_lines, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
@@ -41,71 +32,6 @@ class Stats(Struct, OfCapture, frozen=True):
 
     def lines(self, width: int | None) -> Iterator[str]:
         return stats_lines(self.analysis, width)
-
-
-# --------------------------------------------------------------------------------------------------------- records
-
-
-def stats_records(analysis: Analysis) -> Iterator[Record]:
-    """Everything `stats` says, one record a line of its text."""
-    facts = analysis.capture
-    for method in method_stats(analysis):
-        yield {"record": "method-stats"} | _plain(method, analysis, () if method.slowest is None else (method.slowest,))
-    for poll in poll_stats(analysis):
-        yield {"record": "poll-stats"} | _plain(poll, analysis, (poll.first_call, poll.last_call))
-    for session in analysis.sessions:
-        yield plain(session_record(session, facts))
-    for identity in identity_stats(analysis):
-        yield {"record": "identity-stats"} | _plain(identity, analysis, (identity.first_call, identity.last_call))
-    for error in error_stats(analysis):
-        yield {"record": "error-stats"} | _plain(error, analysis, error.calls)
-    found = findings(analysis)
-    for activity in found.activities:
-        yield {"record": "activity"} | _plain(activity, analysis, activity.calls)
-    for image in found.images:
-        yield {"record": "image"} | _plain(image, analysis, (image.first_call, image.last_call))
-    for text in _forgotten(found):
-        yield {"record": "limit", "text": text}
-
-
-def _plain(
-    value: MethodStats | PollStats | IdentityStats | ErrorStats | Activity | Image,
-    analysis: Analysis,
-    calls: Sequence[int],
-) -> Record:
-    """A frozen value as a record, with the frames of its calls."""
-    out: Record = {}
-    for name in value.__struct_fields__:
-        item = getattr(value, name)
-        if isinstance(item, Spread):
-            unit = "_ns" if name in ("latency", "intervals") else ""
-            out[name + unit] = {key: getattr(item, key) for key in Spread.__struct_fields__}
-        elif name == "jitter":
-            out["jitter_ns"] = item
-        elif isinstance(item, Who):
-            out[name] = _who_json(item)
-        elif name == "seen_by":
-            out[name] = [_who_json(who) for who in item]
-        elif name in ("client", "server") and not isinstance(item, str):
-            out[name] = endpoint_json(item)
-        else:
-            out[name] = list(item) if isinstance(item, tuple) else item
-    return out | frames_json(_frames(analysis, calls), analysis.capture)
-
-
-def _who_json(who: Who) -> Record:
-    return {"user": who.user, "client": who.client, "server": who.server}
-
-
-def _frames(analysis: Analysis, calls: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted({frame for number in calls for frame in analysis.calls[number - 1].frames}))
-
-
-def _forgotten(found: Findings) -> Iterator[str]:
-    if found.forgotten_images:
-        yield f"{found.forgotten_images} sightings of processes beyond the first {MAX_IMAGES} are not listed"
-    if found.forgotten_polls:
-        yield f"{found.forgotten_polls} polls of too many different counters are not listed among the findings"
 
 
 # ------------------------------------------------------------------------------------------------------------ text
@@ -164,7 +90,7 @@ def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         ("", "calls", "failed", "min", "median", "p95", "max", "slowest", "bytes asked", "answered")
     ]
     for one in methods:
-        spread = one.latency
+        spread = one.latency_ns
         method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
         rows.append(
             (
@@ -195,7 +121,7 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         ("", "client", "calls", "polls", "failed", "interval", "min", "p95", "max", "jitter")
     ]
     for one in polls:
-        spread = one.intervals
+        spread = one.intervals_ns
         rows.append(
             (
                 one.handle,
@@ -203,7 +129,7 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
                 f"#{one.first_call}…#{one.last_call}" if one.polls > 1 else f"#{one.first_call}",
                 f"{one.polls:,}",
                 f"{one.failed:,}" if one.failed else "",
-                *(duration(value) for value in (spread.median, spread.min, spread.p95, spread.max, one.jitter)),
+                *(duration(value) for value in (spread.median, spread.min, spread.p95, spread.max, one.jitter_ns)),
             )
         )
     for line, poll in zip(_columns(rows, 3), [None, *polls], strict=True):
@@ -220,7 +146,10 @@ def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         words += (
             f"; session{'s' if len(one.sessions) > 1 else ''} {', '.join(_short(one.sessions))}" if one.sessions else ""
         )
-        yield f"{words}; {_span(one.first_time_ns, one.last_time_ns)}; {_calls((one.first_call, one.last_call))}", None
+        yield (
+            f"{words}; {_span(one.first_time_ns, one.last_time_ns)}; {_calls((one.first_call, one.last_call), 2)}",
+            None,
+        )
 
 
 def _short(sessions: Sequence[str]) -> list[str]:
@@ -235,7 +164,7 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
         name = one.name or (f"{one.code:#x}" if one.kind == "fault" else f"error {one.code}")
         yield (
-            f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {_calls(one.calls)}",
+            f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {_calls(one.calls, one.count)}",
             "yellow",
         )
 
@@ -257,19 +186,21 @@ _CATEGORY_WORDS = {
 
 def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     order = list(_CATEGORY_WORDS)
-    activities = sorted(found.activities, key=lambda one: order.index(one.category))
+    activities = sorted(
+        (activity_record(one, analysis) for one in found.activities), key=lambda one: order.index(one.category)
+    )
     for category, of_category in groupby(activities, key=lambda one: one.category):
         yield f"  {_CATEGORY_WORDS[category]}", "bold red" if category is not None else "bold"
-        by_who: dict[Who, list[Activity]] = {}
+        by_who: dict[Who, list[ActivityRecord]] = {}
         for one in of_category:
             by_who.setdefault(one.who, []).append(one)
         for who, deeds in by_who.items():
             yield f"    {who.user or 'unknown user'} from {who.client} at {who.server}", None
             for one in deeds:
-                yield f"      {_activity_words(one)}; {_where(one.calls, analysis)}", None
+                yield f"      {_activity_words(one)}; {_where(one, analysis)}", None
 
 
-def _activity_words(one: Activity) -> str:
+def _activity_words(one: ActivityRecord) -> str:
     name = one.name or (f"object {one.target}" if isinstance(one.target, int) else one.target) or "something"
     target = f"{name} ({one.target})" if one.name is not None and one.target is not None else str(name)
     if one.kind != "list-countersets" and one.target is None:
@@ -277,7 +208,7 @@ def _activity_words(one: Activity) -> str:
     else:
         words = _KIND_WORDS[one.kind].format(target)
         words += f" ({one.detail})" if one.kind == "list-countersets" and one.detail else ""
-    times = f" in {_counted(len(one.calls), 'call')}" + (f", {one.failed} refused" if one.failed else "")
+    times = f" in {_counted(one.count, 'call')}" + (f", {one.failed} refused" if one.failed else "")
     return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
 
 
@@ -295,28 +226,29 @@ def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str
             rows.append((name, pid, str(one.calls), _time(one.first_time_ns), _time(one.last_time_ns), *ends))
         for line in _columns(rows, 1):
             yield "  " + line, None
-    for text in _forgotten(found):
-        yield f"  {text}", "yellow"
+    for omission in omissions(found):
+        yield f"  {omission.text}", "yellow"
 
 
-def _ends(one: Image, analysis: Analysis) -> tuple[str, str]:
+def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
     """The calls and the frames of the first and the last sighting."""
-    first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
     if len(analysis.capture.files) > 1:
+        first, last = analysis.calls[one.first_call - 1].frames, analysis.calls[one.last_call - 1].frames
         frames = f"{frames_words(first[:1], analysis.capture)}…{frames_words(last[-1:], analysis.capture)}"
     else:
-        frames = f"{number_of(first[0])}…{number_of(last[-1])}"
+        frames = f"{one.frames[0]}…{one.frames[-1]}"
     return f"#{one.first_call}…#{one.last_call}" if one.calls > 1 else f"#{one.first_call}", frames
 
 
-def _where(calls: Sequence[int], analysis: Analysis) -> str:
-    return f"{_calls(calls)}, {frames_words(_frames(analysis, calls), analysis.capture)}"
+def _where(one: ActivityRecord, analysis: Analysis) -> str:
+    ids = sorted({frame for number in one.calls for frame in analysis.calls[number - 1].frames})
+    return f"{_calls(one.calls, one.count)}, {frames_words(tuple(ids), analysis.capture)}"
 
 
-def _calls(calls: Sequence[int]) -> str:
+def _calls(calls: Sequence[int], count: int) -> str:
     """`#3, #4, #9 and 12 more`."""
     distinct = list(dict.fromkeys(calls))
-    more = len(distinct) - _SHOWN_CALLS
+    more = max(count if count > len(calls) else 0, len(distinct)) - _SHOWN_CALLS
     return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")
 
 

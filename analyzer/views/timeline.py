@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.buffers import ReadyTrees
-from analyzer.contents.lines import Record, plain, timeline_records
+from analyzer.contents.lines import timeline_records
 from analyzer.filters.selection import EVERYTHING, Selection
 from analyzer.model.analysis import Analysis
-from analyzer.model.record import Record as TypedRecord
+from analyzer.model.record import Record
 from analyzer.views.view import Clock, OfCapture
 
 
@@ -23,11 +23,8 @@ class Timeline(Struct, OfCapture, frozen=True):
     clock: Clock = "relative"
     unfold: bool = False
 
-    def records(self) -> Iterator[Record]:
-        return map(plain, self.timeline())
-
-    def timeline(self, ready: ReadyTrees | None = None) -> Iterator[TypedRecord]:
-        """The records as they are made; with `ready`, buffers whose JSON is quickly had come as JSON text."""
+    def records(self, ready: ReadyTrees | None = None) -> Iterator[Record]:
+        """The records; with `ready`, buffers whose JSON is quickly had come as JSON text."""
         shown = self.selection.shown(self.analysis)
         return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, ready=ready)
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import msgspec
-
-from analyzer.contents.lines import Record
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis
+from analyzer.model.record import Record
 from analyzer.model.statistics import Who
 from analyzer.model.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
 from analyzer.statistics.triage import Triaged, triage, unreadable
@@ -78,9 +76,10 @@ class Triage:
 
     def records(self) -> Iterator[Record]:
         for one in self._triaged():
-            for record in (one.file, *one.findings, *one.processes):
-                yield msgspec.to_builtins(record)
-        yield msgspec.to_builtins(self.summary)
+            yield one.file
+            yield from one.findings
+            yield from one.processes
+        yield self.summary
 
     def lines(self, width: int | None) -> Iterator[str]:
         for one in self._triaged():

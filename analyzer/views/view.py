@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, Protocol
 
-from analyzer.contents.lines import Record
 from analyzer.model.analysis import Analysis
+from analyzer.model.record import Record
 
 # What the time of a call is counted from: 1970, the capture's first frame, the call shown before it.
 Clock = Literal["absolute", "relative", "delta"]
@@ -16,7 +16,7 @@ class View(Protocol):
     """One command's result."""
 
     def records(self) -> Iterator[Record]:
-        """One dictionary a line, as documented in docs/output.md."""
+        """One record a line, as documented in docs/output.md."""
         ...
 
     def lines(self, width: int | None) -> Iterator[str]:

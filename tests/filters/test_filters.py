@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring
 from analyzer.buffers._compiled import types
 from analyzer.contents import lines as model_records
-from analyzer.contents.lines import call_record, plain
+from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
 from analyzer.filters import values as filter_values
 from analyzer.filters.bind import parse_time
@@ -49,6 +49,7 @@ from analyzer.pipeline.run import analyze
 from tests import truth
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
+from tests.records import plain, plains
 
 # ------------------------------------------------------------------------------------------------ text and tree
 
@@ -480,7 +481,7 @@ def agree(analysis: Analysis) -> None:
     extra = ("buffer.identifiers.name", "response.buffer.counter_id", "buffer.blocks.status", "buffer.name")
     fields = [*call_fields().values(), *filter(None, map(buffer_field, extra))]
     for number, call in enumerate(analysis.calls, 1):
-        slow = of_record(plain(call_record(call, analysis)))
+        slow = of_record(call_record(call, analysis))
         fast = CallValues(number, call, analysis)
         for field in fields:
             assert list(fast(field)) == list(slow(field)), (number, field.name)
@@ -564,19 +565,19 @@ def test_what_calls_pass(text: str, numbers: list[int]) -> None:
     analysis = conversation()
     made = CallFilter(text)
     assert [number for number, call in enumerate(analysis.calls, 1) if made(number, call, analysis)] == numbers
-    recorded = [plain(call_record(call, analysis)) for number, call in enumerate(analysis.calls, 1)]
-    assert [record["number"] for record in recorded if made.passes(record)] == numbers
+    recorded = [call_record(call, analysis) for number, call in enumerate(analysis.calls, 1)]
+    assert [record.number for record in recorded if made.passes(record)] == numbers
 
 
 def test_samples_are_filtered_by_themselves_and_their_calls() -> None:
     analysis = conversation()
     everything = list(sample_records(analysis))
-    assert {record["source"] for record in everything} == {"perflib-v2", "winperf"}
+    assert {record.source for record in everything} == {"perflib-v2", "winperf"}
 
     def passing(text: str) -> list[Any]:
         found = list(SampleFilter(text).records(analysis))
         assert all(record in everything for record in found)
-        return [record["call"] for record in found]
+        return [record.call for record in found]
 
     assert passing("source == winperf and instance == _Total") == [14]
     assert passing("opnum == 6") == [5]
@@ -585,7 +586,7 @@ def test_samples_are_filtered_by_themselves_and_their_calls() -> None:
     assert passing("raw > 0") == [5, 14]
     assert passing("interface == PerflibV2 or counter_index == 6") == [5, 14]
     assert passing("counter_type == PERF_100NSEC_TIMER") == [14]
-    for record in everything:
+    for record in plains(everything):
         for field in sample_fields().values():
             if field.name in record:
                 assert not isinstance(record[field.name], dict) or field.kind is Kind.GROUP
@@ -618,7 +619,7 @@ def test_every_key_of_a_record_has_a_field() -> None:
         found |= paths(plain(call_record(call, analysis)))
     assert found - known == {"record"}
     of_samples = {path for field in sample_fields().values() for path in (field.name, *field.paths)}
-    assert {path for record in sample_records(analysis) for path in paths(record)} - of_samples == {"record"}
+    assert {path for record in plains(sample_records(analysis)) for path in paths(record)} - of_samples == {"record"}
 
 
 def test_fields_are_what_they_say_they_are() -> None:

@@ -18,6 +18,7 @@ from analyzer.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
+from tests.records import plains
 
 OTHER_SESSION = replace(CHANNEL, number=1, session=1)
 TCP = Channel(2, "ncacn_ip_tcp", Endpoint("10.0.0.3", 50000), Endpoint("10.0.0.1", 49153), None, None, None)
@@ -106,8 +107,8 @@ def test_what_is_no_session(text: str) -> None:
 
 def test_numbers_and_problems_stay_whatever_is_shown() -> None:
     analysis = conversation()
-    everything = list(Timeline(analysis).records())
-    some = list(Timeline(analysis, Selection(handle="q1", tail=2)).records())
+    everything = list(plains(Timeline(analysis).records()))
+    some = list(plains(Timeline(analysis, Selection(handle="q1", tail=2)).records()))
     assert [record["number"] for record in some if record["record"] == "call"] == [3, 5]
     of = [[one for one in records if one["record"] == "problem"] for records in (everything, some)]
     assert of[0] == of[1] != []
@@ -117,7 +118,9 @@ def test_numbers_and_problems_stay_whatever_is_shown() -> None:
 
 
 def test_times_are_counted_from_the_capture_and_from_the_call_before() -> None:
-    calls = [one for one in Timeline(conversation(), Selection(handle="q1")).records() if one["record"] == "call"]
+    calls = [
+        one for one in plains(Timeline(conversation(), Selection(handle="q1")).records()) if one["record"] == "call"
+    ]
     assert [one["time_relative_ns"] for one in calls] == [1_000_000, 5_000_000, 9_000_000]
     assert [one["time_delta_ns"] for one in calls] == [None, 4_000_000, 4_000_000]
 

@@ -27,6 +27,7 @@ from analyzer.pipeline.run import analyze
 from analyzer.views.audit import AuditView, MatrixView
 from analyzer.views.rule_pages import RuleList, rules_document
 from tests.build.calls import Calls, analysis_of, sealed
+from tests.records import plains
 from tests.rules_document import DOCUMENT
 from tests.sarif import complaints
 from tests.secrets import CAPTURES
@@ -60,7 +61,7 @@ def test_the_text_says_what_was_broken_where_and_what_was_judged() -> None:
 
 
 def test_findings_come_before_coverage_and_name_their_bytes() -> None:
-    found = list(view().records())
+    found = list(plains(view().records()))
     assert [record["record"] for record in found] == ["finding", "finding", "coverage", "summary"]
     finding = found[0]
     start, stop = finding["bytes"]
@@ -75,7 +76,7 @@ def test_findings_come_before_coverage_and_name_their_bytes() -> None:
 
 
 def test_every_requirement_is_covered_where_no_rules_are_selected() -> None:
-    found = [record for record in AuditView(Audit(broken())).records() if record["record"] == "coverage"]
+    found = [record for record in plains(AuditView(Audit(broken())).records()) if record["record"] == "coverage"]
     assert [record["requirement"] for record in found] == list(catalogue())
     assert {record["verdict"] for record in found} <= set(VERDICTS)
     untestable = {record["requirement"] for record in found if record["verdict"] == "untestable"}
@@ -200,7 +201,7 @@ def test_the_matrix_tells_what_was_never_exercised() -> None:
         list(audit.findings())
         coverages.append(audit.coverage)
     matrix = MatrixView(("a.pcap", "b.pcap"), coverages)
-    (record,) = matrix.records()
+    (record,) = plains(matrix.records())
     assert record["verdicts"] == {"a.pcap": "fail", "b.pcap": "not-exercised"}
     assert record["exercised"]
     text = "\n".join(matrix.lines(None))
@@ -218,7 +219,7 @@ def test_a_baseline_silences_what_it_accepts_and_counts_it(tmp_path: Path) -> No
     of_11, of_12 = (Accepted(CODE, REQUIREMENT, method, "request.RequestCode", seen) for seen in ("11", "12"))
     assert accepted == (of_11, of_12)
     shown = view(baseline=accepted)
-    *coverage, summary = shown.records()
+    *coverage, summary = plains(shown.records())
     assert [record["record"] for record in coverage] == ["coverage"]
     assert (coverage[0]["failed"], coverage[0]["accepted"]) == (2, 2)
     assert (summary["accepted"], summary["unmatched"]) == (2, [])
@@ -229,13 +230,13 @@ def test_a_baseline_accepts_only_what_was_seen_then() -> None:
     method = "PerflibV2QueryCounterSetRegistrationInfo"
     entries = [Accepted(CODE, REQUIREMENT, method, "request.RequestCode", seen) for seen in ("11", "13")]
     shown = view(baseline=entries)
-    records = list(shown.records())
+    records = list(plains(shown.records()))
     assert [record["seen"] for record in records if record["record"] == "finding"] == ["12"]
     stale = f"{CODE} {REQUIREMENT}, {method}, request.RequestCode: 13"
     assert (records[-1]["accepted"], records[-1]["unmatched"]) == (1, [stale])
     assert any(stale in line for line in view(baseline=entries).lines(None))
     anything = view(baseline=[Accepted(CODE, REQUIREMENT, method, "request.RequestCode", None)])
-    assert [record["record"] for record in anything.records()] == ["coverage", "summary"]
+    assert [record["record"] for record in plains(anything.records())] == ["coverage", "audit-summary"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2, "accepted": [{}]}', '{"schema": 9, "accepted": []}'])
@@ -259,10 +260,10 @@ def test_rules_are_chosen_by_code_name_layer_section_and_level() -> None:
 
 def test_one_side_can_be_judged_alone() -> None:
     whole, client, server = (view(actor=actor) for actor in (Actor.EITHER, Actor.CLIENT, Actor.SERVER))
-    found = [record for record in whole.records() if record["record"] == "finding"]
+    found = [record for record in plains(whole.records()) if record["record"] == "finding"]
     assert {record["actor"] for record in found} == {"client"}
-    assert [record for record in client.records() if record["record"] == "finding"] == found
-    assert [record["record"] for record in server.records()] == ["summary"]
+    assert [record for record in plains(client.records()) if record["record"] == "finding"] == found
+    assert [record["record"] for record in plains(server.records())] == ["audit-summary"]
     everything = Audit(broken(), actor=Actor.SERVER)
     assert [finding for finding in everything.findings() if finding.actor is Actor.CLIENT] == []
     bound = {coverage.requirement.actor for coverage in everything.coverage.values()}

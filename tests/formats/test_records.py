@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record, plain, session_record, timeline_records
+from analyzer.contents.lines import session_record, timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.core.absence import Missing
 from analyzer.core.frames import frame_id
 from analyzer.filters.selection import Selection
 from analyzer.model.analysis import Analysis
+from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze
 from analyzer.statistics.hosts import host_records
 from analyzer.views.timeline import Timeline
@@ -23,6 +23,7 @@ from analyzer.views.verdict import nothing_found, unread
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg
+from tests.records import Record, plain, plains
 
 ENDPOINT = {"ip": str, "port": int}
 TEXT, NUMBER, FLAG = (str, type(None)), (int, type(None)), (bool, type(None))
@@ -194,7 +195,7 @@ def check_call(record: Record) -> None:
 
 
 def check_timeline(analysis: Analysis) -> list[Record]:
-    records = [strictly(record) for record in map(plain, timeline_records(analysis))]
+    records = [strictly(record) for record in plains(timeline_records(analysis))]
     kinds = [record["record"] for record in records]
     calls, problems = kinds.count("call"), kinds.count("problem")
     assert kinds == ["capture"] + ["call"] * calls + ["problem"] * problems + ["summary"]
@@ -223,11 +224,11 @@ def check_sample(record: Record) -> None:
 def test_every_record_has_its_keys(capture: truth.Capture, with_secrets: bool) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if with_secrets else None)
     check_timeline(analysis)
-    for record in sample_records(analysis):
+    for record in plains(sample_records(analysis)):
         check_sample(strictly(record))
     for session in analysis.sessions:
         assert strictly(plain(session_record(session, analysis.capture)))["record"] == "session"
-    for record in host_records(analysis):
+    for record in plains(host_records(analysis)):
         assert strictly(record)["record"] == "host"
 
 
@@ -288,7 +289,9 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
         ("{DA5A86C5-12C2-4943-AB30-7F74A813D853}", 1),
     ):
         calls = [
-            one for one in Timeline(analysis, Selection(interfaces=(wanted,))).records() if one["record"] == "call"
+            one
+            for one in plains(Timeline(analysis, Selection(interfaces=(wanted,))).records())
+            if one["record"] == "call"
         ]
         assert [one["number"] for one in calls] == [number]
 
@@ -296,7 +299,7 @@ def test_an_interface_is_picked_by_name_or_number() -> None:
 def test_damage_in_a_buffer_is_a_problem_with_its_call() -> None:
     data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
     analysis = analysis_of(Calls().counter_data(data))
-    (problem,) = [one for one in map(plain, timeline_records(analysis)) if one["record"] == "problem"]
+    (problem,) = [one for one in plains(timeline_records(analysis)) if one["record"] == "problem"]
     assert (problem["kind"], problem["layer"], problem["frames"]) == ("truncated", "pcq", [2])
     assert problem["text"].startswith("call #1: perf-data buffer of the response is damaged: blocks[0]")
     assert unread(analysis)

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from polars.testing import assert_frame_equal
 
 from analyzer.contents.chunks import SampleChunk, sample_chunks
-from analyzer.contents.json import dumps
 from analyzer.contents.samples import sample_records
 from analyzer.formats import sample_lines, sample_tables
 from analyzer.formats.dataframes import samples_frame
@@ -23,6 +22,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.record import Endpoint
 from analyzer.output.escapes import safe_cells
 from analyzer.output.gate import Destination
+from analyzer.output.json import dumps
 from analyzer.rpc.events import Exchange
 from analyzer.views.samples import Samples
 from analyzer.views.timeline import Timeline
@@ -158,7 +158,7 @@ def test_one_layout_of_two_queries_and_two_servers_has_the_names_of_each() -> No
         first.counter_data(data),
     )
     assert_same(analysis)
-    assert len({record["counterset_name"] for record in sample_records(analysis)}) == 2
+    assert len({record.counterset_name for record in sample_records(analysis)}) == 2
 
 
 def test_v1_blocks_come_in_chunks_but_for_objects_with_text() -> None:

@@ -17,8 +17,9 @@ from analyzer.core.errors import InputError
 from analyzer.core.events import Event, Problem
 from analyzer.model.analysis import Analysis
 from analyzer.model.catalog import Catalog, Catalogs
-from analyzer.model.metadata import Metadata, fill, metadata_from_json, metadata_json, metadata_of
+from analyzer.model.metadata import Metadata, fill, metadata_from_json, metadata_of, metadata_record
 from analyzer.model.name_tables import NameTables
+from analyzer.output.json import dumps
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import analyze
 from tests import truth
@@ -36,6 +37,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL
+from tests.records import plains
 
 SERVER = CHANNEL.server.ip
 DATA = perf_data([Block(1, values=((pack("<I", 7),),))])
@@ -72,7 +74,7 @@ def polled() -> list[Event]:
 
 
 def saved(analysis: Analysis, origin: str = "saved.json") -> Metadata:
-    return metadata_from_json(json.dumps(metadata_json(analysis.catalogs, analysis.name_tables)).encode(), origin)
+    return metadata_from_json(dumps(metadata_record(analysis.catalogs, analysis.name_tables)), origin)
 
 
 def filled(analysis: Analysis, *given: Metadata, instead: str | None = None) -> list[Problem]:
@@ -80,7 +82,9 @@ def filled(analysis: Analysis, *given: Metadata, instead: str | None = None) -> 
 
 
 def samples(analysis: Analysis, *, without: Sequence[str] = ()) -> list[dict[str, Any]]:
-    return [{key: value for key, value in one.items() if key not in without} for one in sample_records(analysis)]
+    return [
+        {key: value for key, value in one.items() if key not in without} for one in plains(sample_records(analysis))
+    ]
 
 
 def described(catalog: Catalog) -> dict[str, Any]:
@@ -111,7 +115,7 @@ def test_names_from_a_file_are_those_of_the_capture_that_reported_them() -> None
     assert {one["name_source"] for one in samples(bare)} == {"metadata"}
     assert {one["name_source"] for one in samples(whole)} == {"capture"}
     # What came from a file is not written as if this capture had reported it.
-    assert metadata_json(bare.catalogs, bare.name_tables)["servers"] == []
+    assert metadata_record(bare.catalogs, bare.name_tables).servers == ()
 
 
 def test_the_capture_stands_and_a_contradiction_is_reported() -> None:
@@ -122,7 +126,7 @@ def test_the_capture_stands_and_a_contradiction_is_reported() -> None:
     assert samples(analysis)[0]["counterset_name"] == "CPU"
     assert samples(analysis)[0]["counter_name"] == "% Idle"
     other = analysis_of(*reported(), *polled())
-    changed = metadata_json(other.catalogs, other.name_tables)
+    changed = json.loads(dumps(metadata_record(other.catalogs, other.name_tables)))
     changed["servers"][0]["countersets"][0]["counters"][0]["info"]["default_scale"] = 3
     changed["servers"][0]["countersets"][0]["instance_type"] = 2
     changed["servers"][0]["name_tables"]["009"]["238"] = "CPU"
@@ -205,7 +209,7 @@ def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Pa
     keyring = Keyring.load(capture.secrets_path)
     analysis = analyze([capture.path], keyring)
     path = tmp_path / "x.json"
-    path.write_text(json.dumps(metadata_json(analysis.catalogs, analysis.name_tables)))
+    path.write_bytes(dumps(metadata_record(analysis.catalogs, analysis.name_tables)))
     read = load_metadata(path)
     for ip, catalog in analysis.catalogs:
         assert described(read.servers[ip].catalog) == described(catalog)

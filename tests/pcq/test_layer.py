@@ -16,6 +16,7 @@ from analyzer.core.events import Problem
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalog
 from analyzer.model.perflib import BUFFER_KIND_OF_CODE, RequestCode
+from analyzer.model.sample import NamesFacts
 from analyzer.pcq.layer import PerflibLayer
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
@@ -201,16 +202,8 @@ def test_the_english_name_is_the_label_whenever_it_comes() -> None:
         assert counter.label == "one"
         names = catalog.names(COUNTERSET, 1)
         assert names is not None
-        assert (names.source, names.to_json()) == (
-            "capture",
-            {
-                "group_english": "Processor",
-                "group_local": "Prozessor",
-                "counter_english": "one",
-                "counter_local": "eins",
-                "language": 0x407,
-            },
-        )
+        assert names.source == "capture"
+        assert NamesFacts.of(names) == NamesFacts("Processor", "Prozessor", "one", "eins", 0x407)
 
 
 _TEXTS = st.sampled_from([wide("a"), wide("b"), wide("c")])

@@ -6,13 +6,13 @@ from struct import pack
 
 import pytest
 
-from analyzer.contents.lines import Record
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
 from tests.pcq.test_layer import counterset_info
+from tests.records import Record, plains
 
 ANY = 0xFFFFFFFF
 NUMBER, TEXT = 0x00010000, 0x00000B00
@@ -23,7 +23,7 @@ def number(value: int) -> bytes:
 
 
 def samples(analysis: Analysis) -> list[Record]:
-    return list(sample_records(analysis))
+    return list(plains(sample_records(analysis)))
 
 
 def reported(make: Calls, *identifiers: bytes) -> list[Exchange]:

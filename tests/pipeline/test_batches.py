@@ -9,9 +9,9 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import plain, timeline_records
+from analyzer.contents.lines import timeline_records
 from analyzer.core.events import Event
+from analyzer.output.json import dumps
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run
@@ -21,7 +21,7 @@ from tests import truth
 
 def printed(capture: truth.Capture) -> Sequence[bytes]:
     analysis = run.analyze([capture.path], Keyring.load(capture.secrets_path), pdus=True)
-    return [dumps(record) for record in map(plain, timeline_records(analysis))]
+    return [dumps(record) for record in timeline_records(analysis)]
 
 
 class OneByOne(Dissector):

@@ -20,6 +20,7 @@ from tests import truth
 from tests.build.calls import NO_SECURITY, Calls, analysis_of
 from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
+from tests.records import plains
 
 WHO = Identity(
     mechanism="ntlm",
@@ -114,7 +115,7 @@ def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
 def test_every_name_of_a_host_says_where_it_was_stated() -> None:
     analysis = analysis_of(session(), as_user(Calls().open_query()))
     analysis = replace(analysis, capture=replace(analysis.capture, names={"10.0.0.9": "elsewhere"}))
-    server, client, other = host_records(analysis)
+    server, client, other = plains(host_records(analysis))
     assert client["ip"] == "10.0.0.2"
     assert client["roles"] == ["SMB client", "DCERPC client"]
     assert client["users"] == ["LAB\\perfmon"]
@@ -146,7 +147,7 @@ def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test"])
 def test_a_kerberos_service_names_its_host(service: str) -> None:
     (_, server) = sorted(
-        host_records(analysis_of(session(identity=Identity(mechanism="krb5", service=service)))),
+        plains(host_records(analysis_of(session(identity=Identity(mechanism="krb5", service=service))))),
         key=lambda host: "SMB server" in host["roles"],
     )
     assert {"name": "srv1.lab.test", "source": "Kerberos service principal"} in server["names"]

@@ -8,7 +8,7 @@ import struct
 import pytest
 from msgspec.structs import replace
 
-from analyzer.contents.lines import call_record, plain
+from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
@@ -86,10 +86,10 @@ def test_a_capture_that_begins_in_the_middle_of_a_clear_conversation_is_read(nam
     for call_id, stated in comparable(replace(cut, calls=complete)).items():
         assert stated == everything[call_id]
     assert all(call.interface.name == kind for call in complete)
-    assert all(plain(call_record(call, cut))["interface"]["recognised"] for call in complete)
-    assert not any(plain(call_record(call, whole))["interface"]["recognised"] for call in whole.calls)
-    values = [record["raw"] for record in sample_records(cut)]
-    assert values == [record["raw"] for record in sample_records(whole)][-len(values) :]
+    assert all(call_record(call, cut).interface.recognised for call in complete)
+    assert not any(call_record(call, whole).interface.recognised for call in whole.calls)
+    values = [record.raw for record in sample_records(cut)]
+    assert values == [record.raw for record in sample_records(whole)][-len(values) :]
     (note,) = [problem for problem in cut.problems if problem.layer == "timeline"]
     assert note.kind == "note"
     assert "the bind of" in note.text

@@ -17,10 +17,10 @@ from uuid import UUID
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.lines import Record
 from analyzer.pipeline.run import analyze
 from analyzer.series.counters import counter_records, selection_of
 from tests import truth
+from tests.records import Record, plains
 from tests.series.recomputed import FORMULAS
 
 NONE = 0xFFFFFFFF
@@ -42,7 +42,7 @@ def test_displayed_values_are_those_of_the_recorded_truth(capture: truth.Capture
     is_v1 = document["kind"] == "V1"
     totals: list[tuple[Any, ...]] = []
     expected = Counter(_winperf_values(document) if is_v1 else _perflib_values(document, totals))
-    records = list(counter_records(analysis, selection_of((), dict)))
+    records = list(plains(counter_records(analysis, selection_of((), dict))))
     polls = _polls(records)
     key = _winperf_key if is_v1 else _perflib_key
     read = Counter((*key(record, polls), record["exact"]) for record in records if record["aggregate"] is None)

@@ -17,6 +17,7 @@ from analyzer.statistics.hosts import machine_names
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET
 from tests.build.counters import NONE, Info, Reader, Watch, large
+from tests.records import plains
 
 BULK = 0x10410500
 
@@ -38,7 +39,7 @@ def named() -> Watch:
 
 def matching(analysis: Analysis, *patterns: str) -> list[str]:
     selection = selection_of(patterns, lambda: machine_names(analysis))
-    return list(dict.fromkeys(record["path"] for record in counter_records(analysis, selection)))
+    return list(dict.fromkeys(record.path for record in counter_records(analysis, selection)))
 
 
 TOTAL = "\\\\10.0.0.1\\Processor (kernel)(_Total)\\% Time"
@@ -138,7 +139,7 @@ def test_buckets_hold_what_was_read_and_no_more() -> None:
     ]
     assert (found[1].start_ns - found[0].start_ns) % 100_000_000 == 0
     assert found[1].start_ns - found[0].start_ns > 900_000_000
-    records = list(counter_records(watch.analysis, selection_of((), dict), 100_000_000))
+    records = list(plains(counter_records(watch.analysis, selection_of((), dict), 100_000_000)))
     assert [record["value"] for record in records] == [15.0, 40.0]
     assert [(record["minimum"], record["maximum"]) for record in records] == [(10, 20), (40, 40)]
 

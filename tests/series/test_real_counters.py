@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.contents.lines import Record
 from analyzer.pipeline.run import analyze
 from analyzer.series.counters import counter_records, selection_of
 from analyzer.statistics.hosts import machine_names
 from tests.corpus import CORPUS
+from tests.records import Record, plains
 from tests.test_corpus import XP
 
 pytestmark = pytest.mark.corpus
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.corpus
 
 def _records(*paths: str) -> list[Record]:
     analysis = analyze([CORPUS / XP])
-    return list(counter_records(analysis, selection_of(paths, lambda: machine_names(analysis))))
+    return list(plains(counter_records(analysis, selection_of(paths, lambda: machine_names(analysis)))))
 
 
 def test_every_process_is_younger_than_the_machine() -> None:

@@ -22,7 +22,7 @@ BAD = identifier(COUNTERSET, status=0x106A, counter=99, name="c")
 
 def wrong_uses(lifetime: HandleLifetime) -> list[HandleEvent]:
     """The calls on a handle that should not have been made."""
-    return [event for event in lifetime.events if event.anomalies or lifetime.origin == "never opened"]
+    return [event for event in lifetime.events if event.violations or lifetime.origin == "never opened"]
 
 
 def lifetimes(*events: Event) -> tuple[HandleLifetime, ...]:
@@ -92,16 +92,16 @@ def test_use_after_close() -> None:
     make = Calls()
     (lifetime,) = lifetimes(make.open_query(), make.close_query(), make.counter_data(b"", status=6))
     (event,) = wrong_uses(lifetime)
-    assert (event.call, event.kind, event.anomalies) == (3, "poll", ("after-close",))
+    assert (event.call, event.kind, event.violations) == (3, "poll", ("after-close",))
     assert event.view.held is None
 
 
 def test_use_on_another_association() -> None:
     make, other = Calls(), Calls(channel=ELSEWHERE, first_frame=100)
     calls = make.open_query(), other.counter_data(perf_data([]))
-    for group, oddity in ((7, "other-channel"), (8, "other-association"), (None, "other-channel")):
+    for group, violation in ((7, "other-channel"), (8, "other-association"), (None, "other-channel")):
         (lifetime,) = lifetimes(bound(group=7), bound(ELSEWHERE.number, group), *calls)
-        assert [event.anomalies for event in lifetime.events] == [(), (oddity,)]
+        assert [event.violations for event in lifetime.events] == [(), (violation,)]
 
 
 def test_a_handle_that_nobody_gave_out() -> None:

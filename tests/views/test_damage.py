@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import plain, timeline_records
+from analyzer.contents.lines import timeline_records
 from analyzer.contents.samples import sample_records
 from analyzer.core.events import Event
 from analyzer.formats.dataframes import calls_table, problems_table
 from analyzer.formats.tables import table_of
 from analyzer.model.analysis import Analysis
+from analyzer.output.json import dumps
 from analyzer.rpc.events import Exchange
 from analyzer.views.handles import Handles
 from analyzer.views.metadata import SavedMetadata
@@ -35,6 +35,7 @@ from tests.build.buffers import (
 )
 from tests.build.calls import COUNTERSET, Calls, analysis_of, winreg
 from tests.pcq.test_layer import counterset_info
+from tests.records import plain
 
 BLOCK = winperf(
     [
@@ -75,7 +76,7 @@ def conversation(*, ndr64: bool, big_endian: bool) -> list[Exchange]:
 
 def everything(analysis: Analysis) -> None:
     """Every report of an analysis, as it would be written."""
-    for record in (*map(plain, timeline_records(analysis)), *sample_records(analysis)):
+    for record in (*timeline_records(analysis), *sample_records(analysis)):
         dumps(record)
     lines = [*timeline_lines(analysis, 80, all_attempts=True), *sample_lines(analysis, 80)]
     for number in range(1, len(analysis.calls) + 1):

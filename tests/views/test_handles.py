@@ -8,26 +8,26 @@ from struct import pack
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.json import dumps
-from analyzer.contents.lines import Record
 from analyzer.core.events import Event
 from analyzer.formats.tables import table_of
+from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze
-from analyzer.views import handles
+from analyzer.statistics import handle_records
 from analyzer.views.handles import Handles
 from tests import truth
 from tests.build.buffers import Block, identifier, perf_data, string_table, wide
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of
+from tests.records import Record
 
 ANY = 0xFFFFFFFF
 ONE, MANY = Block(1, values=((pack("<I", 7),),)), Block(4, instances=(("a", 1),), values=((pack("<I", 7),),))
 KEYS = {
-    "record", "number", "server", "handle", "clients", "channels", "origin", "opened", "end", "closed", "reason",
+    "record", "handle", "uuid", "server", "clients", "channels", "origin", "opened", "end", "closed", "reason",
     "first_time_ns", "last_time_ns", "polls", "counters", "holdings", "events",
 }  # fmt: skip
 EVENT_KEYS = {
     "kind", "call", "time_ns", "frames", "client", "channel", "state", "status", "status_name", "fault", "fault_name",
-    "anomalies", "holding", "counters", "blocks",
+    "violations", "holding", "counters", "blocks",
 }  # fmt: skip
 COUNTER_KEYS = {"counterset", "counterset_name", "counter_id", "counter_name", "instance", "instance_id"}
 
@@ -80,7 +80,7 @@ def test_a_record_says_what_was_held_at_each_poll() -> None:
     reported = record["holdings"][record["events"][6]["holding"]]
     assert (reported["id_source"], reported["blocks"]) == ("index", [0, 1])
     after = record["events"][-1]
-    assert (after["anomalies"], record["holdings"][after["holding"]]["held"]) == (["after-close"], None)
+    assert (after["violations"], record["holdings"][after["holding"]]["held"]) == (["after-close"], None)
 
 
 def test_the_text_tells_the_same() -> None:
@@ -117,7 +117,7 @@ def test_an_index_without_bounds_makes_no_list() -> None:
 
 
 def test_lists_that_change_for_ever_are_listed_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handles, "MAX_POSITIONS", 2)
+    monkeypatch.setattr(handle_records, "MAX_POSITIONS", 2)
     make = Calls()
     events: list[Event] = [make.open_query()]
     for counter in range(3):

@@ -12,17 +12,18 @@ from uuid import UUID
 import pytest
 
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.json import dumps
 from analyzer.core.errors import InputError
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Side
+from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze
 from analyzer.views.show import Show
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import Calls, analysis_of, sealed, winreg
 from tests.build.capture import read
+from tests.records import plains
 
 NUMBERS = {"u1": "<B", "u2": "<H", "u4": "<I", "u8": "<Q", "s4": "<i", "s8": "<q"}
 
@@ -63,7 +64,7 @@ def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Ca
     frames = {frame.frame: frame.data for frame in read([capture.path])[0]}
     seen = 0
     for number, call in enumerate(analysis.calls, 1):
-        (record,) = Show(analysis, number).records()
+        (record,) = plains(Show(analysis, number).records())
         for side, tree, source in sources(call, record["layers"]):
             for leaf in leaves(tree):
                 start, stop = leaf["offset"], leaf["offset"] + leaf["length"]
@@ -87,7 +88,7 @@ def test_the_bytes_at_its_offset_encode_the_value_of_each_leaf(capture: truth.Ca
 def test_the_leaves_of_a_stub_cover_it_without_overlap(capture: truth.Capture) -> None:
     analysis = analyze([capture.path], Keyring.load(capture.secrets_path))
     for number, call in enumerate(analysis.calls, 1):
-        (record,) = Show(analysis, number).records()
+        (record,) = plains(Show(analysis, number).records())
         for _, tree, source in sources(
             call, {name: layer | {"buffer": None} for name, layer in record["layers"].items()}
         ):
@@ -162,7 +163,7 @@ def test_a_number_that_is_no_call_is_said_so() -> None:
 
 
 def test_json_of_a_call_is_plain() -> None:
-    (record,) = Show(analysis_of(Calls().open_query()), 1).records()
+    (record,) = plains(Show(analysis_of(Calls().open_query()), 1).records())
     assert json.loads(dumps(record))["layers"]["request"]["stub"]["children"][0]["name"]
 
 

@@ -5,6 +5,7 @@ import pytest
 from analyzer.core.naming import Name, Named
 from analyzer.model.name_tables import NameTable, NameTables, table_language, value_in_words
 from analyzer.model.record import Endpoint
+from analyzer.model.sample import NamesFacts
 
 
 def test_the_capture_s_own_name_wins_over_the_well_known_one() -> None:
@@ -24,13 +25,7 @@ def test_english_and_other_names_are_kept_apart() -> None:
     assert table.named(142) == Named(None, Name("% temps utilisateur", "capture"), "00c")
     table.learn("009", {238: "Processor"})
     assert table.named(238) == Named(Name("Processor", "capture"), Name("Prozessor", "capture"), "007")
-    assert table.names(238, 6).to_json() == {
-        "group_english": "Processor",
-        "group_local": "Prozessor",
-        "counter_english": None,
-        "counter_local": "Prozessorzeit (%)",
-        "language": "007",
-    }
+    assert NamesFacts.of(table.names(238, 6)) == NamesFacts("Processor", "Prozessor", None, "Prozessorzeit (%)", "007")
 
 
 def test_a_file_fills_gaps_and_changes_nothing() -> None:

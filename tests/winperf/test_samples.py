@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from analyzer.contents.lines import Record
 from analyzer.contents.samples import sample_records
 from tests.build.buffers import Counter, Instance, Order, PerfObject, name_table, winperf
 from tests.build.calls import analysis_of, winreg
+from tests.records import Record, plains
 
 NONE = -1
 TIMER, RAW = 0x20510500, 0x00010000
@@ -21,7 +21,7 @@ def samples(objects: list[PerfObject], order: Order = "little", *, names: bool =
     events = [make.open_key(), make.query_value("Global", winperf(objects, order))]
     if names:
         events.append(make.query_value("Counter 009", name_table(table)))
-    return list(sample_records(analysis_of(*events)))
+    return list(plains(sample_records(analysis_of(*events))))
 
 
 def values(records: list[Record], *keys: str) -> list[tuple[object, ...]]:
@@ -132,6 +132,6 @@ def test_an_object_that_has_no_instance_now_gives_nothing() -> None:
 def test_a_damaged_block_gives_what_stands_before_the_damage() -> None:
     make = winreg()
     data = winperf([PROCESS, PerfObject(2, (Counter(6, RAW, 4),), (Instance("a", NONE, (0, 0), (1,)),))])
-    found = list(sample_records(analysis_of(make.open_key(), make.query_value("Global", data[:-40]))))
+    found = list(plains(sample_records(analysis_of(make.open_key(), make.query_value("Global", data[:-40])))))
     assert {one["object_index"] for one in found} == {230}
     assert len(found) == 4

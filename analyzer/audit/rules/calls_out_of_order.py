@@ -47,7 +47,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
                 message = "the client called on a handle before it opened one"
                 expected, at = "OpenQueryHandle first", At("request", name)
                 yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=lifetime.handle)
-            elif "after-close" in event.anomalies:
+            elif "after-close" in event.violations:
                 message = f"the client called on a handle that call {lifetime.closed} had closed"
                 expected, at = "a handle that is open", At("request", name)
                 yield warned(MODEL, evidence.call(event.call), at, message, expected=expected, seen=lifetime.handle)

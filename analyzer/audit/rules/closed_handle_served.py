@@ -30,7 +30,7 @@ REQUIREMENT = "PCQ-3.1.4.1.8-R08"
 def look(evidence: Evidence) -> Iterator[Judgement]:
     for lifetime in evidence.lifetimes:
         for event in lifetime.events:
-            if "after-close" not in event.anomalies:
+            if "after-close" not in event.violations:
                 continue
             if event.succeeded:
                 yield failed(

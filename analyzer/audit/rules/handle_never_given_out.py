@@ -56,7 +56,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             else:
                 for requirement in also:
                     yield passed(requirement)
-                if "other-association" not in event.anomalies:
+                if "other-association" not in event.violations:
                     yield passed(UNCHANGED)
                     continue
                 yield warned(

@@ -1,0 +1,62 @@
+"""Records as JSON text: the one place where values become JSON (RFC 8259)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from uuid import uuid4
+
+from msgspec import UNSET, Raw, Struct
+from msgspec.json import Encoder
+
+from analyzer.output.escapes import safe_json
+
+_ENCODER = Encoder()
+
+
+def dumps(value: object) -> bytes:
+    """A record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped,
+    never lost. `Raw` is JSON already, and written as it is."""
+    try:
+        return safe_json(_ENCODER.encode(value))
+    except UnicodeEncodeError:
+        return _escaped(value)  # msgspec writes no lone surrogates
+
+
+def line(record: object) -> bytes:
+    """The same with a newline behind it."""
+    return dumps(record) + b"\n"
+
+
+def _escaped(value: object) -> bytes:
+    """The same where a text has lone surrogates. `Raw` is put in afterwards, in the place of a text that nothing else has."""
+    raws: list[bytes] = []
+    mark = uuid4().hex
+
+    def plain(part: object) -> Any:
+        if isinstance(part, Struct):
+            config = part.__struct_config__
+            out: dict[str, Any] = {config.tag_field: config.tag} if config.tag_field is not None else {}
+            for name in part.__struct_fields__:
+                if (item := getattr(part, name)) is not UNSET:
+                    out[name] = item
+            return out
+        if isinstance(part, Raw):
+            raws.append(bytes(part))
+            return f"{mark}{len(raws) - 1}"
+        raise TypeError(f"{type(part).__name__} in a record")
+
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=plain).encode()
+    return re.sub(f'"{mark}(\\d+)"'.encode(), lambda found: raws[int(found[1])], text)
+
+
+def document(record: object) -> dict[str, Any]:
+    """A record as dictionaries and lists, as a reader of its JSON has it: for what is put together for programs of others."""
+    found: dict[str, Any] = json.loads(dumps(record))
+    return found
+
+
+def json_ready(value: object) -> str | None:
+    """A nested value as JSON text, for a table's column; None stays None."""
+    return None if value is None else dumps(value).decode()
