@@ -160,7 +160,7 @@ def records_table(records: Iterable[Record]) -> pl.DataFrame:
     """Any records as a table; nested values become JSON text."""
     rows = [
         {
-            key: json_ready(value) if isinstance(value, dict | list) else fitting(storable(value), pl.Int64)
+            key: json_ready(value) if isinstance(value, dict | list | tuple) else fitting(storable(value), pl.Int64)
             for key, value in to_builtins(record).items()
         }
         for record in records

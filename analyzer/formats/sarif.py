@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from msgspec import to_builtins
+
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.findings import Finding
 from analyzer.audit.records import finding_record
@@ -195,7 +197,7 @@ def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[st
         ],
         "partialFingerprints": {"ruleRequirementField/v2": f"{key}:{alike[key]}"},
         "properties": {
-            key: value
+            key: to_builtins(value)
             for key in (
                 "requirement",
                 "actor",

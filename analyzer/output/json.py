@@ -13,6 +13,7 @@ from msgspec.json import Encoder
 from analyzer.output.escapes import safe_json
 
 _ENCODER = Encoder()
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def dumps(value: object) -> bytes:
@@ -47,8 +48,9 @@ def _escaped(value: object) -> bytes:
             return f"{mark}{len(raws) - 1}"
         raise TypeError(f"{type(part).__name__} in a record")
 
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=plain).encode()
-    return re.sub(f'"{mark}(\\d+)"'.encode(), lambda found: raws[int(found[1])], text)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain)
+    encoded = safe_json(_LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    return re.sub(f'"{mark}(\\d+)"'.encode(), lambda found: safe_json(raws[int(found[1])]), encoded)
 
 
 def document(record: object) -> dict[str, Any]:

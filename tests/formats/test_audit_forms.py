@@ -62,7 +62,7 @@ def test_the_text_says_what_was_broken_where_and_what_was_judged() -> None:
 
 def test_findings_come_before_coverage_and_name_their_bytes() -> None:
     found = list(plains(view().records()))
-    assert [record["record"] for record in found] == ["finding", "finding", "coverage", "summary"]
+    assert [record["record"] for record in found] == ["finding", "finding", "coverage", "audit-summary"]
     finding = found[0]
     start, stop = finding["bytes"]
     assert stop - start == 4

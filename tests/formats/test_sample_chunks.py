@@ -141,7 +141,7 @@ def test_text_of_a_number_s_size_is_read_one_by_one() -> None:
     analysis = analysis_of(*first, make.counter_data(perf_data(text)))
     (record,) = sample_chunks(analysis)
     assert not isinstance(record, SampleChunk)
-    assert record["raw"] == "abc"
+    assert record.raw == "abc"
     assert_same(analysis)
 
 
@@ -175,8 +175,8 @@ def test_v1_blocks_come_in_chunks_but_for_objects_with_text() -> None:
     assert kinds == [False, False, True, True, False, False, True]
     assert_same(analysis)
     records = list(sample_records(analysis))
-    assert {record["parent_instance"] for record in records} == {None, "1 D:"}
-    assert [record["base_raw"] for record in records if record["counter_index"] == 200] == [6, 8] * 3
+    assert {record.parent_instance for record in records} == {None, "1 D:"}
+    assert [record.base_raw for record in records if record.counter_index == 200] == [6, 8] * 3
 
 
 @settings(deadline=None, max_examples=60)

@@ -93,10 +93,10 @@ def test_polling_process_shows_processes_with_their_first_and_last_sighting() ->
         ("svchost", 11, 1, 1, 7, 7),
     ]
     asked, polled = found.activities
-    assert (asked.kind, asked.category, asked.calls) == ("describe-counterset", "process", (1, 2))
+    assert (asked.kind, asked.category, list(asked.calls)) == ("describe-counterset", "process", [1, 2])
     assert asked.detail == "COUNTERSET_ENGLISH_NAME, COUNTER_ENGLISH_NAMES"
     assert (polled.kind, polled.category, polled.target, polled.name) == ("poll", "process", COUNTERSET, "Process V2")
-    assert (polled.calls, polled.failed) == ((5, 6, 7), 0)
+    assert (list(polled.calls), polled.failed) == ([5, 6, 7], 0)
 
 
 def test_listing_the_instances_of_process_shows_processes_too() -> None:

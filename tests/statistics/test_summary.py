@@ -50,7 +50,12 @@ def test_methods_have_times_failures_and_bytes() -> None:
     opened, polled = method_stats(analysis)
     assert (opened.method, opened.opnum, opened.calls, opened.failed) == ("PerflibV2OpenQueryHandle", 3, 1, 0)
     assert (polled.calls, polled.failed, polled.retried, polled.unanswered, polled.unread) == (5, 2, 1, 1, 1)
-    assert (polled.latency.count, polled.latency.min, polled.latency.median, polled.latency.max) == (4, MS, MS, 5 * MS)
+    assert (polled.latency_ns.count, polled.latency_ns.min, polled.latency_ns.median, polled.latency_ns.max) == (
+        4,
+        MS,
+        MS,
+        5 * MS,
+    )
     assert polled.slowest == 3
     assert (polled.request_bytes.count, polled.request_bytes.total) == (5, 5 * 24)
 
@@ -67,10 +72,10 @@ def test_polls_of_a_handle_have_a_rhythm() -> None:
     (polls,) = poll_stats(analysis_of(*events))
     assert (polls.handle, polls.what, polls.polls, polls.failed) == ("q1", None, 5, 1)
     assert (polls.first_call, polls.last_call) == (2, 7)
-    assert (polls.intervals.count, polls.intervals.median, polls.intervals.max) == (4, 2 * MS, 10 * MS)
-    assert polls.jitter == 2 * MS
+    assert (polls.intervals_ns.count, polls.intervals_ns.median, polls.intervals_ns.max) == (4, 2 * MS, 10 * MS)
+    assert polls.jitter_ns == 2 * MS
     (once,) = poll_stats(analysis_of(Calls().counter_data(perf_data([]))))
-    assert (once.intervals.count, once.jitter) == (0, None)
+    assert (once.intervals_ns.count, once.jitter_ns) == (0, None)
 
 
 def test_the_tries_of_one_registry_read_are_one_poll() -> None:

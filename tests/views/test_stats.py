@@ -32,8 +32,8 @@ KEYS = {
     },
     "error-stats": {"record", "kind", "code", "name", "interface", "method", "count", "calls", "frames"},
     "activity": {
-        "record", "kind", "who", "category", "target", "name", "detail", "calls", "failed", "first_time_ns", "last_time_ns",
-        "frames",
+        "record", "kind", "who", "category", "target", "name", "detail", "count", "calls", "failed", "first_time_ns",
+        "last_time_ns", "frames",
     },
     "image": {
         "record", "server", "source", "target", "name", "pid", "instance_id", "seen_by", "calls", "first_call", "last_call",
