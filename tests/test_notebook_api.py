@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import analyzer as pcq
+from analyzer.model.sample import SampleRecord
 from tests import truth
 
 CAPTURE = truth.captures()[0]
@@ -156,7 +157,21 @@ def test_only_what_is_asked_for_is_imported() -> None:
 def test_numbers_a_column_cannot_hold_are_left_out_of_it() -> None:
     from analyzer.formats.dataframes import samples_frame
 
-    record = {"call": 1, "time_ns": 1 << 63, "server": None, "raw": -1, "perf_freq": 1 << 63, "instance": "a\ud800"}
+    record = SampleRecord(
+        call=1,
+        time_ns=1 << 63,
+        source="perflib-v2",
+        server=None,
+        counter_name=None,
+        counter_type=None,
+        instance="a\ud800",
+        instance_id=None,
+        raw=-1,
+        data_size=None,
+        name_source=None,
+        names=None,
+        perf_freq=1 << 63,
+    )
     table = samples_frame([record])
     assert table.select("time", "raw", "perf_freq", "instance").row(0) == (None, None, None, "a\\ud800")
 

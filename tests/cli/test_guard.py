@@ -101,7 +101,7 @@ def test_panics_of_native_code_are_failures_too() -> None:
     assert "PanicException" in sentence_of(PanicException("index out of bounds"))
 
 
-@pytest.mark.parametrize("mebibytes", [120, 250, 400, 900])
+@pytest.mark.parametrize("mebibytes", [135, 250, 400, 900])
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
 def test_short_address_space_is_a_sentence_whoever_runs_out_of_it(mebibytes: int, form: str, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "analyzer", "samples", str(PCQ), "--secrets", str(SECRETS), "--format", form]

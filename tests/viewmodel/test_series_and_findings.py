@@ -14,6 +14,7 @@ from analyzer.viewmodel.findings import coverage_views, finding_views
 from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.series import series_views
 from tests import truth
+from tests.records import plain, plains
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 THREE = [
@@ -32,7 +33,7 @@ def analysis_named(file: str) -> Analysis:
 def test_the_readings_are_those_of_counters(file: str) -> None:
     analysis = analysis_named(file)
     views, left_out = series_views(analysis)
-    records = list(counter_records(analysis, selection_of((), dict)))
+    records = list(plains(counter_records(analysis, selection_of((), dict))))
     shown = {
         (view.number, call, time): value
         for view in views
@@ -66,7 +67,7 @@ def test_each_finding_leads_to_bytes_of_its_call(file: str) -> None:
     audit = Audit(analysis, profile=Profile.SPEC)
     views = finding_views(analysis, audit)
     records = [
-        finding_record(finding, analysis.capture) for finding in Audit(analysis, profile=Profile.SPEC).findings()
+        plain(finding_record(finding, analysis.capture)) for finding in Audit(analysis, profile=Profile.SPEC).findings()
     ]
     assert [(one.rule, one.call, one.message, list(one.requirements)) for one in views] == [
         (one["rule"], one["call"], one["message"], one["requirement"]) for one in records
