@@ -30,7 +30,7 @@ from benchmarks.contestants import OURS, Capture, Contestant, Seen  # noqa: E402
 
 MB = 1_000_000
 RECORDED = ROOT / "captures" / "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
-SEALED_OPTIONS = ("--user", traffic.SealedClient.USER, "--password", traffic.SealedClient.PASSWORD)
+SEALED_OPTIONS = ("--password-of", traffic.SealedClient.USER, "--password", traffic.SealedClient.PASSWORD)
 
 
 @dataclass

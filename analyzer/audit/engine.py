@@ -54,6 +54,8 @@ class Audit:
     `baseline` are not reported again, but counted in `accepted`. With an `actor`, only requirements that bind this side are
     covered, and violations of the other side are not reported: what a client provoked on purpose is evidence then. `found`
     counts what was reported and is not excused, by outcome.
+
+    Of an analysis with a `part`, the judgements of its calls alone count; all calls are followed for what they show of these.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Audit:
         self._matched: Counter[Accepted] = Counter()
         self._causes = RootCauses()
         self.evidence = Evidence(analysis)
+        self._shown = analysis.shown
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
         judged: dict[str, list[str]] = {}
         for rule in self._rules:
@@ -111,8 +114,10 @@ class Audit:
                 for opnum in rule.reads.opnums or (None,):
                     by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
         for call in self.evidence.calls():
+            is_shown = self._is_shown(call.number)
             if call.decoded.opnum is None:
-                self._unknown(call)
+                if is_shown:
+                    self._unknown(call)
                 continue
             interface = call.decoded.interface.uuid or ""
             judged: list[tuple[Rule, Judgement]] = []
@@ -122,7 +127,7 @@ class Audit:
                     continue
                 reason = _why_unreadable(rule.reads, call)
                 if reason is not None:
-                    for requirement in rule.concerning(call.decoded.opnum):
+                    for requirement in rule.concerning(call.decoded.opnum) if is_shown else ():
                         self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
                     continue
                 judge = rule.check if rule.check is not None else watches[rule.code].feed
@@ -138,6 +143,8 @@ class Audit:
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[Finding]:
         for rule, judgement in judged:
             assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
+            if not self._is_shown(judgement.call.number if judgement.call is not None else None):
+                continue
             if judgement.outcome is Outcome.PASSED:
                 if (kept := self.coverage.get(judgement.requirement)) is not None:
                     kept.counts[Outcome.PASSED] += judgement.count
@@ -161,6 +168,10 @@ class Audit:
             if not excused:
                 self.found[judgement.outcome] += 1
             yield finding
+
+    def _is_shown(self, call: int | None) -> bool:
+        """Whether a call was asked for; what is about no call is left out where only some calls were."""
+        return self.analysis.part is None or (call is not None and self._shown.holds(call))
 
     def _accepting(self, finding: Finding) -> Accepted | None:
         """The entry of the baseline that accepts a finding."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from analyzer.cli.completion import complete_rule
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
+from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
 from analyzer.output.gate import say, write_document
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from analyzer.audit.rule import RulePage
     from analyzer.model.analysis import Analysis
     from analyzer.model.audit import CoverageVerdict
+    from analyzer.output.gate import Destination
     from analyzer.views.audit import AuditView
 
 EXIT_WARNINGS, EXIT_FAILURES, EXIT_UNPROVEN = 10, 11, 12
@@ -137,6 +139,7 @@ AuditFormatOption = Annotated[AuditFormat, typer.Option("--format", help="How to
 def audit(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: AuditFiles = None,
     profile: ProfileOption = ProfileName.windows,
     actor: ActorOption = ActorName.either,
@@ -155,11 +158,9 @@ def audit(
 
     Exit 10 for warnings, 11 for failures, 12 where less was judged than was asked for.
     """
-    from analyzer.audit.baseline import baseline_json, read_baseline
-    from analyzer.audit.engine import Audit, Profile
+    from analyzer.audit.baseline import read_baseline
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
-    from analyzer.audit.verdicts import Actor
 
     pages = selected(rule_pages(), select or (), ignore or ())
     if list_rules:
@@ -169,8 +170,10 @@ def audit(
         raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
     accepted: tuple[Accepted, ...] = read_baseline(baseline) if baseline is not None else ()
 
+    chosen = profile.value, actor.value
+
     def audited(analysis: Analysis) -> Audit:
-        return Audit(analysis, profile=Profile(profile.value), pages=pages, baseline=accepted, actor=Actor(actor.value))
+        return _audited(selection.of(analysis), pages, accepted, *chosen)
 
     writing = writing.sparing([baseline] if baseline is not None else [])
     accepting = writing.beside(new_baseline)
@@ -181,15 +184,30 @@ def audit(
 
     judged = audited(reading.analysis(files))
     if new_baseline is not None:
-        document, count = baseline_json(judged.findings())
-        write_document(document, accepting)
-        say(f"{new_baseline}: {count} kinds of findings, to be looked through and given reasons")
+        _write_baseline(judged, new_baseline, accepting)
         raise typer.Exit(exit_of(judged.analysis))
     view = AuditView(judged)
     if view.undecrypted is not None:
         say(view.undecrypted)
     _write(view, pages, fail_on, output_format, writing)
     raise typer.Exit(contract.exit_of(judged))
+
+
+def _audited(
+    analysis: Analysis, pages: tuple[RulePage, ...], accepted: tuple[Accepted, ...], profile: str, actor: str
+) -> Audit:
+    from analyzer.audit.engine import Audit, Profile
+    from analyzer.audit.verdicts import Actor
+
+    return Audit(analysis, profile=Profile(profile), pages=pages, baseline=accepted, actor=Actor(actor))
+
+
+def _write_baseline(judged: Audit, path: Path, destination: Destination) -> None:
+    from analyzer.audit.baseline import baseline_json
+
+    document, count = baseline_json(judged.findings())
+    write_document(document, destination)
+    say(f"{path}: {count} kinds of findings, to be looked through and given reasons")
 
 
 class _Contract(Struct, frozen=True):

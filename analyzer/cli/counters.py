@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from analyzer.cli.completion import complete_counter
 from analyzer.cli.exits import EXIT_DONE, EXIT_NOTHING, exit_of
-from analyzer.cli.filters import checked
+from analyzer.cli.filters import CounterSelection, checked
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 from analyzer.output.gate import say
 
@@ -16,6 +17,7 @@ CounterPaths = Annotated[
     typer.Option(
         "--counter",
         metavar="PATH",
+        autocompletion=complete_counter,
         help=r"Only these: \Processor(_Total)\% Processor Time, \\machine\Process(*)\*; names, GUIDs or numbers, * and ?.",
     ),
 ]
@@ -42,6 +44,7 @@ Interval = Annotated[
 def counters(
     reading: CaptureReading,
     writing: Writing,
+    selection: CounterSelection,
     files: Files,
     counter: CounterPaths = None,
     interval: Interval = None,
@@ -52,7 +55,7 @@ def counters(
     from analyzer.views.counters import Counters
 
     analysis = reading.analysis(files)
-    view = Counters(analysis, tuple(counter or ()), interval)
+    view = Counters(selection.of(analysis), tuple(counter or ()), interval, selection.filter)
     writing.write(view, output_format.value)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:

@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from analyzer.cli.exits import EXIT_NOTHING, exit_of
-from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail
-from analyzer.cli.options import CaptureReading, EngineName, Files, Force, Interface, command, destination_of
+from analyzer.cli.filters import CallSelection, Tail
+from analyzer.cli.options import CaptureReading, EngineName, Files, Force, command, destination_of
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, say
 
 if TYPE_CHECKING:
-    from analyzer.filters.selection import Selected
-    from analyzer.model.analysis import Analysis
+    from analyzer.model.analysis import Analysis, Selected
 
 
 @command
 def export(
     reading: CaptureReading,
+    selection: CallSelection,
     files: Files,
     pcapng: Annotated[
         Path | None,
@@ -32,16 +33,9 @@ def export(
         ),
     ] = None,
     force: Force = False,
-    call_filter: CallFilterOption = None,
-    list_fields: ListCallFields = False,
-    interface: Interface = None,
-    follow_handle: FollowHandle = None,
-    follow_session: FollowSession = None,
     tail: Tail = None,
 ) -> None:
     """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""
-    from analyzer.filters.selection import Selection
-
     if pcapng is None and sliced is None:
         raise typer.BadParameter("say what to write: --pcapng OUT, --slice OUT, or both", param_hint="--pcapng")
     if sliced is not None and (reading.engine is EngineName.tshark or STANDARD_OUTPUT in files):
@@ -58,7 +52,7 @@ def export(
         destination_of(path, files, reading, force=force) if path is not None else None for path in (pcapng, sliced)
     )
     analysis = reading.analysis(files, pdus=sliced is not None)
-    calls = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail).shown(analysis)
+    calls = replace(selection.selection, tail=tail).shown(analysis)
     if not len(calls):
         say("no call is selected: nothing is written")
         raise typer.Exit(max(exit_of(analysis), EXIT_NOTHING))
@@ -70,8 +64,8 @@ def export(
 
 
 def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
+    from analyzer.contents.machines import machine_names
     from analyzer.formats.conversation import Unwritten, write_conversation
-    from analyzer.statistics.hosts import machine_names
 
     unwritten, count = Unwritten(), 0
     with destination.opened() as out:

@@ -5,18 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from inspect import signature
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec import Struct
 
+from analyzer.cli.completion import complete_account, complete_interface, complete_machine
 from analyzer.cli.exits import EXIT_USAGE, say_why
 from analyzer.core.errors import InputError
 from analyzer.output.gate import is_terminal, put
 
 if TYPE_CHECKING:
     from analyzer.filters.fields import Field
+    from analyzer.filters.filter import SampleFilter
+    from analyzer.filters.selection import Selection
+    from analyzer.model.analysis import Analysis
+
+# The options that select are listed together.
+PANEL = "What is shown"
 
 
 class TimeColumn(StrEnum):
@@ -52,6 +61,36 @@ def _sample_filter(text: str) -> Any:
     return SampleFilter(text)
 
 
+def _counter_filter(text: str) -> Any:
+    from analyzer.filters.filter import SampleFilter
+
+    return SampleFilter(text, of_counters=True)
+
+
+def _time(text: str) -> Any:
+    from analyzer.filters.bounds import TimeBound
+
+    return TimeBound.of(text)
+
+
+def _machine(text: str) -> Any:
+    from analyzer.filters.parties import Machine
+
+    return Machine.of(text)
+
+
+def _account(text: str) -> Any:
+    from analyzer.filters.parties import Account
+
+    return Account(text)
+
+
+def _interface(text: str) -> str:
+    from analyzer.filters.selection import known_interface
+
+    return known_interface(text)
+
+
 def _handle(text: str) -> str:
     from analyzer.filters.selection import handle_name
 
@@ -74,6 +113,12 @@ def _sample_fields() -> Mapping[str, Field]:
     from analyzer.filters.fields import sample_fields
 
     return sample_fields()
+
+
+def _counter_fields() -> Mapping[str, Field]:
+    from analyzer.filters.fields import counter_fields
+
+    return counter_fields()
 
 
 def _completing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[str], Iterator[tuple[str, str]]]:
@@ -120,59 +165,188 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
     return print_fields
 
 
-_FILTER_HELP = "Show only what passes this filter, in the manner of Wireshark: 'opnum == 6 && status != 0'."
 _LIST_HELP = "List the fields a filter may name, and exit."
 
-# What the parser makes of the text; its type would have to be loaded to be named.
-CallFilterOption = Annotated[
-    Any,
-    typer.Option(
+
+def _filter_option(parse: Callable[[str], Any], fields: Callable[[], Mapping[str, Field]]) -> Any:
+    return typer.Option(
         "--filter",
         "-Y",
         metavar="EXPR",
-        help=_FILTER_HELP,
-        parser=checked(_call_filter),
-        autocompletion=_completing(_call_fields),
-    ),
-]
-SampleFilterOption = Annotated[
+        help="Only what passes this filter, in the manner of Wireshark: 'opnum == 6 && status != 0'.",
+        parser=checked(parse),
+        autocompletion=_completing(fields),
+        rich_help_panel=PANEL,
+    )
+
+
+def _list_option(fields: Callable[[], Mapping[str, Field]]) -> Any:
+    return typer.Option(
+        "--list-fields", is_eager=True, callback=_listing(fields), help=_LIST_HELP, rich_help_panel=PANEL
+    )
+
+
+def _option(*names: str, metavar: str, parse: Callable[[str], Any], help: str, complete: Any = None) -> Any:
+    return typer.Option(
+        *names,
+        metavar=metavar,
+        parser=checked(parse),
+        autocompletion=complete,
+        help=help,
+        rich_help_panel=PANEL,
+    )
+
+
+# What a parser makes of the text; its type would have to be loaded to be named.
+CallFilterOption = Annotated[Any, _filter_option(_call_filter, _call_fields)]
+SampleFilterOption = Annotated[Any, _filter_option(_sample_filter, _sample_fields)]
+CounterFilterOption = Annotated[Any, _filter_option(_counter_filter, _counter_fields)]
+ListCallFields = Annotated[bool, _list_option(_call_fields)]
+ListSampleFields = Annotated[bool, _list_option(_sample_fields)]
+ListCounterFields = Annotated[bool, _list_option(_counter_fields)]
+Since = Annotated[
     Any,
-    typer.Option(
-        "--filter",
-        "-Y",
-        metavar="EXPR",
-        help=_FILTER_HELP,
-        parser=checked(_sample_filter),
-        autocompletion=_completing(_sample_fields),
+    _option(
+        "--since",
+        metavar="TIME",
+        parse=_time,
+        help="Only calls from then on: 2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
     ),
 ]
-ListCallFields = Annotated[
-    bool, typer.Option("--list-fields", is_eager=True, callback=_listing(_call_fields), help=_LIST_HELP)
+Until = Annotated[Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until then, written likewise.")]
+Server = Annotated[
+    list[Any] | None,
+    _option(
+        "--server",
+        metavar="HOST",
+        parse=_machine,
+        complete=complete_machine,
+        help="Only calls to this machine: address, network or name; more than one: to any of them.",
+    ),
 ]
-ListSampleFields = Annotated[
-    bool, typer.Option("--list-fields", is_eager=True, callback=_listing(_sample_fields), help=_LIST_HELP)
+Client = Annotated[
+    list[Any] | None,
+    _option(
+        "--client",
+        metavar="HOST",
+        parse=_machine,
+        complete=complete_machine,
+        help="Only calls from this machine, written likewise.",
+    ),
+]
+User = Annotated[
+    list[Any] | None,
+    _option(
+        "--user",
+        metavar="NAME",
+        parse=_account,
+        complete=complete_account,
+        help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM or anonymous. Whose password it is: --password-of.",
+    ),
+]
+Interface = Annotated[
+    list[str] | None,
+    _option(
+        "--interface",
+        metavar="NAME|UUID",
+        parse=_interface,
+        complete=complete_interface,
+        help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
+    ),
 ]
 FollowHandle = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--follow-handle",
         metavar="HANDLE",
-        parser=checked(_handle),
+        parse=_handle,
         help="Only calls on this query handle (q2, 2) or registry key (k1), by number or UUID.",
     ),
 ]
 FollowSession = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--follow-session",
         metavar="SESSION",
-        parser=checked(_session),
+        parse=_session,
         help="Only calls of this SMB session: its id (0x1d), or the number of a call in it. "
         "For a call over plain TCP: those of its connection.",
     ),
 ]
-Tail = Annotated[int | None, typer.Option("--tail", min=1, metavar="N", help="Only the last N calls.")]
+Tail = Annotated[
+    int | None, typer.Option("--tail", min=1, metavar="N", help="Only the last N calls.", rich_help_panel=PANEL)
+]
 Time = Annotated[
     TimeColumn,
     typer.Option("--time", help="Time of day, or seconds since the first frame or the call shown before (text)."),
 ]
+
+
+class CallSelection(Struct, frozen=True):
+    """The calls that a command is to show or to speak of."""
+
+    selection: Selection
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+
+class SampleSelection(Struct, frozen=True):
+    """The same of a command that shows values, with a filter of these. `filter` is asked of each value."""
+
+    selection: Selection
+    filter: SampleFilter | None
+
+    def of(self, analysis: Analysis) -> Analysis:
+        return self.selection.of(analysis)
+
+
+class CounterSelection(SampleSelection, frozen=True):
+    """The same for formatted values."""
+
+
+def call_selection(
+    since: Since = None,
+    until: Until = None,
+    call_filter: CallFilterOption = None,
+    interface: Interface = None,
+    server: Server = None,
+    client: Client = None,
+    user: User = None,
+    follow_handle: FollowHandle = None,
+    follow_session: FollowSession = None,
+    list_fields: ListCallFields = False,
+) -> CallSelection:
+    """What the options ask for."""
+    from analyzer.filters.selection import Selection
+
+    interfaces, servers = tuple(interface or ()), tuple(server or ())
+    clients, users = tuple(client or ()), tuple(user or ())
+    handle, session = follow_handle, follow_session
+    return CallSelection(
+        Selection(interfaces, handle, session, call_filter, None, since, until, servers, clients, users)
+    )
+
+
+def _of_values(kind: type[SampleSelection], value_filter: Any, list_fields: Any) -> Callable[..., SampleSelection]:
+    """The maker of the selection of a command that shows values: with the options of `call_selection`, but its own filter."""
+
+    def made(*, call_filter: SampleFilter | None = None, **values: Any) -> SampleSelection:
+        return kind(call_selection(**values).selection, call_filter)
+
+    of_calls = signature(call_selection, eval_str=True)
+    own = {"call_filter": value_filter, "list_fields": list_fields}
+    made.__signature__ = of_calls.replace(  # type: ignore[attr-defined]
+        parameters=[
+            item.replace(annotation=own.get(item.name, item.annotation)) for item in of_calls.parameters.values()
+        ],
+        return_annotation=kind,
+    )
+    return made
+
+
+SELECTIONS: Mapping[Any, Callable[..., Any]] = {
+    CallSelection: call_selection,
+    SampleSelection: _of_values(SampleSelection, SampleFilterOption, ListSampleFields),
+    CounterSelection: _of_values(CounterSelection, CounterFilterOption, ListCounterFields),
+}

@@ -25,8 +25,10 @@ DEBUG_VARIABLE = "PCQ_DEBUG"
 _SECRET = ("--password", "--nt-hash", "--smb-session-key")
 # Given back when memory has run out, so that there is some left to say so.
 _RESERVE_BYTES = 1 << 20
-# How a supervised process says that it could not even say what happened.
-_UNSAID = 125
+# Address space that numpy takes when it is loaded, about.
+_LEAST_ROOM = 112 << 20
+# What a supervised process adds to its exit code, so that one of a library is not taken for it.
+_OURS = 64
 
 
 def run_process() -> None:
@@ -173,21 +175,38 @@ def _address_space() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
+def _has_room() -> bool:
+    """Whether there is the address space that loading takes: with less, numpy's libraries wait for more for ever."""
+    from mmap import mmap
+
+    try:
+        mmap(-1, _LEAST_ROOM).close()
+    except (OSError, MemoryError):
+        return False
+    return True
+
+
 def _supervised(arguments: Sequence[str]) -> int:
-    """Runs a command in a process of its own, since libraries in native code abort where address space is short."""
+    """Runs a command in a process of its own, since libraries in native code end it where address space is short: by a signal, or
+    by `exit` with a code of theirs."""
+    if not _has_room():
+        _say_failure(MemoryError(), arguments)
+        return EXIT_FAILED
     child = os.fork()
     if child == 0:
-        code = _UNSAID
+        code = -_OURS
         try:
             code = guarded(arguments)
             flush_streams()
         finally:
-            os._exit(code)
+            os._exit(code + _OURS)
     for number in _ENDING:
         # The terminal sends Ctrl-C to both processes; what is sent to this one alone is handed on.
         signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else lambda number, _: os.kill(child, number))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code >= 0 and code != _UNSAID:
+    if code - 128 in _ENDING:  # the second signal
         return code
+    if code >= _OURS:
+        return code - _OURS
     _say_failure(MemoryError(), arguments)
     return EXIT_FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
+from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 
 
@@ -12,6 +13,7 @@ from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, St
 def handles(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: Files,
     output_format: OutputFormat = Format.text,
     strict: Strict = False,
@@ -20,5 +22,5 @@ def handles(
     from analyzer.views.handles import Handles
 
     analysis = reading.analysis(files)
-    writing.write(Handles(analysis), output_format.value)
+    writing.write(Handles(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.cli.exits import ReadingFailedError
+from analyzer.cli.filters import SELECTIONS
 from analyzer.core.errors import InputError
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
 
@@ -66,9 +67,13 @@ Files = Annotated[
 Secrets = Annotated[
     list[Path] | None, typer.Option("--secrets", help="TOML or JSON with users, keytabs and SMB session keys.")
 ]
-User = Annotated[
+PasswordOf = Annotated[
     str | None,
-    typer.Option("--user", help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given."),
+    typer.Option(
+        "--password-of",
+        metavar="NAME",
+        help="Whose --password or --nt-hash it is (DOMAIN\\name); anybody's if not given.",
+    ),
 ]
 Password = Annotated[
     list[str] | None,
@@ -113,33 +118,6 @@ CsvRaw = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
-
-
-def _interface(text: str) -> str:
-    from analyzer.filters.selection import known_interface
-
-    try:
-        return known_interface(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _interfaces(incomplete: str) -> list[str]:
-    from analyzer.rpc.interfaces import interface_names
-
-    return sorted(name for name in interface_names() if name.casefold().startswith(incomplete.casefold()))
-
-
-Interface = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--interface",
-        metavar="NAME|UUID",
-        parser=_interface,
-        autocompletion=_interfaces,
-        help="Only calls of this interface (PerflibV2, winreg, a UUID); more than one: of any of them.",
-    ),
-]
 
 
 MaxStub = Annotated[
@@ -267,7 +245,7 @@ def _note(sentence: str) -> None:
 
 def _reading(
     secrets: Secrets = None,
-    user: User = None,
+    password_of: PasswordOf = None,
     password: Password = None,
     nt_hash: NtHash = None,
     keytab: Keytab = None,
@@ -288,12 +266,12 @@ def _reading(
     keyring = Keyring()
     for path in secrets or ():
         keyring = keyring.merged(Keyring.load(path, _note))
-    given = [asked_password(user) if word == "-" else word for word in password or ()]
+    given = [asked_password(password_of) if word == "-" else word for word in password or ()]
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
     keyring = keyring.merged(
-        Keyring.build(passwords=[(user, word) if user else word for word in given]),
-        _of_option("--nt-hash", nt_hashes=[(user, value) if user else value for value in nt_hash or ()]),
+        Keyring.build(passwords=[(password_of, word) if password_of else word for word in given]),
+        _of_option("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in nt_hash or ()]),
         Keyring.build(keytabs=keytab or ()),
         _of_option("--smb-session-key", smb_session_keys=smb_session_key or ()),
     )
@@ -365,11 +343,12 @@ def destination_of(path: Path | None, files: list[str], reading: CaptureReading,
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`.
+    """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`,
+    of a selection those of its maker in `filters.SELECTIONS`.
 
     Typer makes options of a function's parameters; commands that share options would have to repeat all of them.
     """
-    makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading}
+    makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())
     taken = {item.annotation: item.name for item in own if item.annotation in makers}
     shared = {
@@ -413,7 +392,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
 _NOT_STATED = frozenset({"output", "force", "files", "file", "hashes", "new_baseline"})
-_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "user"})
+_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of"})
 
 
 def _option_name(item: Parameter) -> str:

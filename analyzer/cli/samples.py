@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
-from analyzer.cli.filters import ListSampleFields, SampleFilterOption
+from analyzer.cli.filters import SampleSelection
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Strict, Writing, command
 
 
@@ -13,9 +13,8 @@ from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, St
 def samples(
     reading: CaptureReading,
     writing: Writing,
+    selection: SampleSelection,
     files: Files,
-    sample_filter: SampleFilterOption = None,
-    list_fields: ListSampleFields = False,
     output_format: OutputFormat = Format.text,
     strict: Strict = False,
 ) -> None:
@@ -23,5 +22,5 @@ def samples(
     from analyzer.views.samples import Samples
 
     analysis = reading.analysis(files)
-    writing.write(Samples(analysis, sample_filter), output_format.value)
+    writing.write(Samples(selection.of(analysis), selection.filter), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from analyzer.cli.exits import exit_of
+from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import (
     CaptureReading,
     EntryFormat,
@@ -21,6 +22,7 @@ from analyzer.cli.options import (
 def sessions(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: Files,
     output_format: OutputEntryFormat = EntryFormat.text,
 ) -> None:
@@ -28,7 +30,7 @@ def sessions(
     from analyzer.views.sessions import Sessions
 
     analysis = reading.analysis(files)
-    writing.write(Sessions(analysis), output_format.value)
+    writing.write(Sessions(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))
 
 
@@ -36,6 +38,7 @@ def sessions(
 def hosts(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: Files,
     output_format: OutputFormat = Format.text,
 ) -> None:
@@ -43,5 +46,5 @@ def hosts(
     from analyzer.views.sessions import Hosts
 
     analysis = reading.analysis(files)
-    writing.write(Hosts(analysis), output_format.value)
+    writing.write(Hosts(selection.of(analysis)), output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=bool(analysis.sessions)))

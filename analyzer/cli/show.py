@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import exit_of
+from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Writing, command
 
 
@@ -15,7 +16,11 @@ def show(
     reading: CaptureReading,
     writing: Writing,
     files: Files,
-    call: Annotated[int, typer.Option("--call", help="Number of the call, as `timeline` prints it.")],
+    selection: CallSelection,
+    call: Annotated[
+        int | None,
+        typer.Option("--call", help="Number of the call, as `timeline` prints it; else the one call that is selected."),
+    ] = None,
     field: Annotated[
         str | None, typer.Option("--field", help="Only this place, as an audit names it: response.lpData.perf_freq")
     ] = None,
@@ -25,7 +30,10 @@ def show(
     from analyzer.views.place import ShowPlace
     from analyzer.views.show import Show
 
+    if call is None and selection.selection.words is None:
+        raise typer.BadParameter("which call? --call N, or what selects one", param_hint="--call")
     analysis = reading.analysis(files)
-    view = Show(analysis, call) if field is None else ShowPlace(analysis, call, field)
+    number = call if call is not None else selection.selection.one(analysis)
+    view = Show(analysis, number) if field is None else ShowPlace(analysis, number, field)
     writing.write(view, output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=True))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from analyzer.cli.exits import exit_of
-from analyzer.cli.filters import CallFilterOption, FollowHandle, FollowSession, ListCallFields, Tail, Time, TimeColumn
+from analyzer.cli.filters import CallSelection, Tail, Time, TimeColumn
 from analyzer.cli.options import (
     CaptureReading,
     EntryFormat,
     Files,
-    Interface,
     OutputEntryFormat,
     Strict,
     Writing,
@@ -24,12 +24,8 @@ from analyzer.cli.options import (
 def timeline(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: Files,
-    call_filter: CallFilterOption = None,
-    list_fields: ListCallFields = False,
-    interface: Interface = None,
-    follow_handle: FollowHandle = None,
-    follow_session: FollowSession = None,
     tail: Tail = None,
     time: Time = TimeColumn.relative,
     all_attempts: Annotated[
@@ -42,10 +38,9 @@ def timeline(
     strict: Strict = False,
 ) -> None:
     """Every call: who asked what, when, and what came back."""
-    from analyzer.filters.selection import Selection
     from analyzer.views.timeline import Timeline
 
-    selection = Selection(tuple(interface or ()), follow_handle, follow_session, call_filter, tail)
     analysis = reading.analysis(files)
-    writing.write(Timeline(analysis, selection, all_attempts, time.value, unfold), output_format.value)
+    wanted = replace(selection.selection, tail=tail)
+    writing.write(Timeline(analysis, wanted, all_attempts, time.value, unfold), output_format.value)
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
+from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Writing, command
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class FailOn(StrEnum):
 def triage(
     reading: CaptureReading,
     writing: Writing,
+    selection: CallSelection,
     files: Files,
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="The mildest finding that makes the exit code 10 (medium) or 11 (high).")
@@ -49,7 +51,7 @@ def triage(
 
     def analysed(name: str) -> Analysis:
         try:
-            return reading.analysis([name])
+            return selection.of(reading.analysis([name]))
         finally:
             # Each file is read for itself, and what was read before is not needed any more.
             gc.unfreeze()

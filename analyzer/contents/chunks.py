@@ -64,7 +64,7 @@ class SampleChunk(Struct, frozen=True, eq=False):
 def sample_chunks(analysis: Analysis) -> Iterator[SampleChunk | SampleRecord]:
     """All values of a capture, in the order of `sample_records`: chunks, and between them the records of what is irregular."""
     chunks = _Chunks(analysis)
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         found = chunks.of(number, call)
         yield from found if found is not None else call_samples(number, call, analysis)
 

@@ -19,7 +19,7 @@ def sample_records(analysis: Analysis, wanted: Callable[[int, Call], bool] | Non
 
     `wanted` may leave calls out before their buffers are read.
     """
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         if wanted is None or wanted(number, call):
             yield from call_samples(number, call, analysis)
 

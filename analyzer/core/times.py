@@ -1,11 +1,28 @@
 """Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
 
-from datetime import UTC, datetime, timedelta
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
 from functools import lru_cache
 
 NS_PER_S = 1_000_000_000
 FILETIME_EPOCH_NS = -11_644_473_600 * NS_PER_S
+UNITS_NS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_S,
+    "m": 60 * NS_PER_S,
+    "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S,
+    "d": 86_400 * NS_PER_S,
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE
+)
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?", re.IGNORECASE)
 
 
 def iso_time(time_ns: int) -> str:
@@ -39,3 +56,27 @@ def systemtime_moment(
 def filetime_ns(filetime: int) -> int:
     """A FILETIME (100 ns since 1601) as nanoseconds since 1970."""
     return filetime * 100 + FILETIME_EPOCH_NS
+
+
+def parse_time(text: str) -> int | None:
+    """Nanoseconds since 1970 of an ISO 8601 time (UTC unless it says otherwise); None for what is none."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    *numbers, fraction, zone = match.groups()
+    year, month, day, hour, minute, second = (int(number) if number else 0 for number in numbers)
+    try:
+        offset = timedelta(0)
+        if zone and zone.upper() != "Z":
+            digits = zone[1:].replace(":", "")
+            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:])) * (-1 if zone[0] == "-" else 1)
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone(offset))
+    except ValueError:
+        return None
+    return (moment - _EPOCH) // timedelta(seconds=1) * NS_PER_S + int((fraction or "0").ljust(9, "0"))
+
+
+def parse_duration(text: str) -> int | None:
+    """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
+    match = _DURATION.fullmatch(text.strip())
+    return int(Fraction(match[1]) * UNITS_NS[(match[2] or "s").lower()]) if match is not None else None

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta, timezone
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
-from analyzer.core.times import NS_PER_S
+from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.core.win32 import win32_numbers
 from analyzer.filters.fields import NUMBERS, TEXTS, Field, Kind, buffer_field
 from analyzer.filters.tree import (
@@ -58,20 +57,7 @@ _MOST_DIGITS = 100
 _GUID = re.compile(r"\{?([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})\}?")
 _NUMBER = re.compile(r"[+-]?(?:0[xX][0-9A-Fa-f]+|0[bB][01]+|\d+)")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?")
-_DURATION = re.compile(rf"({_DECIMAL.pattern})(ns|us|µs|ms|s|min|h)?")
-_UNITS = {
-    None: NS_PER_S,
-    "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,
-    "ms": 1_000_000,
-    "s": NS_PER_S,
-    "min": 60 * NS_PER_S,
-    "h": 3600 * NS_PER_S,
-}
-_TIME = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE
-)
+_DURATION = re.compile(rf"({_DECIMAL.pattern})(ns|us|µs|ms|s|min|m|h|d)?")
 # What people who come from Wireshark may type.
 _OF_WIRESHARK = {
     "frame.number": "frame",
@@ -100,7 +86,6 @@ _OF_WIRESHARK = {
     "ntlmssp.auth.username": "user",
     "ntlmssp.auth.hostname": "workstation",
 }
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _LESS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": lambda one, other: one < other,
@@ -435,7 +420,7 @@ class _Binder:
             if duration is None or len(text) > _MOST_DIGITS:
                 sentence = f"{ref.name} is in seconds, and {_quoted(text)} is no duration like 0.5 or 500ms"
                 raise self.fail(sentence, literal.at)
-            return _whole(Fraction(duration[1]) * _UNITS[duration[2]])
+            return _whole(Fraction(duration[1]) * UNITS_NS[duration[2] or "s"])
         number = _plain_number(text)
         if number is not None:
             return number
@@ -485,24 +470,6 @@ def near_names(name: str, names: Iterable[str]) -> list[str]:
     last = [one for key, one in by_lower.items() if key.rpartition(".")[2] == lower.rpartition(".")[2]]
     alike = [by_lower[key] for key in get_close_matches(lower, by_lower, n=3, cutoff=0.6)]
     return list(dict.fromkeys([*last[:2], *alike]))[:3]
-
-
-def parse_time(text: str) -> int | None:
-    """Nanoseconds since 1970 of an ISO 8601 time (UTC unless it says otherwise); None for what is none."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return None
-    *numbers, fraction, zone = match.groups()
-    year, month, day, hour, minute, second = (int(number) if number else 0 for number in numbers)
-    try:
-        offset = timedelta(0)
-        if zone and zone.upper() != "Z":
-            digits = zone[1:].replace(":", "")
-            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:])) * (-1 if zone[0] == "-" else 1)
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=timezone(offset))
-    except ValueError:
-        return None
-    return (moment - _EPOCH) // timedelta(seconds=1) * NS_PER_S + int((fraction or "0").ljust(9, "0"))
 
 
 def _quantified(values: _Values, test: _Test, quantifier: Quantifier) -> Predicate:

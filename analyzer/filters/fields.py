@@ -272,6 +272,16 @@ _SAMPLE = (
     _field("object_perf_freq", Kind.NUMBER, "ticks of the object's clock in a second"),
 )
 
+# What a formatted value has besides the keys of the sample that it is of.
+_COUNTER = (
+    _field("value", Kind.ANY, "the displayed value"),
+    _field("unit", Kind.TEXT, "its unit (/s, %, s)"),
+    _field("path", Kind.TEXT, r"path of the counter (\\machine\Process(a)\ID Process)"),
+    _field("series", Kind.NUMBER, "number of the series"),
+    _field("why_null", Kind.TEXT, "why there is no value (first-sample, negative-delta)"),
+    _field("flags", Kind.TEXT, "what is unusual about the value"),
+)
+
 BOTH_SIDES = ("request", "response")
 
 
@@ -304,12 +314,19 @@ def sample_fields() -> Mapping[str, Field]:
     return {**{field.name: field for field in _SAMPLE}, **{k: v for k, v in call_fields().items() if k not in _own()}}
 
 
+@cache
+def counter_fields() -> Mapping[str, Field]:
+    """The fields of formatted values by name: their own, and those of samples."""
+    return {**{field.name: field for field in _COUNTER}, **sample_fields()}
+
+
+@cache
 def _own() -> frozenset[str]:
-    return frozenset(field.name for field in _SAMPLE)
+    return frozenset(field.name for field in (*_SAMPLE, *_COUNTER))
 
 
 def is_own(field: Field) -> bool:
-    """Whether a field of samples is the sample's own, and not its call's."""
+    """Whether a field of samples or formatted values is their own, and not their call's."""
     return field.name in _own()
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from analyzer.contents.samples import sample_records
 from analyzer.filters.bind import bind
-from analyzer.filters.fields import call_fields, is_own, sample_fields
+from analyzer.filters.fields import call_fields, counter_fields, is_own, sample_fields
 from analyzer.filters.grammar import parse
 from analyzer.filters.tree import And
 from analyzer.filters.values import CallValues, of_record, of_sample
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallRecord
-from analyzer.model.sample import SampleRecord
+from analyzer.model.sample import CounterRecord, SampleRecord
 
 
 class CallFilter:
@@ -36,12 +37,13 @@ class CallFilter:
 
 
 class SampleFilter:
-    """A filter over the fields of samples and of the calls that brought them."""
+    """A filter over the fields of samples and of the calls that brought them; with `of_counters`, of formatted values."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, *, of_counters: bool = False) -> None:
         self.tree = parse(source)
+        fields = counter_fields() if of_counters else sample_fields()
         parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
-        bound = [bind(part, source, sample_fields()) for part in parts]
+        bound = [bind(part, source, fields) for part in parts]
         # What is only about calls is asked once a call, and before the values of its buffer are read.
         self._of_calls = [part for part in bound if not any(map(is_own, part.fields))]
         self._of_samples = [part for part in bound if any(map(is_own, part.fields))]
@@ -51,16 +53,26 @@ class SampleFilter:
 
     def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
         """The sample records that pass."""
+        test = self.test(analysis)
+        return (record for record in sample_records(analysis, partial(self._wants, analysis)) if test(record))
 
-        def wanted(number: int, call: Call) -> bool:
-            values = CallValues(number, call, analysis)
-            return all(part(values) for part in self._of_calls)
+    def test(self, analysis: Analysis) -> Callable[[SampleRecord | CounterRecord], bool]:
+        """Whether a sample passes, or a formatted value."""
+        number, values, is_wanted = 0, None, False
 
-        number, values = 0, None
-        for record in sample_records(analysis, wanted):
+        def passes(record: SampleRecord | CounterRecord) -> bool:
+            nonlocal number, values, is_wanted
             if values is None or record.call != number:
                 number = record.call or 0
                 values = CallValues(number, analysis.calls[number - 1], analysis)
+                is_wanted = all(part(values) for part in self._of_calls)
+            if not is_wanted:
+                return False
             of_both = of_sample(record, values)
-            if all(part(of_both) for part in self._of_samples):
-                yield record
+            return all(part(of_both) for part in self._of_samples)
+
+        return passes
+
+    def _wants(self, analysis: Analysis, number: int, call: Call) -> bool:
+        values = CallValues(number, call, analysis)
+        return all(part(values) for part in self._of_calls)

@@ -1,4 +1,4 @@
-"""Which calls of a capture are shown: of one interface, on one handle, in one session, that pass a filter, the last of them.
+"""Which calls of a capture are shown: of a time, machine, user, interface, handle or session, that pass a filter, the last of them.
 
 In: what the user asked for. Out: calls with their numbers, which stay those of the whole capture.
 """
@@ -6,66 +6,54 @@ In: what the user asked for. Out: calls with their numbers, which stay those of 
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from analyzer.contents.machines import machine_names
 from analyzer.core.errors import InputError
-from analyzer.model.analysis import Analysis
+from analyzer.filters.bounds import TimeBound
+from analyzer.filters.parties import Account, Machine, Machines
+from analyzer.model.analysis import Analysis, Numbered, Part, Selected
 from analyzer.model.call import Call
+from analyzer.model.connection import SmbSession
 from analyzer.rpc.interfaces import interface_names
 
 if TYPE_CHECKING:
     from analyzer.filters.filter import CallFilter
 
-Numbered = tuple[int, Call]
 
-
-class Selected(Sequence[Numbered]):
-    """Calls of an analysis with their numbers, each made when it is looked at."""
-
-    def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
-        self._calls, self._numbers = calls, numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, where: int) -> Numbered: ...
-
-    @overload
-    def __getitem__(self, where: slice) -> Selected: ...
-
-    def __getitem__(self, where: int | slice) -> Numbered | Selected:
-        if isinstance(where, slice):
-            return Selected(self._calls, self._numbers[where])
-        number = self._numbers[where]
-        return number, self._calls[number - 1]
-
-    def only(self, numbers: Iterable[int]) -> Selected:
-        """Those of these numbers."""
-        return Selected(self._calls, array("q", numbers))
+# So many calls are named where one is to be chosen.
+_CHOICES = 12
 
 
 class Selection(Struct, frozen=True):
-    """What is to be shown; each part that is given must hold, and of the interfaces one. `handle` and `session` are as the user
-    wrote them."""
+    """What is to be shown; each part that is given must hold, and of the interfaces, servers, clients and users one. `handle` and
+    `session` are as the user wrote them. `since` and `until` bound the time of a call's request, and are within the bounds."""
 
     interfaces: tuple[str, ...] = ()
     handle: str | None = None
     session: str | None = None
     filter: CallFilter | None = None
     tail: int | None = None
+    since: TimeBound | None = None
+    until: TimeBound | None = None
+    servers: tuple[Machine, ...] = ()
+    clients: tuple[Machine, ...] = ()
+    users: tuple[Account, ...] = ()
 
     def calls(self, analysis: Analysis) -> Selected:
         """The calls selected, in their order, before `tail`."""
-        everything = range(1, len(analysis.calls) + 1)
-        if not self.interfaces and self.handle is None and self.session is None and self.filter is None:
-            return Selected(analysis.calls, everything)
-        numbered: Iterator[Numbered] = enumerate(analysis.calls, 1)
+        whole = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
+        if replace(self, tail=None) == EVERYTHING:
+            return whole
+        numbered: Iterator[Numbered] = iter(whole)
+        if self._asks_for_ends:
+            test = _EndsTest(self, analysis)
+            numbered = (item for item in numbered if test.of_call(item[1]))
         if self.interfaces:
             wanted = self.interfaces
             numbered = (item for item in numbered if any(is_of(item[1], one) for one in wanted))
@@ -76,7 +64,7 @@ class Selection(Struct, frozen=True):
         if self.filter is not None:
             passes = self.filter
             numbered = (item for item in numbered if passes(*item, analysis))
-        return Selected(analysis.calls, array("q", (number for number, _ in numbered)))
+        return whole.only(number for number, _ in numbered)
 
     def last(self, calls: Selected) -> Selected:
         """The last of the calls, where only those are asked for."""
@@ -85,10 +73,50 @@ class Selection(Struct, frozen=True):
     def shown(self, analysis: Analysis) -> Selected:
         return self.last(self.calls(analysis))
 
+    def one(self, analysis: Analysis) -> int:
+        """The number of the one call that is selected. Raises `InputError` where none is, or several are."""
+        shown = self.shown(analysis)
+        if len(shown) == 1:
+            return shown.numbers[0]
+        if not shown:
+            raise InputError(f"no call passes: {self.words}")
+        first = ", ".join(f"#{number}" for number in shown.numbers[:_CHOICES])
+        more = f" and {len(shown) - _CHOICES:,} more" if len(shown) > _CHOICES else ""
+        raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
+
+    def of(self, analysis: Analysis) -> Analysis:
+        """The analysis, of which only what is selected is shown; itself where that is everything."""
+        if self.words is None:
+            return analysis
+        calls = self.shown(analysis)
+        return replace(analysis, part=Part(calls.numbers, tuple(self._sessions(analysis, calls)), self.words))
+
+    def _sessions(self, analysis: Analysis, calls: Selected) -> Iterator[SmbSession]:
+        """The SMB sessions of the machines, users and time asked for; where more is asked of calls, those that carry one."""
+        numbers = None
+        if self.interfaces or self.handle is not None or self.session is not None or self.filter is not None:
+            numbers = {call.session for _, call in calls}
+        test = _EndsTest(self, analysis)
+        for session in analysis.sessions:
+            if (numbers is None or session.number in numbers) and test.of_session(session):
+                yield session
+
+    @property
+    def _asks_for_ends(self) -> bool:
+        """Whether it asks for a time, a machine or a user."""
+        return bool(self.servers or self.clients or self.users or self.since or self.until)
+
     @property
     def words(self) -> str | None:
         """What selects, in words; None where everything is shown."""
         parts = []
+        if self.since is not None:
+            parts.append(f"since {self.since.text}")
+        if self.until is not None:
+            parts.append(f"until {self.until.text}")
+        for noun, wanted in (("server", self.servers), ("client", self.clients), ("user", self.users)):
+            if wanted:
+                parts.append(f"{noun} {' or '.join(one.text for one in wanted)}")
         if self.interfaces:
             parts.append(f"interface {' or '.join(self.interfaces)}")
         if self.handle is not None:
@@ -100,6 +128,40 @@ class Selection(Struct, frozen=True):
         if self.tail is not None:
             parts.append(f"the last {self.tail}")
         return ", ".join(parts) or None
+
+
+class _EndsTest:
+    """Whether a call or session is of the time, machines and users of a selection, in one capture."""
+
+    def __init__(self, selection: Selection, analysis: Analysis) -> None:
+        facts = analysis.capture
+        self._since = selection.since.at(facts) if selection.since is not None else None
+        self._until = selection.until.at(facts) if selection.until is not None else None
+        machines = (*selection.servers, *selection.clients)
+        names = machine_names(analysis) if any(one.network is None for one in machines) else {}
+        self._servers = Machines.of(selection.servers, names) if selection.servers else None
+        self._clients = Machines.of(selection.clients, names) if selection.clients else None
+        self._users = selection.users
+
+    def of_call(self, call: Call) -> bool:
+        anonymous = bool(call.auth.anonymous)
+        return self._passes(call.time_ns, call.time_ns, call.client.ip, call.server.ip, call.auth.user, anonymous)
+
+    def of_session(self, session: SmbSession) -> bool:
+        identity = session.identity
+        ends = session.client.ip, session.server.ip
+        return self._passes(session.first_time_ns, session.last_time_ns, *ends, identity.account, identity.is_anonymous)
+
+    def _passes(
+        self, first_ns: int, last_ns: int, client: str, server: str, account: str | None, anonymous: bool
+    ) -> bool:
+        return (
+            (self._since is None or last_ns >= self._since)
+            and (self._until is None or first_ns <= self._until)
+            and (self._servers is None or self._servers.has(server))
+            and (self._clients is None or self._clients.has(client))
+            and (not self._users or any(user.is_of(account, anonymous=anonymous) for user in self._users))
+        )
 
 
 EVERYTHING = Selection()

@@ -19,7 +19,7 @@ from analyzer.filters.fields import Field, Kind, is_own
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallRecord, Side, SideName
 from analyzer.model.record import Record
-from analyzer.model.sample import SampleRecord
+from analyzer.model.sample import CounterRecord, SampleRecord
 
 
 def of_record(record: Record | Mapping[str, Any]) -> Resolve:
@@ -27,7 +27,7 @@ def of_record(record: Record | Mapping[str, Any]) -> Resolve:
     return lambda field: [value for path in field.paths for value in _at(field, record, path)]
 
 
-def of_sample(record: SampleRecord, of_its_call: Resolve) -> Resolve:
+def of_sample(record: SampleRecord | CounterRecord, of_its_call: Resolve) -> Resolve:
     """Gives the values of fields of a sample: its own from its record, the others from its call."""
     own = of_record(record)
     return lambda field: own(field) if is_own(field) else of_its_call(field)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
 
 from msgspec import Struct, field
 
 from analyzer.core.events import Problem
+from analyzer.model.call import Call
 from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.evidence import FileDigest
@@ -30,12 +34,62 @@ class CaptureFacts(Struct, frozen=True):
     digests: tuple[FileDigest, ...] = ()
 
 
+Numbered = tuple[int, Call]
+
+
+class Selected(Sequence[Numbered]):
+    """Calls of an analysis with their numbers, each made when it is looked at. `numbers` ascend."""
+
+    def __init__(self, calls: Sequence[Call], numbers: Sequence[int]) -> None:
+        self._calls, self.numbers = calls, numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, where: int) -> Numbered: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Selected: ...
+
+    def __getitem__(self, where: int | slice) -> Numbered | Selected:
+        if isinstance(where, slice):
+            return Selected(self._calls, self.numbers[where])
+        number = self.numbers[where]
+        return number, self._calls[number - 1]
+
+    def __iter__(self) -> Iterator[Numbered]:
+        calls = self._calls
+        for number in self.numbers:
+            yield number, calls[number - 1]
+
+    def holds(self, number: int) -> bool:
+        """Whether a call is among them."""
+        at = bisect_left(self.numbers, number)
+        return at < len(self.numbers) and self.numbers[at] == number
+
+    def only(self, numbers: Iterable[int]) -> Selected:
+        """Those of these numbers."""
+        return Selected(self._calls, array("q", numbers))
+
+
+class Part(Struct, frozen=True, eq=False):
+    """The part of a capture that was asked for: numbers of calls, sessions, and what selects them in words."""
+
+    numbers: Sequence[int]
+    sessions: Sequence[SmbSession]
+    words: str
+
+
 class Analysis(Struct, frozen=True, eq=False):
     """One capture, read.
 
     `calls` are in the order of their request's first frame; a call's number is its position plus 1. `catalogs` and
     `name_tables` hold what the servers reported about their counters, over the whole capture. `closed` are the numbers of the
     channels whose end is in the capture. `connections` counts TCP connections by what they carry, `smb` or `dcerpc`.
+
+    With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
+    states of them (names, the state of handles, earlier readings of a counter) is used all the same.
     """
 
     capture: CaptureFacts
@@ -50,3 +104,14 @@ class Analysis(Struct, frozen=True, eq=False):
     features: Sequence[FeaturesOffered] = ()
     closed: frozenset[int] = frozenset()
     connections: Mapping[str, int] = field(default_factory=dict)
+    part: Part | None = None
+
+    @property
+    def shown(self) -> Selected:
+        """The calls that were asked for, with their numbers in the whole capture."""
+        return Selected(self.calls, self.part.numbers if self.part is not None else range(1, len(self.calls) + 1))
+
+    @property
+    def shown_sessions(self) -> Sequence[SmbSession]:
+        """The SMB sessions that were asked for."""
+        return self.part.sessions if self.part is not None else self.sessions

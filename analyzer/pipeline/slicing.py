@@ -286,7 +286,7 @@ def _written(sources: Sequence[Source], analysis: Analysis, frames: set[int], li
     """The frames of the sources, as they were captured."""
     from importlib.metadata import version
 
-    from analyzer.statistics.hosts import machine_names
+    from analyzer.contents.machines import machine_names
 
     out = Slice()
     files = analysis.capture.files

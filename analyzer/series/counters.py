@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
@@ -11,14 +10,13 @@ from msgspec import Struct
 
 from analyzer.contents.samples import sample_keys
 from analyzer.core.errors import InputError
-from analyzer.core.times import NS_PER_S
+from analyzer.core.times import NS_PER_S, parse_duration
 from analyzer.model.analysis import Analysis
 from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.formulas import formula_of, scaled, shown, type_name
 from analyzer.series.paths import PathSelection
 from analyzer.series.series import Point, Series, points
 
-_UNITS = {"ms": 1_000_000, "s": NS_PER_S, "m": 60 * NS_PER_S, "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S}
 # Buckets of more would lie outside of what a capture can span.
 _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
 
@@ -31,15 +29,27 @@ def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tu
     return PathSelection(wanted, machines() if named else {})
 
 
+def counter_points(
+    analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
+) -> Iterator[Point]:
+    """The readings of the series selected, those whose records pass."""
+    found = points(analysis, selection)
+    return found if passes is None else (point for point in found if passes(counter_record(point)))
+
+
 def counter_records(
-    analysis: Analysis, selection: PathSelection, interval_ns: int | None = None
+    analysis: Analysis,
+    selection: PathSelection,
+    interval_ns: int | None = None,
+    passes: Callable[[CounterRecord], bool] | None = None,
 ) -> Iterator[CounterRecord | BucketRecord]:
-    """The records of `counters`, in the order of the calls; with `interval_ns` those of `buckets`."""
+    """The records of `counters`, in the order of the calls, those that pass; with `interval_ns` those of their `buckets`."""
+    found = counter_points(analysis, selection, passes)
     if interval_ns is None:
-        for point in points(analysis, selection):
+        for point in found:
             yield counter_record(point)
     else:
-        for bucket in buckets(points(analysis, selection), interval_ns):
+        for bucket in buckets(found, interval_ns):
             yield bucket_record(bucket, interval_ns)
 
 
@@ -189,9 +199,7 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
 
 def interval_of(text: str) -> int:
     """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds; a number alone counts seconds."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m|h|d)?", text.strip().lower())
-    if found is not None:
-        interval_ns = int(Fraction(found[1]) * _UNITS[found[2] or "s"])
-        if 0 < interval_ns <= _MAX_INTERVAL_NS:
-            return interval_ns
+    interval_ns = parse_duration(text)
+    if interval_ns is not None and 0 < interval_ns <= _MAX_INTERVAL_NS:
+        return interval_ns
     raise InputError(f"{text} is no interval", hint="write it as 5s, 500ms, 2m or 1h")

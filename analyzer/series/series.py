@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -175,8 +175,16 @@ Select = Callable[[Series], bool]
 
 
 def points(analysis: Analysis, select: Select | None = None) -> Iterator[Point]:
-    """Every reading of the series that `select` takes (all if None), in the order of the calls."""
-    return _Pairing(analysis, select).points()
+    """Every reading of the series that `select` takes (all if None), in the order of the calls, of the calls that are shown.
+
+    A reading that is not shown still is the one before the next.
+    """
+    found = _Pairing(analysis, select).points()
+    if analysis.part is None:
+        return found
+    shown = analysis.shown
+    last = shown.numbers[-1] if shown else 0
+    return (point for point in takewhile(lambda point: point.call <= last, found) if shown.holds(point.call))
 
 
 class _Pairing:

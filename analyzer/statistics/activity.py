@@ -175,7 +175,7 @@ class _Search:
         self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
 
     def found(self) -> Findings:
-        for number, call in enumerate(self._analysis.calls, 1):
+        for number, call in self._analysis.shown:
             if call.is_perflib:
                 self._perflib(number, call)
             elif call.is_winreg and call.read is not None:

@@ -14,7 +14,7 @@ from analyzer.model.handle import HandleEvent as EventRecord
 from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
 from analyzer.rpc.status import fault_name
-from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
+from analyzer.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
 
 # A client that changes a long list before each poll must not make the record as long as the square of it.
 MAX_POSITIONS = 2_000_000
@@ -23,8 +23,8 @@ _Key = tuple[str, int, int, str | None]
 
 
 def handle_records(analysis: Analysis) -> Iterator[HandleRecord]:
-    """One a handle, in the order of their numbers."""
-    return (handle_record(lifetime, analysis) for lifetime in handle_lifetimes(analysis))
+    """One a handle that is shown, in the order of their numbers."""
+    return (handle_record(lifetime, analysis) for lifetime in shown_lifetimes(analysis))
 
 
 def handle_record(lifetime: HandleLifetime, analysis: Analysis) -> HandleRecord:

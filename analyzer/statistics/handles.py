@@ -9,6 +9,7 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallState, Side
@@ -95,6 +96,16 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
             lifetime.take(number, call)
     evidence = _Evidence(analysis)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
+
+
+def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
+    """The handles that the calls asked for name, with these calls alone; what became of a handle is judged by all of its calls."""
+    lifetimes = handle_lifetimes(analysis)
+    if analysis.part is None:
+        return lifetimes
+    shown = analysis.shown
+    found = (replace(one, events=tuple(event for event in one.events if shown.holds(event.call))) for one in lifetimes)
+    return tuple(lifetime for lifetime in found if lifetime.events)
 
 
 class _Evidence:

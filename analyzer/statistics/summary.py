@@ -91,7 +91,7 @@ class _Method(Struct):
 def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
     """By interface, then by method number."""
     found: dict[tuple[str, str], _Method] = {}
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         one = found.setdefault((interface_of(call), method_of(call)), _Method(call.opnum))
         one.calls += 1
         one.failed += has_failed(call)
@@ -168,7 +168,7 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     queries: dict[int, _Polled] = {}
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         is_done = call.state == "complete" and call.status == 0
         if call.query is not None and call.opnum == Opnum.QUERY_COUNTER_DATA:
             of_query = queries.setdefault(call.query.number, _Polled((call.server, call.client)))
@@ -238,7 +238,7 @@ def who_of(call: Call) -> tuple[str | None, str, str]:
 def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
     """In the order of their first calls."""
     found: dict[tuple[str | None, str, str], _Identity] = {}
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         one = found.setdefault(who_of(call), _Identity())
         identity = call.identity
         if identity is not None:
@@ -312,7 +312,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
         if len(one.calls) < MOST_CALLS:
             one.calls[number] = None
 
-    for number, call in enumerate(analysis.calls, 1):
+    for number, call in analysis.shown:
         if call.fault is not None:
             note("fault", call.fault, call, number)
         elif call.status:

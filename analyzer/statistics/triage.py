@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from analyzer.contents.machines import machine_names
 from analyzer.core.events import Problem
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
@@ -32,8 +33,7 @@ from analyzer.model.triage import (
     TriageProcess,
 )
 from analyzer.statistics.activity import SEALED, Activity, Findings, findings
-from analyzer.statistics.handles import handle_lifetimes
-from analyzer.statistics.hosts import host_records
+from analyzer.statistics.handles import shown_lifetimes
 from analyzer.statistics.summary import interface_of, is_performance, method_of, poll_stats, who_of
 
 # So many calls and frames stand for all of a finding.
@@ -78,11 +78,13 @@ def unreadable(file: str, reason: str) -> Triaged:
 def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     """What the analysis of one file amounts to. `nothing` says why there is no performance call, None where there is one, or
     something that may hide one."""
-    numbered = [(number, call) for number, call in enumerate(analysis.calls, 1) if is_performance(call)]
+    numbered = [(number, call) for number, call in analysis.shown if is_performance(call)]
+    if nothing is None and analysis.part is not None and not (analysis.shown or analysis.shown_sessions):
+        nothing = f"No call passes: {analysis.part.words}."
     if nothing is not None:
         return Triaged(_file(file, "nothing", nothing, analysis, (), Findings((), (), 0), {}, ()))
     found = findings(analysis)
-    names = {host.ip: host.names[0].name for host in host_records(analysis) if host.names}
+    names = {ip: names[0] for ip, names in machine_names(analysis).items()}
     listed = sorted(
         _Search(analysis, file, numbered, found, names).all(),
         key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0),
@@ -220,7 +222,7 @@ class _Search:
             yield self._of_calls("high", "anonymous", text, command, numbers, who)
         if by_who:
             return
-        sessions = [one for one in self._analysis.sessions if one.identity.is_anonymous and one.refused is None]
+        sessions = [one for one in self._analysis.shown_sessions if one.identity.is_anonymous and one.refused is None]
         if sessions:
             yield _Item(
                 "info",
@@ -241,7 +243,7 @@ class _Search:
             "other-channel": "used over another open of the pipe than it was given out on",
             "after-close": "used after it was closed",
         }
-        for lifetime in handle_lifetimes(self._analysis):
+        for lifetime in shown_lifetimes(self._analysis):
             by_violation: dict[str, list[int]] = {}
             for event in lifetime.events:
                 for violation in event.violations:
@@ -288,11 +290,11 @@ class _Search:
 
     def _refused_logons(self) -> Iterator[_Item]:
         groups: dict[tuple[str, str, int], list[int]] = {}
-        for position, session in enumerate(self._analysis.sessions):
+        for position, session in enumerate(self._analysis.shown_sessions):
             if session.refused is not None:
                 groups.setdefault((session.client.ip, session.server.ip, session.refused), []).append(position)
         for (client, server, status), positions in groups.items():
-            sessions = [self._analysis.sessions[position] for position in positions]
+            sessions = [self._analysis.shown_sessions[position] for position in positions]
             accounts = Counter(one.identity.who for one in sessions)
             yield _Item(
                 "high" if len(sessions) >= _MANY_REFUSED else "medium",
@@ -330,7 +332,7 @@ class _Search:
             text = f"{_count(len(sealed), 'performance call')} stayed encrypted: {_listed(reasons)}"
             command = self._command("timeline", "--filter", "state == sealed")
             yield self._of_calls("medium", "encrypted", text, command, numbers, Who(*who_of(sealed[0][1])))
-        closed = [one for one in self._analysis.sessions if one.encrypted_messages > one.decrypted_messages]
+        closed = [one for one in self._analysis.shown_sessions if one.encrypted_messages > one.decrypted_messages]
         if closed:
             count = sum(one.encrypted_messages - one.decrypted_messages for one in closed)
             reasons = Counter(one.reason or one.decryption.value for one in closed)
@@ -349,7 +351,7 @@ class _Search:
             )
 
     def _others(self) -> Iterator[_Item]:
-        others = [(number, call) for number, call in enumerate(self._analysis.calls, 1) if not is_performance(call)]
+        others = [(number, call) for number, call in self._analysis.shown if not is_performance(call)]
         started = [
             (number, call)
             for number, call in others
@@ -467,7 +469,7 @@ def _file(
         frames=facts.frames if facts is not None else None,
         first_time_ns=facts.first_time_ns if facts is not None else None,
         last_time_ns=facts.last_time_ns if facts is not None else None,
-        calls=len(analysis.calls) if analysis is not None else 0,
+        calls=len(analysis.shown) if analysis is not None else 0,
         performance_calls=len(numbered),
         encrypted_calls=sum(call.state == "sealed" for _, call in numbered),
         first_performance_ns=numbered[0][1].time_ns if numbered else None,
@@ -489,13 +491,13 @@ def _sentence(numbered: Sequence[tuple[int, Call]], analysis: Analysis) -> str:
     if registry := sum(call.is_winreg for _, call in numbered):
         parts.append(f"{registry:,} of the registry")
     return (
-        f"{_count(len(numbered), 'performance call')} ({' and '.join(parts)}) of {len(analysis.calls):,} DCERPC calls"
+        f"{_count(len(numbered), 'performance call')} ({' and '.join(parts)}) of {len(analysis.shown):,} DCERPC calls"
     )
 
 
 def _keys_wanted(analysis: Analysis) -> Iterator[str]:
     """What would decrypt the performance calls, and the SMB sessions, that no key decrypted."""
-    for session in analysis.sessions:
+    for session in analysis.shown_sessions:
         if session.encrypted_messages > session.decrypted_messages and session.decryption in (
             Decryption.NO_KEY,
             Decryption.WRONG_KEY,
@@ -503,7 +505,7 @@ def _keys_wanted(analysis: Analysis) -> Iterator[str]:
             yield _key_for(session.identity.mechanism, session.identity.account, session.identity.service)
         elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
-    for call in analysis.calls:
+    for _, call in analysis.shown:
         auth = call.security
         if (
             is_performance(call)

@@ -7,24 +7,27 @@ order of first readings; it keeps some numbers of each series and none of its re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from rich.cells import cell_len
 
+from analyzer.contents.machines import machine_names
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.sample import BucketRecord, CounterRecord
-from analyzer.series.counters import Bucket, buckets, counter_records, display_of, selection_of
+from analyzer.series.counters import Bucket, buckets, counter_points, counter_records, display_of, selection_of
 from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
 from analyzer.series.paths import PathSelection
-from analyzer.series.series import Point, Series, points
-from analyzer.statistics.hosts import machine_names
+from analyzer.series.series import Point, Series
 from analyzer.viewmodel.words import shortened
-from analyzer.views.text import folded, problem_lines, safe, styled
+from analyzer.views.text import folded, part_lines, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
+
+if TYPE_CHECKING:
+    from analyzer.filters.filter import SampleFilter
 
 SPARK_CELLS = 14
 _BARS = "▁▂▃▄▅▆▇█"
@@ -36,11 +39,13 @@ _LEAST_NAME, _MOST_NAME = 24, 60
 
 
 class Counters(Struct, OfCapture, frozen=True, dict=True):
-    """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together."""
+    """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together, of which those
+    that pass the filter."""
 
     analysis: Analysis
     patterns: tuple[str, ...] = ()
     interval_ns: int | None = None
+    filter: SampleFilter | None = None
 
     @cached_property
     def selection(self) -> PathSelection:
@@ -48,7 +53,12 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
     def records(self) -> Iterator[CounterRecord | BucketRecord]:
-        return counter_records(self.analysis, self.selection, self.interval_ns)
+        return counter_records(self.analysis, self.selection, self.interval_ns, self.passes)
+
+    @property
+    def passes(self) -> Callable[[CounterRecord], bool] | None:
+        """Whether the record of a reading passes the filter; None where there is none."""
+        return self.filter.test(self.analysis) if self.filter is not None else None
 
     def lines(self, width: int | None) -> Iterator[str]:
         return counter_lines(self, width)
@@ -155,8 +165,11 @@ class _Line(Struct):
 def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
     """One line a series: path, values of readings, unit, minimum, mean, maximum, last, course, and why values lack."""
     lines, answers = _collected(view)
+    yield from part_lines(view.analysis, width)
     if not lines:
-        if view.patterns:
+        if view.filter is not None:
+            yield safe(f"no value passes: filter {view.filter}")
+        elif view.patterns:
             yield "no counter of this capture has such a path"
         else:
             yield "no counter value could be read"
@@ -191,7 +204,7 @@ def _collected(view: Counters) -> tuple[list[_Line], int]:
 
     def counted() -> Iterator[Point]:
         nonlocal calls, last_call
-        for point in points(view.analysis, view.selection):
+        for point in counter_points(view.analysis, view.selection, view.passes):
             calls += point.call != last_call
             last_call = point.call
             yield point

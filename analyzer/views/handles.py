@@ -17,9 +17,9 @@ from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier
 from analyzer.rpc.status import fault_name
 from analyzer.statistics.handle_records import handle_records
-from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
+from analyzer.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
 from analyzer.viewmodel.words import counterset_words
-from analyzer.views.text import folded, problem_lines, safe, styled
+from analyzer.views.text import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
 
 _INDENT = 20
@@ -40,13 +40,13 @@ class Handles(Struct, OfCapture, frozen=True):
 
 def handle_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each handle with its calls; polls of the same counters with the same outcome share a line."""
-    lifetimes = handle_lifetimes(analysis)
+    lifetimes = shown_lifetimes(analysis)
     for number, lifetime in enumerate(lifetimes):
         if number:
             yield ""
         yield from _lifetime_lines(lifetime, analysis, width)
     if not lifetimes:
-        yield "no query handle was used in any call that could be read"
+        yield from nothing_passes(analysis) or ("no query handle was used in any call that could be read",)
         yield from problem_lines(analysis, width)
 
 

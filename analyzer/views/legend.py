@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from analyzer.contents.machines import machine_names
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
-from analyzer.statistics.hosts import host_records
 
 _MOST_CHARACTERS = 24
 # More pairs than these are counted, not listed.
@@ -33,7 +33,7 @@ class Legend:
     """The names of the pairs that some calls are between."""
 
     def __init__(self, analysis: Analysis, calls: Iterable[tuple[int, Call]]) -> None:
-        self._names = {host.ip: host.names[0].name for host in host_records(analysis) if host.names}
+        self._names = {ip: names[0] for ip, names in machine_names(analysis).items()}
         self._pairs: dict[_Ends, _Pair] = {}
         taken: set[str] = set()
         for _, call in calls:

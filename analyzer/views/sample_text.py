@@ -26,8 +26,10 @@ def sample_lines(analysis: Analysis, width: int | None, passing: SampleFilter | 
         where = f"#{record.call:<5} {record.server.ip if record.server is not None else ''}"
         line = f"{relative:12.6f}  {where}  {counter_path(record)} = {value_words(record)}"
         yield from (safe(text) for text in folded(line, 22, width))
-    if passing is not None:
-        words = f"{count or 'no'} value{'s pass' if count > 1 else ' passes'}: filter {passing}"
+    selected = [analysis.part.words] if analysis.part is not None else []
+    selected += [f"filter {passing}"] if passing is not None else []
+    if selected:
+        words = f"{count or 'no'} value{'s pass' if count > 1 else ' passes'}: {', '.join(selected)}"
         yield ""
         yield from (safe(text) for text in folded(words, 4, width))
     elif count == 0:

@@ -11,16 +11,17 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import Identity
 from analyzer.statistics.hosts import host_records
-from analyzer.views.text import folded, opening_lines, safe, session_words, styled
+from analyzer.views.text import folded, opening_lines, part_lines, safe, session_words, styled
 
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each SMB session with everything it says of itself."""
-    for session in analysis.sessions:
+    for session in analysis.shown_sessions:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
         for name, value in _session_details(session):
             yield from (safe(line) for line in folded(f"    {name}: {value}", 8, width))
     yield from opening_lines(analysis, width)
+    yield from part_lines(analysis, width)
 
 
 def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:

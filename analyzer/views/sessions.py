@@ -18,7 +18,7 @@ class Sessions(Struct, OfCapture, frozen=True):
     analysis: Analysis
 
     def records(self) -> Iterator[SessionRecord]:
-        return (session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+        return (session_record(session, self.analysis.capture) for session in self.analysis.shown_sessions)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.views.session_text import session_lines

@@ -16,7 +16,7 @@ from analyzer.statistics.activity import Findings, activity_record, findings, om
 from analyzer.statistics.records import stats_records
 from analyzer.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
 from analyzer.viewmodel.words import shortened
-from analyzer.views.text import folded, frames_words, header_lines, problem_lines, safe, styled
+from analyzer.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
 
 _SHOWN_CALLS = 6
@@ -40,9 +40,9 @@ class Stats(Struct, OfCapture, frozen=True):
 def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """A header, then each section that has something to say."""
     yield from header_lines(analysis, width)
-    if not analysis.calls:
+    if not analysis.shown:
         yield ""
-        yield "no call could be read"
+        yield from nothing_passes(analysis) or ("no call could be read",)
         yield from problem_lines(analysis, width)
     for title, lines in (
         ("Service response time", _method_lines(analysis)),
@@ -54,9 +54,9 @@ def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     found = findings(analysis)
     yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
     yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
-    if lacking := sum(call.state != "complete" for call in analysis.calls):
+    if lacking := sum(call.state != "complete" for _, call in analysis.shown):
         yield ""
-        words = f"{lacking} of {_counted(len(analysis.calls), 'call')} could not be read in whole; `timeline` says which, and why"
+        words = f"{lacking} of {_counted(len(analysis.shown), 'call')} could not be read in whole; `timeline` says which, and why"
         yield from (styled("yellow", text) for text in folded(words, 2, width))
 
 

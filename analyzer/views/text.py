@@ -92,14 +92,29 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield styled("bold", name)
     yield from _more(len(facts.files) - _HEADER_LINES, "files")
     yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
-    for session in analysis.sessions[:_HEADER_LINES]:
+    for session in analysis.shown_sessions[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
-    yield from _more(len(analysis.sessions) - _HEADER_LINES, "sessions: pcq-analyzer sessions")
+    yield from _more(len(analysis.shown_sessions) - _HEADER_LINES, "sessions: pcq-analyzer sessions")
     words = sorted(_rpc_words(analysis).items())
     for name, count in words[:_HEADER_LINES]:
         yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
     yield from _more(len(words) - _HEADER_LINES, "ways of calling: pcq-analyzer stats")
     yield from opening_lines(analysis, width)
+    yield from part_lines(analysis, width)
+
+
+def part_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
+    """What is shown, where that is not all of the capture."""
+    if analysis.part is not None:
+        words = f"shown: {len(analysis.shown):,} of {len(analysis.calls):,} calls ({analysis.part.words})"
+        yield from (styled("bold", text) for text in folded(words, 4, width))
+
+
+def nothing_passes(analysis: Analysis) -> tuple[str, ...]:
+    """That none of the calls there are was asked for; nothing where one was, or there are none."""
+    if analysis.part is None or analysis.shown or not analysis.calls:
+        return ()
+    return (safe(f"no call passes: {analysis.part.words}; without that all calls are shown"),)
 
 
 def _more(count: int, what: str) -> Iterator[str]:
@@ -149,7 +164,7 @@ def session_words(session: SmbSession) -> str:
 
 def _rpc_words(analysis: Analysis) -> Counter[str]:
     words: Counter[str] = Counter()
-    for call in analysis.calls:
+    for _, call in analysis.shown:
         auth = call.security
         name = call.interface.name or call.interface.uuid or "unknown interface"
         if call.session is None:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from analyzer.contents.lines import Damages
-from analyzer.filters.selection import EVERYTHING, Selected, Selection
-from analyzer.model.analysis import Analysis
+from analyzer.filters.selection import EVERYTHING, Selection
+from analyzer.model.analysis import Analysis, Selected
 from analyzer.model.call import Call
 from analyzer.views.legend import Legend
 from analyzer.views.runs import find_runs

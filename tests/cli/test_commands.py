@@ -251,7 +251,7 @@ def test_a_wrong_password_is_said_by_user_and_opens_nothing() -> None:
     [
         (["--secrets", SECRETS], None, {}),
         (["--password", USER["password"]], None, {}),
-        (["--user", "LAB\\perfmon", "--password", USER["password"]], None, {}),
+        (["--password-of", "LAB\\perfmon", "--password", USER["password"]], None, {}),
         (["--password", "-"], f"{USER['password']}\n".encode(), {}),
         ([], None, {"PCQ_PASSWORD": USER["password"]}),
     ],

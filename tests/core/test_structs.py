@@ -38,7 +38,17 @@ def made(kind: type[Struct]) -> Any:
 
 # A field of these is of a type that its module does not load, to start quickly or because the two refer to each other; their
 # signatures can only be had with text for that type.
-UNRESOLVED = {"CaptureReading", "Judgement", "Rule", "Samples", "Selection"}
+UNRESOLVED = {
+    "CallSelection",
+    "CaptureReading",
+    "CounterSelection",
+    "Counters",
+    "Judgement",
+    "Rule",
+    "SampleSelection",
+    "Samples",
+    "Selection",
+}
 
 
 def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:

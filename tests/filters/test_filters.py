@@ -18,8 +18,8 @@ from analyzer.buffers._compiled import types
 from analyzer.contents import lines as model_records
 from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
+from analyzer.core.times import parse_time
 from analyzer.filters import values as filter_values
-from analyzer.filters.bind import parse_time
 from analyzer.filters.fields import (
     Kind,
     buffer_field,
@@ -162,7 +162,7 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("client.ip == host", 14, "host is no IP address or network"),
         ("ip in {10.0.0.9..10.0.0.1}", 8, "10.0.0.9..10.0.0.1 is no range of addresses"),
         ("ip > 10.0.0.1", 4, "> needs a number or a time, and ip is an address"),
-        ("latency > 5m", 11, "latency is in seconds, and 5m is no duration like 0.5 or 500ms"),
+        ("latency > 5x", 11, "latency is in seconds, and 5x is no duration like 0.5 or 500ms"),
         ("time > yesterday", 8, "yesterday is no time like 2026-11-20"),
         ("time > 2026-13-01", 8, "2026-13-01 is no time like 2026-11-20"),
         ("smb.signed == yes", 15, "smb.signed is true or false, and yes is neither"),

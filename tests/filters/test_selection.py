@@ -8,17 +8,23 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
+from analyzer.filters.bounds import TimeBound
 from analyzer.filters.filter import CallFilter
+from analyzer.filters.parties import Account, Machine
 from analyzer.filters.selection import EVERYTHING, Selection, handle_name, session_name
 from analyzer.formats.tables import table_of
-from analyzer.model.analysis import Analysis
+from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.connection import Channel
 from analyzer.model.record import Endpoint
+from analyzer.model.security import Identity
+from analyzer.statistics.handles import shown_lifetimes
+from analyzer.statistics.summary import method_stats
 from analyzer.views.timeline import Timeline
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.rpc import CHANNEL, SMB
 from tests.records import plains
+from tests.resolution.test_order import session
 
 OTHER_SESSION = replace(CHANNEL, number=1, session=1)
 TCP = Channel(2, "ncacn_ip_tcp", Endpoint("10.0.0.3", 50000), Endpoint("10.0.0.1", 49153), None, None, None)
@@ -128,3 +134,115 @@ def test_times_are_counted_from_the_capture_and_from_the_call_before() -> None:
 def test_tables_hold_what_is_shown() -> None:
     assert table_of(Timeline(conversation(), Selection(handle="q1")))["number"].to_list() == [1, 3, 5]
     assert table_of(Timeline(conversation(), EVERYTHING)).height == 10
+
+
+# ------------------------------------------------------------------------------------------ time, machines and users
+
+NS = 1_000_000_000
+DAY = 1_763_596_800 * NS  # 2025-11-20T00:00:00Z
+
+
+def facts(first_ns: int, last_ns: int) -> CaptureFacts:
+    return CaptureFacts(("x.pcap",), 1, 1, first_ns, last_ns)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last", "at"),
+    [
+        ("2025-11-20T00:00:05Z", 0, 9, 5),
+        ("2025-11-20T01:00:05+01:00", 0, 9, 5),
+        ("2025-11-20", 5, 9, 0),
+        ("12:30", 3600, 80000, 45000),
+        ("12:30:01.5", 3600, 80000, 45001.5),
+        # The capture begins before midnight and goes on until after the time.
+        ("00:30", 86000, 90000, 88200),
+        # A time of the day the capture began after, which it does not reach again.
+        ("00:30", 86000, 87000, 1800),
+        ("90s", 100, 900, 190),
+        ("+5m", 100, 900, 400),
+        ("2.5", 100, 900, 102.5),
+    ],
+)
+def test_times_are_written_as_people_read_them(text: str, first: int, last: int, at: float) -> None:
+    assert TimeBound.of(text).at(facts(DAY + first * NS, DAY + last * NS)) == DAY + int(at * NS)
+
+
+@pytest.mark.parametrize("text", ["", "noon", "25:00", "2025-13-01", "-5s", "5 fortnights"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time: write 2026-"):
+        TimeBound.of(text)
+
+
+def people() -> Analysis:
+    """Calls of two users from two clients to one server, a second apart, and one of nobody known over TCP."""
+    alice = Identity("ntlm", user="Alice", domain="LAB", workstation="WS1", server_dns_name="dc1.lab.example")
+    calls = [
+        Calls(channel=replace(CHANNEL, identity=alice)).open_query(),
+        Calls(channel=replace(CHANNEL, identity=alice, number=3), first_frame=20).close_query(),
+        Calls(channel=TCP, first_frame=40).enumerate_sets(b""),
+    ]
+    return replace(analysis_of(*calls), sessions=(session(0, identity=alice),))
+
+
+@pytest.mark.parametrize(
+    ("selection", "shown"),
+    [
+        ({"users": (Account("alice"),)}, [1, 2]),
+        ({"users": (Account("lab\\ALICE"),)}, [1, 2]),
+        ({"users": (Account("other\\alice"),)}, []),
+        ({"users": (Account("anonymous"),)}, []),
+        ({"clients": (Machine.of("10.0.0.3"),)}, [3]),
+        ({"clients": (Machine.of("10.0.0.0/8"),)}, [1, 2, 3]),
+        ({"clients": (Machine.of("ws1"),)}, [1, 2]),
+        ({"servers": (Machine.of("DC1"),)}, [1, 2, 3]),
+        ({"servers": (Machine.of("dc1.lab.example"), Machine.of("nobody"))}, [1, 2, 3]),
+        ({"servers": (Machine.of("dc2"),)}, []),
+        ({"servers": (Machine.of("dc1"),), "users": (Account("alice"),), "interfaces": ("winreg",)}, []),
+    ],
+)
+def test_users_and_machines_select(selection: dict[str, Any], shown: list[int]) -> None:
+    assert numbers(people(), **selection) == shown
+
+
+def test_bounds_include_their_moments() -> None:
+    analysis = conversation()
+    third = analysis.calls[2].time_ns
+    bound = TimeBound("then", "absolute", third)
+    assert numbers(analysis, until=bound) == [1, 2, 3]
+    assert numbers(analysis, since=bound) == [3, 4, 5, 6, 7, 8, 9, 10]
+    assert numbers(analysis, since=bound, until=bound) == [3]
+
+
+@pytest.mark.parametrize("text", ["", "10.0.0.300", "10.0.0.0/40", "a/b", "::x::"])
+def test_what_is_no_machine(text: str) -> None:
+    with pytest.raises(ValueError, match="is no machine: write an address"):
+        Machine.of(text)
+
+
+def test_sessions_follow_the_calls_that_are_asked_for() -> None:
+    analysis = conversation()
+    ours, other = session(analysis.calls[0].session or 0), session(99)
+    analysis = replace(analysis, sessions=(ours, other))
+    assert Selection().of(analysis) is analysis
+    assert [one.number for one in Selection(handle="q1").of(analysis).shown_sessions] == [ours.number]
+    assert len(Selection(servers=(Machine.of(ours.server.ip),)).of(analysis).shown_sessions) == 2
+    assert Selection(servers=(Machine.of("192.0.2.1"),)).of(analysis).shown_sessions == ()
+
+
+def test_statistics_speak_of_what_is_asked_for() -> None:
+    part = Selection(handle="q1").of(conversation())
+    assert sum(one.calls for one in method_stats(part)) == 3
+    (lifetime,) = shown_lifetimes(part)
+    assert [event.call for event in lifetime.events] == [1, 3, 5]
+    # What became of the handle is judged by all of its calls.
+    (lifetime,) = shown_lifetimes(Selection(handle="q1", tail=1).of(conversation()))
+    assert (lifetime.origin, lifetime.opened, [event.call for event in lifetime.events]) == ("opened", 1, [5])
+
+
+def test_one_call_is_to_be_shown() -> None:
+    assert Selection(filter=CallFilter("number == 4")).one(conversation()) == 4
+    with pytest.raises(InputError, match="3 calls pass: handle q1") as caught:
+        Selection(handle="q1").one(conversation())
+    assert caught.value.hint == "choose one by --call: #1, #3, #5"
+    with pytest.raises(InputError, match="no call passes: handle q7"):
+        Selection(handle="q7").one(conversation())

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.contents.machines import machine_names
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.series.counters import buckets, counter_records, interval_of, selection_of
 from analyzer.series.paths import wildcard
 from analyzer.series.series import points
-from analyzer.statistics.hosts import machine_names
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET
 from tests.build.counters import NONE, Info, Reader, Watch, large

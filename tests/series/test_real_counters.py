@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.contents.machines import machine_names
 from analyzer.pipeline.run import analyze
 from analyzer.series.counters import counter_records, selection_of
-from analyzer.statistics.hosts import machine_names
 from tests.corpus import CORPUS
 from tests.records import Record, plains
 from tests.test_corpus import XP

@@ -1,0 +1,63 @@
+"""What the machines of a capture are called: every address with the names the traffic gives it, and where each name was stated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.model.analysis import Analysis
+from analyzer.model.security import Identity
+
+# A name and what stated it.
+Named = tuple[str, str]
+
+
+def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
+    """The names of each address that has any, in the order they were stated in the whole capture, whatever part is shown."""
+    found: dict[str, dict[Named, None]] = {}
+
+    def note(ip: str, names: Iterator[Named]) -> None:
+        for one in names:
+            found.setdefault(ip, {})[one] = None
+
+    known: set[tuple[str, str, Identity]] = set()
+
+    def identify(client: str, server: str, identity: Identity) -> None:
+        # Call after call has the same.
+        if (client, server, identity) not in known:
+            known.add((client, server, identity))
+            note(client, _of_client(identity))
+            note(server, _of_server(identity))
+
+    for session in analysis.sessions:
+        identify(session.client.ip, session.server.ip, session.identity)
+        for ip, name, source in session.hosts:
+            note(ip, iter(((name, source),)))
+    for call in analysis.calls:
+        if call.security.identity is not None:
+            identify(call.client.ip, call.server.ip, call.security.identity)
+        if call.is_perflib and call.request is not None:
+            machine = call.request.params.get("szMachine")
+            if isinstance(machine, str) and (name := machine.lstrip("\\")) not in ("", call.server.ip):
+                note(call.server.ip, iter(((name, "szMachine of a PerflibV2 call"),)))
+    for ip, name in analysis.capture.names.items():
+        note(ip, iter(((name, "name resolution in the capture file"),)))
+    return {ip: list(names) for ip, names in found.items()}
+
+
+def machine_names(analysis: Analysis) -> dict[str, tuple[str, ...]]:
+    """All names of each address that has any."""
+    return {ip: tuple(name for name, _ in names) for ip, names in names_stated(analysis).items()}
+
+
+def _of_client(identity: Identity) -> Iterator[Named]:
+    if identity.workstation:
+        yield identity.workstation, "NTLM workstation"
+
+
+def _of_server(identity: Identity) -> Iterator[Named]:
+    if identity.server_name:
+        yield identity.server_name, "NTLM target information, NetBIOS name"
+    if identity.server_dns_name:
+        yield identity.server_dns_name, "NTLM target information, DNS name"
+    if identity.service is not None and (host := identity.service.partition("/")[2]):
+        yield host, "Kerberos service principal"

@@ -1,0 +1,86 @@
+"""Machines and accounts as users write them in options: text in, and then for each call or session whether it is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+from msgspec import Struct
+
+ANONYMOUS = "anonymous"
+
+
+class Machine(Struct, frozen=True):
+    """One machine, or all of a network. `text` is what the user wrote: an address, a network, or a name the traffic gives."""
+
+    text: str
+    network: IPv4Network | IPv6Network | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, text: str) -> Machine:
+        """Raises `ValueError` for what can be none of these."""
+        try:
+            return cls(text, ip_network(text.strip("[]"), strict=False))
+        except ValueError:
+            pass
+        if "/" in text or not text.strip("\\. ") or text.replace(".", "").isdigit() or "::" in text:
+            raise ValueError(
+                f"{text} is no machine: write an address (10.0.0.5), a network (10.0.0.0/8) or a name that `hosts` shows"
+            )
+        return cls(text, None)
+
+    def is_at(self, ip: str, names: Sequence[str]) -> bool:
+        """Whether it has this address, or one of these names: in whole, or as far as the first dot."""
+        if self.network is not None:
+            try:
+                return ip_address(ip) in self.network
+            except ValueError:
+                return False
+        wanted = self.text.strip("\\").casefold()
+        return any(wanted in (name.casefold(), name.partition(".")[0].casefold()) for name in names)
+
+
+class Machines(Struct, frozen=True):
+    """Any of several machines; each address is looked up once."""
+
+    wanted: tuple[Machine, ...]
+    names: Mapping[str, Sequence[str]]
+    known: dict[str, bool]
+
+    @classmethod
+    def of(cls, wanted: tuple[Machine, ...], names: Mapping[str, Sequence[str]]) -> Machines:
+        return cls(wanted, names, {})
+
+    def has(self, ip: str) -> bool:
+        found = self.known.get(ip)
+        if found is None:
+            names = self.names.get(ip, ())
+            found = self.known[ip] = any(one.is_at(ip, names) for one in self.wanted)
+        return found
+
+
+class Account(Struct, frozen=True):
+    """One account as a user wrote it: `DOMAIN\\\\name`, `name@REALM`, `name` of whichever domain, or `anonymous`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def is_of(self, account: str | None, *, anonymous: bool) -> bool:
+        if anonymous:
+            return self.text.casefold() == ANONYMOUS or _same(self.text, account)
+        return _same(self.text, account)
+
+
+def _same(wanted: str, account: str | None) -> bool:
+    if account is None:
+        return False
+    one, other = wanted.casefold(), account.casefold()
+    if "\\" in one or "@" in one:
+        return one == other
+    domain, _, name = other.rpartition("\\")
+    return one == (name if domain else name.partition("@")[0])
