@@ -36,6 +36,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.contents.chunks import sample_chunks
 from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.limits import Limits
 from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
 from analyzer.packet.dissector import Dissector
 from analyzer.pipeline.run import analyze
@@ -220,7 +221,7 @@ def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
     reader, dissector, streams = CaptureReader([path]), Dissector(), Reassembler()
     channels = Channels()
     smb, tcp = SmbLayer(keyring, channels), TcpChannels(channels)
-    rpc = RpcLayer(keyring, max_stub=max_stub, pdus=False)
+    rpc = RpcLayer(keyring, limits=Limits(stub=max_stub), pdus=False)
     layers = {
         "reading the file, packets": _Room(lambda block: dissector.feed(block), dissector.finish),  # type: ignore[arg-type]
         "TCP streams": _Room(streams.feed, lambda: chain([CaptureEnds()], streams.finish())),

@@ -298,6 +298,20 @@ def connections_that_begin(path: Path, size: int) -> None:
 
 
 @shape()
+def flows_elsewhere(path: Path, size: int) -> None:
+    """Connections on other ports that begin like SMB."""
+    with Writer(path) as out:
+        for number in count():
+            tcp = Tcp(
+                out, (0x0A010000 + (number >> 14), 40000 + (number & 0x3FFF)), (0x0A000101, 4450), random.Random(1)
+            )
+            tcp.segment(0, b"", SYN)
+            tcp.segment(0, smb.framed(smb.smb2(0, bytes(36), 0)))
+            if out.size > size:
+                return
+
+
+@shape()
 def to_itself(path: Path, size: int) -> None:
     """Ends that send to themselves."""
     with Writer(path) as out:

@@ -29,6 +29,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.channel.events import ChannelBatch
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
+from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.filters.grammar import parse
 from analyzer.model.connection import Channel
@@ -41,7 +42,7 @@ from analyzer.rpc.layer import RpcLayer
 from analyzer.series.paths import wildcard
 from analyzer.smb.compression import decompress
 from analyzer.tcp.events import Connection, StreamBatch
-from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.flow import TcpTimeouts
 from analyzer.tcp.recognition import Recognition
 from analyzer.views.hexdump import dumped_bytes
 from fuzz import captures
@@ -126,7 +127,7 @@ def _packet(data: bytes) -> None:
 
 
 def _tcp(data: bytes) -> None:
-    room = Streams(TcpLimits(max_connections=3, held_stream=2000, held_total=3000, patience_segments=4))
+    room = Streams(Limits(connections=3, held_stream=2000, held_total=3000), timeouts=TcpTimeouts(patience_segments=4))
     ends = [Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 445), Endpoint("10.0.0.3", 2)]
     for number in range(0, len(data) - 7, 8):
         way, seq, ack, flags, size, missing = data[number], *data[number + 1 : number + 6]

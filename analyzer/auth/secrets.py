@@ -150,10 +150,17 @@ def _split_account(who: str | None) -> tuple[str | None, str | None]:
     return username, domain or None
 
 
+# Where shells put the output of a command that stands in the place of a file: <(command).
+_OF_SHELLS = ("/dev/fd/", "/proc/self/fd/")
+
+
 def _read_file(path: Path, what: str) -> bytes:
     try:
         if path.is_dir():
             raise InputError(f"{path} is a directory, not a {what}", hint="give the file itself")
+        if path.is_fifo() and not str(path).startswith(_OF_SHELLS):
+            # Opening it would wait for somebody to write.
+            raise InputError(f"{_shown(path)} is a named pipe, not a {what}", hint="write its content to a file")
         with path.open("rb") as file:
             data = file.read(_MAX_FILE_BYTES + 1)
     except OSError as error:

@@ -24,7 +24,7 @@ from analyzer.capture.streams import ByteStream, read_on
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain, words_of
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
-from analyzer.core.limits import DEFAULTS
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 
 SECTION_HEADER = 0x0A0D0D0A
@@ -56,15 +56,12 @@ _PACKET_DATA_AT, _SIMPLE_DATA_AT = 28, 12
 MAX_BLOCK_BYTES = 16 * 1024 * 1024
 _OPT_END, _IF_TSRESOL, _IF_TSOFFSET = 0, 9, 14
 _NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
-MAX_NAMES = DEFAULTS.address_names
 _GUESS_TRIES = 16
 _FIRST_STEP, _LAST_STEP = 1024, 64 * 1024
 _SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
 _INT64_MAX = (1 << 63) - 1
 # Offsets beyond this overflow 64 bits of nanoseconds.
 _FAR_S = _INT64_MAX // NS_PER_S // 2
-# Wireshark has no bound.
-MAX_INTERFACES = DEFAULTS.interfaces
 MOST_CLOCKS_AT_ONCE = 16
 MAX_NAME_LEN = 255
 
@@ -118,8 +115,16 @@ class PcapngFile:
     """One pcapng file, read once from front to end. `block_bytes` may change between blocks; `names` is filled."""
 
     def __init__(
-        self, stream: ByteStream, file: int, names: dict[str, str], *, block_bytes: int, fast: bool = True
+        self,
+        stream: ByteStream,
+        file: int,
+        names: dict[str, str],
+        *,
+        block_bytes: int,
+        fast: bool = True,
+        limits: Limits = DEFAULTS,
     ) -> None:
+        self._limits = limits
         self.block_bytes = block_bytes
         self.names = names
         self._stream = stream
@@ -135,6 +140,7 @@ class PcapngFile:
         self._bad_packet_count = 0
         self._far_times = 0
         self._interfaces_beyond = 0
+        self._names_beyond = 0
         self._skip_missing = 0
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
@@ -261,7 +267,7 @@ class PcapngFile:
             kind, pos = int(types[index]), int(at[index])
             length: int = unpack_from(self._order + "I", data, pos + 4)[0]
             if kind == INTERFACE_DESCRIPTION:
-                if len(self._interfaces) < MAX_INTERFACES:
+                if len(self._interfaces) < self._limits.interfaces:
                     self._interfaces.append(self._interface(data, pos, length))
                 else:
                     self._interfaces_beyond += 1
@@ -411,7 +417,7 @@ class PcapngFile:
 
     def _read_names(self, data: bytes, pos: int, length: int) -> None:
         at, stop = pos + 8, pos + length - 4
-        while at + 4 <= stop and len(self.names) < MAX_NAMES:
+        while at + 4 <= stop:
             kind, size = unpack_from(self._order + "HH", data, at)
             at += 4
             if kind == _NAME_END or at + size > stop:
@@ -420,8 +426,10 @@ class PcapngFile:
             if address_len is not None and size > address_len:
                 address = str(ip_address(data[at : at + address_len]))
                 name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")[:MAX_NAME_LEN]
-                if name:
+                if name and (address in self.names or len(self.names) < self._limits.address_names):
                     self.names.setdefault(address, name)
+                elif name:
+                    self._names_beyond += 1
             at += size + -size % 4
 
     def _notes(self) -> Iterator[Problem]:
@@ -434,7 +442,12 @@ class PcapngFile:
                 "they are left out",
             )
         if self._interfaces_beyond:
-            yield self._problem("limit", f"more than {MAX_INTERFACES} interfaces are described; the rest are not read")
+            yield self._problem(
+                "limit", f"more than {self._limits.interfaces} interfaces are described; the rest are not read"
+            )
+        if self._names_beyond:
+            text = f"more than {self._limits.address_names} names of addresses; {self._names_beyond} are not read"
+            yield self._problem("limit", text)
         if self._untimed:
             yield self._problem(
                 "note", f"{self._untimed} frames have no time stamp of their own and take that of the frame before"

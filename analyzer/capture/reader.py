@@ -26,7 +26,7 @@ from analyzer.capture.digest import HashedFile
 from analyzer.capture.file_kinds import foreign_capture, looks_like
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.pcap import PcapFile, is_pcap
-from analyzer.capture.streams import ByteStream, Peeked, open_stream
+from analyzer.capture.streams import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
@@ -134,9 +134,10 @@ def _expanded(source: Source) -> list[Path | BinaryIO]:
 class _File:
     """One file of a capture: opened when needed, its place among the others by the time of its first frame."""
 
-    def __init__(self, source: Path | BinaryIO, limits: Limits) -> None:
+    def __init__(self, source: Path | BinaryIO, limits: Limits, memory: DecompressorMemory) -> None:
         self.source = source
         self._limits = limits
+        self._memory = memory
         if isinstance(source, Path):
             self.name = str(source)
         elif sys.stdin is not None and source is sys.stdin.buffer:
@@ -160,7 +161,9 @@ class _File:
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
-        stream, wrappings = open_stream(self.source, self.name, self._limits, through=partial(self._opened, hashing))
+        stream, wrappings = open_stream(
+            self.source, self.name, self._limits, memory=self._memory, through=partial(self._opened, hashing)
+        )
         self._stream = stream
         try:
             head = stream.read(_HEAD_BYTES)
@@ -172,7 +175,9 @@ class _File:
 
                 if not is_pcapng(head):
                     raise _not_a_capture(self.name, head, wrappings, stream.damage)
-                self.reader = PcapngFile(whole, self.number, names, block_bytes=block_bytes, fast=fast)
+                self.reader = PcapngFile(
+                    whole, self.number, names, block_bytes=block_bytes, fast=fast, limits=self._limits
+                )
         except BaseException:
             self.close()
             raise
@@ -216,6 +221,8 @@ class _File:
             try:
                 self.open(block_bytes, names, fast=fast, hashing=hashing)
             except InputError as error:  # it was removed since its first frame was looked at
+                if isinstance(error, DecompressorLimitError):
+                    yield Problem("limit", "capture", (), str(error))
                 yield unreadable(error)
                 return
         assert self.reader is not None
@@ -292,7 +299,8 @@ class CaptureReader:
         self._hashing = hashing
         self._block_bytes = block_bytes
         failures: list[InputError] = []
-        files = [_File(source, limits) for source in expand(sources, failures)]
+        memory = DecompressorMemory(limits)
+        files = [_File(source, limits, memory) for source in expand(sources, failures)]
         if len(files) == 1 and not failures:
             files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
         else:

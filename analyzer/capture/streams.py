@@ -27,11 +27,13 @@ _COMPRESSED_PIECE = 16 * 1024
 _DECOMPRESSED_PIECE = 1024 * 1024
 _SNIFF_BYTES = 512
 # RFC 8878 asks decoders for 8 MiB at least; zstd --long makes 128 MiB. More would let a file decide over our memory.
-MAX_ZSTD_WINDOW = 1 << 27
+FEWEST_ZSTD_WINDOW, MAX_ZSTD_WINDOW = 1 << 23, 1 << 27
 # xz -9 takes 65 MiB.
-MAX_XZ_MEMORY = 1 << 27
+_FEWEST_XZ_MEMORY, MAX_XZ_MEMORY = 1 << 20, 1 << 27
 
 GZIP, ZSTD, LZ4, XZ, BZIP2 = "gzip", "zstd", "lz4", "xz", "bzip2"
+# What the others take, with the input that is read ahead: 32 KiB of window, blocks of 4 MiB, blocks of 900 kB four times.
+_COSTS = {GZIP: 1 << 19, LZ4: 1 << 23, BZIP2: 1 << 22}
 _COMPRESSION = (
     (b"\x1f\x8b", GZIP),
     (b"\x28\xb5\x2f\xfd", ZSTD),
@@ -180,7 +182,8 @@ class _Bounded:
 class _Member(Protocol):
     """One compressed member: what bz2, lzma and lz4 call a decompressor."""
 
-    eof: bool
+    @property
+    def eof(self) -> bool: ...
 
     @property
     def unused_data(self) -> bytes | None: ...
@@ -209,36 +212,33 @@ class _GzipMember:
         return out
 
 
-def _lz4_member() -> _Member:
+def _lz4_member(most: int) -> _Member:
     from lz4.frame import LZ4FrameDecompressor  # loaded when a capture needs it
 
     member: _Member = LZ4FrameDecompressor()
     return member
 
 
-def _xz_member() -> _Member:
-    member: _Member = lzma.LZMADecompressor(memlimit=MAX_XZ_MEMORY)  # type: ignore[assignment]
-    return member
-
-
-_MEMBERS: dict[str, Callable[[], _Member]] = {
-    GZIP: _GzipMember,  # type: ignore[dict-item]
+_MEMBERS: dict[str, Callable[[int], _Member]] = {
+    GZIP: lambda most: _GzipMember(),
     LZ4: _lz4_member,
-    XZ: _xz_member,
-    BZIP2: bz2.BZ2Decompressor,  # type: ignore[dict-item]
+    XZ: lambda most: lzma.LZMADecompressor(memlimit=most),
+    BZIP2: lambda most: bz2.BZ2Decompressor(),
 }
 
 
 class _Decompressed:
     """One or more compressed members, one after the other, as plain bytes."""
 
-    def __init__(self, kind: str, stream: ByteStream) -> None:
+    def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
+        """The decompressor may take `most` bytes of memory, as far as it can be bounded."""
         self.damage: str | None = None
         self.is_limited = False
         self._kind = kind
+        self._most = most
         self._magic = next(magic for magic, name in _COMPRESSION if name == kind)
         self._stream = stream
-        self._member: _Member = _MEMBERS[kind]()
+        self._member: _Member = _MEMBERS[kind](most)
         self._ended = False
         # Compressed bytes that were read, and how many of them the members have taken.
         self._input = b""
@@ -291,7 +291,7 @@ class _Decompressed:
                 self._taken -= len(rest)
             else:
                 self._input, self._taken = rest + self._input[self._taken :], 0
-            self._member = _MEMBERS[self._kind]()
+            self._member = _MEMBERS[self._kind](self._most)
             return
         self._ended = True
         self.damage = f"{self._kind} data is followed by something else" if rest else self._stream.damage
@@ -306,14 +306,15 @@ class _Decompressed:
 class _ZstdStream:
     """Zstandard frames as plain bytes."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, most: int) -> None:
+        """Windows may have `most` bytes."""
         import zstandard  # loaded when a capture needs it
 
         self.damage: str | None = None
         self.is_limited = False
         self._stream = stream
         self._error = zstandard.ZstdError
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW)
+        decompressor = zstandard.ZstdDecompressor(max_window_size=most)
         self._reader = decompressor.stream_reader(stream, read_across_frames=True, closefd=False)  # type: ignore[arg-type]
 
     def read(self, size: int) -> bytes:
@@ -338,6 +339,83 @@ class _ZstdStream:
         self._stream.close()
 
 
+class DecompressorMemory:
+    """What the decompressors of all files that are open at the same time may take together."""
+
+    def __init__(self, limits: Limits = DEFAULTS) -> None:
+        self._most = self._left = limits.decompressors
+
+    def take(self, size: int, name: str) -> None:
+        """So much is for one file; an `InputError` where it is not left."""
+        if size > self._left:
+            raise DecompressorLimitError(
+                f"{name}: the compressed files that overlap in time would take more than {self._most} bytes of memory to "
+                "decompress; this one is not read.",
+                hint="Decompress it beforehand, or read the files one after the other.",
+            )
+        self._left -= size
+
+    def give_back(self, size: int) -> None:
+        """A file is closed."""
+        self._left += size
+
+
+class DecompressorLimitError(InputError):
+    """A file is not read because others take what decompressors may have."""
+
+
+class _Charged:
+    """A compressed stream, and what it takes of the memory for all of them until it is closed."""
+
+    def __init__(self, stream: ByteStream, memory: DecompressorMemory, size: int) -> None:
+        self._stream = stream
+        self._memory = memory
+        self._size = size
+
+    @property
+    def damage(self) -> str | None:
+        return self._stream.damage
+
+    @property
+    def is_limited(self) -> bool:
+        return self._stream.is_limited
+
+    def read(self, size: int) -> bytes:
+        return self._stream.read(size)
+
+    def step_back(self, size: int) -> bool:
+        return self._stream.step_back(size)
+
+    def close(self) -> None:
+        self._memory.give_back(self._size)
+        self._size = 0
+        self._stream.close()
+
+
+def _cost_of(kind: str, head: bytes) -> int:
+    """How much memory decompressing takes: a power of two, by what the file's first bytes ask for."""
+    if kind == ZSTD:
+        import zstandard
+
+        try:
+            window = int(zstandard.get_frame_parameters(head).window_size)
+        except zstandard.ZstdError:  # a skippable frame comes first, or it is damaged
+            window = 0
+        return min(max(1 << (window - 1).bit_length(), FEWEST_ZSTD_WINDOW), MAX_ZSTD_WINDOW)
+    if kind == XZ:
+        size = _FEWEST_XZ_MEMORY
+        while size < MAX_XZ_MEMORY:
+            try:
+                lzma.LZMADecompressor(memlimit=size).decompress(head, 1)
+            except lzma.LZMAError as error:
+                if "emory" in str(error):
+                    size *= 2
+                    continue
+            break
+        return size
+    return _COSTS[kind]
+
+
 def _compression_of(head: bytes) -> str | None:
     for magic, kind in _COMPRESSION:
         if head.startswith(magic):
@@ -353,12 +431,15 @@ def open_stream(
     name: str,
     limits: Limits = DEFAULTS,
     *,
+    memory: DecompressorMemory | None = None,
     through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
 ) -> tuple[ByteStream, tuple[str, ...]]:
     """The plain bytes of a source, and the compressions that were taken off, outermost first.
 
-    `through` is called with the file once it is open, and gives what it is read through.
+    `memory` is what decompressors may take, shared with other files. `through` is called with the file once it is open, and
+    gives what it is read through.
     """
+    memory = memory if memory is not None else DecompressorMemory(limits)
     try:
         opened = source.open("rb", buffering=0) if isinstance(source, Path) else source
     except OSError as error:
@@ -380,7 +461,11 @@ def open_stream(
             wrappings.append(kind)
             if len(wrappings) > limits.wrappings:
                 raise InputError(f"{name} is compressed more than {limits.wrappings} times over.")
-            stream = _Bounded(_ZstdStream(stream) if kind == ZSTD else _Decompressed(kind, stream), file, limits)
+            cost = _cost_of(kind, head)
+            memory.take(cost, name)
+            stream = _Charged(stream, memory, cost)
+            stream = _ZstdStream(stream, cost) if kind == ZSTD else _Decompressed(kind, stream, cost)
+            stream = _Bounded(stream, file, limits)
     except BaseException:
         stream.close()
         raise

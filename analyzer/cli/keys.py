@@ -56,6 +56,7 @@ def wireshark(
         sources_of(files),
         reading.keyring,
         engine=reading.engine.value,
+        limits=reading.limits,
         unreadable=lambda problem: lost.append(problem.text),
     )
     say(*lost)

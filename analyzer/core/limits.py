@@ -19,6 +19,7 @@ class Limits(Struct, frozen=True):
     decompressed_ratio: int = 50
     decompressed_free: int = 16 * MIB
     wrappings: int = 3
+    decompressors: int = 160 * MIB
     interfaces: int = 1 << 16
     address_names: int = 100_000
     flows: int = 100_000
@@ -37,13 +38,16 @@ class Limits(Struct, frozen=True):
     opens: int = 16_384
     opens_in_all: int = 65_536
     requests: int = 8192
+    smb_memory: int = 64 * MIB
     security_contexts: int = 256
     calls_pending: int = 1024
     stub: int = 64 * MIB
+    rpc_memory: int = 96 * MIB
     search_tries: int = 400_000
     search_keystream: int = 128 * MIB
     problems: int = 20_000
     listed: int = 100_000
+    listed_memory: int = 48 * MIB
 
 
 class About(NamedTuple):
@@ -73,6 +77,12 @@ ABOUT: dict[str, About] = {
     "wrappings": About(
         "compressions inside each other",
         "Nobody wraps a capture more often; a file that keeps unwrapping is built to.",
+    ),
+    "decompressors": About(
+        "memory of the decompressors of all files that are read at the same time",
+        "zstd --long=27 takes 128 MiB; files that do not overlap in time are read one after the other.",
+        None,
+        "bytes",
     ),
     "interfaces": About(
         "interfaces in a section of a pcapng file",
@@ -152,6 +162,12 @@ ABOUT: dict[str, About] = {
         "SMB requests of a connection that wait for their answers",
         "Clients may have 8,192 credits at most; the oldest is forgotten first.",
     ),
+    "smb_memory": About(
+        "memory of SMB connections: sessions, trees, requests, messages under way",
+        "Beyond it, the connections silent longest are given up, and read on from their middle when more of them comes.",
+        None,
+        "bytes",
+    ),
     "security_contexts": About(
         "security contexts of a DCERPC association", "Clients have a handful; the oldest is forgotten first."
     ),
@@ -163,6 +179,12 @@ ABOUT: dict[str, About] = {
         "the longest stub that is put together from fragments",
         "[MS-PCQ] 3.1.4.1.6 lets a client offer 1 GiB; the other methods, and [MS-RRP], allow 64 MiB.",
         "--max-stub",
+        "bytes",
+    ),
+    "rpc_memory": About(
+        "memory of DCERPC associations: contexts, calls and fragments under way",
+        "Half as much again as the longest stub, at least; the associations silent longest are given up.",
+        None,
         "bytes",
     ),
     "search_tries": About(
@@ -182,5 +204,11 @@ ABOUT: dict[str, About] = {
     "listed": About(
         "SMB sessions, binds and feature negotiations that are listed one by one, of each",
         "Each takes more memory than its messages have bytes. The rest is counted.",
+    ),
+    "listed_memory": About(
+        "memory of all that is listed one by one",
+        "Names in them may be as long as a message. The rest is counted.",
+        None,
+        "bytes",
     ),
 }

@@ -23,7 +23,6 @@ _DREP_BYTES = frozenset({0x00, 0x10})
 # What has to be captured of a payload to recognise SMB, and to recognise DCERPC (its common header).
 SMB_SIGNATURE_LEN, PDU_HEADER_LEN = 8, 16
 
-MAX_FLOWS = DEFAULTS.flows
 
 # One end is its address as bytes and its port; a flow is both ends in order, so that both directions have one key.
 End = tuple[bytes, int]
@@ -60,7 +59,7 @@ def begins_like_ours(payload: bytes) -> bool:
 class Flows:
     """The flows that are ours by what was seen in them; those that are ours by port need no memory."""
 
-    def __init__(self, most: int = MAX_FLOWS) -> None:
+    def __init__(self, most: int = DEFAULTS.flows) -> None:
         self._most = most
         self._known: dict[FlowKey, None] = {}
         self.forgotten = 0

@@ -22,6 +22,7 @@ from analyzer.capture.frame import Frame, FrameBlock
 from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
 from analyzer.core.labels import label
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.batches import find_batches
@@ -30,7 +31,6 @@ from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.packet.columns import Columns, columns_of, payloads_of
 from analyzer.packet.dataless import NO_FLOWS, Dataless, Hashes, flow_hash, flow_hashes
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
-from analyzer.packet.fragments import Fragments
 from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
@@ -84,10 +84,10 @@ class _Count(Struct):
 class Dissector:
     """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
 
-    def __init__(self, *, fast: bool = True, fragments: Fragments | None = None) -> None:
+    def __init__(self, *, fast: bool = True, limits: Limits = DEFAULTS) -> None:
         self._fast = fast
-        self._frames = FrameDissector(fragments)
-        self._flows = Flows()
+        self._frames = FrameDissector(limits)
+        self._flows = Flows(limits.flows)
         self._held: deque[_Held] = deque()
         self._held_size = 0
         self._dataless = Dataless()

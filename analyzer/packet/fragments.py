@@ -15,11 +15,10 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from analyzer.core.events import Problem
-from analyzer.core.limits import DEFAULTS
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced import TracedBytes
 
-MAX_DATAGRAMS, MAX_HELD_BYTES = DEFAULTS.datagrams, DEFAULTS.datagram_bytes
 # RFC 8200 section 4.5 gives up after 60 seconds, RFC 1122 section 3.3.2 asks for 60 to 120.
 MAX_AGE_NS = 120 * NS_PER_S
 MAX_DATAGRAM_BYTES = 65535
@@ -98,13 +97,12 @@ class Fragments:
 
     def __init__(
         self,
+        limits: Limits = DEFAULTS,
         *,
-        max_datagrams: int = MAX_DATAGRAMS,
-        max_bytes: int = MAX_HELD_BYTES,
         max_age_ns: int = MAX_AGE_NS,
     ) -> None:
-        self._max_datagrams = max_datagrams
-        self._max_bytes = max_bytes
+        self._max_datagrams = limits.datagrams
+        self._max_bytes = limits.datagram_bytes
         self._max_age_ns = max_age_ns
         self._open: OrderedDict[FragmentKey, Datagram] = OrderedDict()
         self._whole: OrderedDict[FragmentKey, set[tuple[int, int]]] = OrderedDict()

@@ -16,6 +16,7 @@ from msgspec import Struct
 from analyzer.capture.frame import Frame
 from analyzer.core.errors import TruncatedError
 from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet import links
 from analyzer.packet.candidates import KERBEROS_PORT, End
@@ -86,8 +87,8 @@ class _MalformedHeaderError(Exception):
 class FrameDissector:
     """Takes frames apart one by one; holds fragments."""
 
-    def __init__(self, fragments: Fragments | None = None) -> None:
-        self._fragments = fragments or Fragments()
+    def __init__(self, limits: Limits = DEFAULTS) -> None:
+        self._fragments = Fragments(limits)
         self.unknown_links: dict[int, list[int]] = {}
 
     def dissect(self, frame: Frame) -> Iterator[Item]:

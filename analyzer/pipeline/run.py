@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from analyzer.auth import handshake
@@ -35,7 +36,6 @@ from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.layer import SmbLayer
 from analyzer.smb.state import KeyLog, MessageLog
 from analyzer.tcp.events import Recognised
-from analyzer.tcp.flow import TcpLimits
 from analyzer.tcp.reassembler import Reassembler
 from analyzer.winperf.layer import KeyFollower, WinregLayer
 
@@ -158,9 +158,8 @@ def _filled(
 def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:
     """The layers from segments to exchanges."""
     kdc = KdcLayer()
-    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
-    rpc = RpcLayer(keyring, max_stub=limits.stub, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    return [Reassembler(tcp), kdc, *_channels(keyring, tickets=kdc.tickets), rpc]
+    rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
+    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets), rpc]
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:
@@ -173,15 +172,16 @@ def smb_session_keys(
     keyring: Keyring,
     *,
     engine: Engine = "own",
+    limits: Limits = DEFAULTS,
     unreadable: Callable[[Problem], None] | None = None,
 ) -> dict[int, bytes]:
     """The session key of every SMB2 session whose handshake the keyring opens, by session id.
 
     `unreadable` is called with the problem of each file, of several, that cannot be read.
     """
-    segments, _ = _own_segments(sources, None, DEFAULTS) if engine == "own" else _tshark_segments(sources)
+    segments, _ = _own_segments(sources, None, limits) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
-    chain = _Chain([Reassembler(), *_channels(keyring, key_log=found.setdefault)])
+    chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
         if unreadable is not None and isinstance(event, Problem) and event.kind == "unreadable":
             unreadable(event)
@@ -205,13 +205,13 @@ def follow_messages(
                 segment_log(event)
             yield event
 
-    tcp = TcpLimits(max_connections=limits.connections, held_stream=limits.held_stream, held_total=limits.held_total)
-    for _ in _Chain([Reassembler(tcp), *_channels(keyring, message_log=message_log)]).run(noted()):
+    for _ in _Chain([Reassembler(limits), *_channels(keyring, limits, message_log=message_log)]).run(noted()):
         pass
 
 
 def _channels(
     keyring: Keyring,
+    limits: Limits,
     *,
     tickets: Tickets | None = None,
     key_log: KeyLog | None = None,
@@ -219,8 +219,12 @@ def _channels(
 ) -> list[Layer]:
     """The layers from streams to channels."""
     channels = Channels()
-    smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log)
+    smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)
     return [smb, TcpChannels(channels)]
+
+
+# Memory of what is listed beside its text and numbers, as measured.
+_LISTED_COST = 500
 
 
 class _Collector:
@@ -229,6 +233,7 @@ class _Collector:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._unlisted: Counter[str] = Counter()
+        self._listed_memory = 0
         self.calls = CallWriter()
         self.problems: list[Problem] = []
         self.sessions: list[SmbSession] = []
@@ -240,8 +245,9 @@ class _Collector:
         self.pdus: list[Pdu] = []
 
     def _list(self, listed: list[_Listed], item: _Listed, what: str, most: int) -> None:
-        if len(listed) < most:
+        if len(listed) < most and self._listed_memory < self._limits.listed_memory:
             listed.append(item)
+            self._listed_memory += _LISTED_COST + 2 * len(msgspec.msgpack.encode(item, enc_hook=str))
         else:
             self._unlisted[what] += 1
 
@@ -293,7 +299,7 @@ def _own_segments(
     hashing: bool = False,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
     reader = CaptureReader(sources, hashing=hashing, limits=limits)
-    dissector = Dissector()
+    dissector = Dissector(limits=limits)
 
     def segments() -> Iterator[Event]:
         frames = 0

@@ -26,6 +26,7 @@ from analyzer.channel.events import ChannelBatch, ChannelGap
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.model.pdus import Plain
 from analyzer.model.security import AuthLevel, Decryption
@@ -56,6 +57,8 @@ from analyzer.rpc.status import bind_nak_reason, bind_result_reason
 from analyzer.rpc.syntaxes import is_feature_negotiation, syntax_name
 
 _MAX_OFFERS = 16
+# Memory of an association without calls, and of what it may have besides, as measured.
+_COST, _PRESENTATION_COST, _SECURITY_COST = 6000, 400, 4000
 # Plain numbers: members of an enumeration are slower to find and to compare.
 _REQUEST, _RESPONSE, _FAULT = int(Ptype.REQUEST), int(Ptype.RESPONSE), int(Ptype.FAULT)
 _BINDS = frozenset({int(Ptype.BIND), int(Ptype.BIND_ACK)})
@@ -75,7 +78,7 @@ class Association:
         channel: Channel,
         begin: Callable[[int], Handshake],
         search: SearchBudget,
-        max_stub: int,
+        limits: Limits,
         pdus: bool,
     ) -> None:
         self._pdus = pdus
@@ -85,9 +88,9 @@ class Association:
         self._presentations: dict[int, Presentation] = {}
         self._offers: dict[int, _Offered] = {}
         self._early_acks: dict[int, RawPdu] = {}
-        self._security = SecurityTable(begin, search)
-        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, max_stub)
-        self._calls = CallTable(self._presentations, max_stub, self._emit)
+        self._security = SecurityTable(begin, search, limits.security_contexts)
+        self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub)
+        self._calls = CallTable(self._presentations, limits, self._emit)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Bytes of one direction, or bytes of it that were not captured."""
@@ -118,6 +121,9 @@ class Association:
         self._calls.finish(why, out)
         for security in self._security.all():
             out.extend(security.problems())
+        if forgotten := self._security.forgotten:
+            text = f"more than {self._security.most} security contexts in one association; {forgotten} were forgotten"
+            out.append(Problem("limit", "rpc", (), text))
         for offered in self._offers.values():
             for offer in offered.offers:
                 if _is_features(offer):
@@ -126,6 +132,13 @@ class Association:
                     out.append(self._bound(offer, _first_transfer(offer), None, offered, offered.frames))
         self._offers.clear()
         return out
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory it takes."""
+        framers = len(self._framers[True]) + len(self._framers[False])
+        contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
+        return _COST + framers + contexts + self._calls.memory
 
     @property
     def _channel(self) -> Channel:

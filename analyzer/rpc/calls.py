@@ -32,7 +32,7 @@ from msgspec import Struct
 from analyzer.auth.context import Sender, Unprotected
 from analyzer.channel.events import SmbInfo
 from analyzer.core.events import Event, Problem
-from analyzer.core.limits import DEFAULTS
+from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.pdus import Plain
 from analyzer.model.security import Decryption
@@ -41,8 +41,8 @@ from analyzer.rpc.pdus import PduList
 from analyzer.rpc.security import Security
 from analyzer.rpc.syntaxes import NDR64
 
-# Calls whose responses a gap took are kept until the channel closes; a channel that loses this many has the oldest emitted early.
-_MAX_PENDING = DEFAULTS.calls_pending
+# Memory of a call under way, and of each fragment of it beside the bytes, as measured.
+_CALL_COST, _FRAGMENT_COST = 2000, 400
 # Responses seen before their request (frames swapped by the capture) wait for it; more than a handful is no swap.
 _MAX_EARLY = 16
 # Plain numbers: members of an enumeration are slower to compare.
@@ -120,6 +120,7 @@ class CallSide:
         "is_bare",
         "is_sealed",
         "malformed",
+        "memory",
         "order_big",
         "over_limit",
         "pdus",
@@ -135,6 +136,8 @@ class CallSide:
     def __init__(self) -> None:
         self.state = _EMPTY
         self.pdus = PduList()
+        # About how many bytes of memory its fragments take.
+        self.memory = 0
         self.wire_length = 0
         self.hint = 0
         self.first_length = 0
@@ -177,6 +180,7 @@ class CallSide:
             self.over_limit = True
             self._drop(part.data)
             return not was_within
+        self.memory += _FRAGMENT_COST + (0 if self.pdus.ends_in(part.piece) else len(part.piece))
         self.pdus.add(part.piece, part.at, part.length, part.start, part.stop, part.plain, part.step)
         return True
 
@@ -197,6 +201,7 @@ class CallSide:
         self.pdus.note_frames(self.dropped_frames)
         last.note_frames(self.dropped_frames)
         self.pdus = PduList()
+        self.memory = 0
 
     @property
     def frames(self) -> set[int]:
@@ -277,10 +282,14 @@ Emit = Callable[[PendingCall, str, list[Event]], None]
 class CallTable:
     """Pairs requests and responses; `emit` is given each call that is over."""
 
-    def __init__(self, presentations: dict[int, Presentation], max_stub: int, emit: Emit) -> None:
+    def __init__(self, presentations: dict[int, Presentation], limits: Limits, emit: Emit) -> None:
         self._presentations = presentations
-        self._max_stub = max_stub
-        self._emit = emit
+        self._max_stub = limits.stub
+        # Calls whose responses a gap took are kept until the channel closes; beyond so many, the oldest is emitted early.
+        self._most = limits.calls_pending
+        self._has_reported_most = False
+        self._give = emit
+        self._memory = 0
         self._calls: dict[int, PendingCall] = {}
         self._early: dict[int, PendingCall] = {}
         self._last_call_id: int | None = None
@@ -290,6 +299,11 @@ class CallTable:
     @property
     def has_met_requests(self) -> bool:
         return self._last_call_id is not None
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the calls under way take."""
+        return self._memory
 
     def get(self, call_id: int) -> PendingCall | None:
         """The call on its way that has this id."""
@@ -306,8 +320,7 @@ class CallTable:
             call = self._new_call(header, head, part, out)
         if header.flags & MAYBE:
             call.maybe = True
-        if not call.request.add(header, part, self._max_stub):
-            self._report_length(header, part, out)
+        self._add(call.request, header, part, out)
         if call.request.state is not _COMPLETE:
             return
         if call.maybe:
@@ -320,6 +333,7 @@ class CallTable:
             if early is not None and _asked_before(call, early):
                 del self._early[header.call_id]
                 call.response, call.fault = early.response, early.fault
+                self._memory -= _CALL_COST
                 self._conclude(call, out)
 
     def response(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> None:
@@ -336,8 +350,7 @@ class CallTable:
             side.malformed = "a first fragment comes in the middle of an answer"
         if head.status is not None:
             call.fault = head.status
-        if not side.add(header, part, self._max_stub):
-            self._report_length(header, part, out)
+        self._add(side, header, part, out)
         if side.state is _COMPLETE and call.has_request:
             self._conclude(call, out)
 
@@ -375,11 +388,20 @@ class CallTable:
             call.request.hint = head.alloc_hint
         else:
             call.request.damage = "the first fragment of the request was not captured"
-        if len(self._calls) >= _MAX_PENDING:
-            oldest = self._calls.pop(next(iter(self._calls)))
-            self._emit(oldest, f"no answer among the {_MAX_PENDING} calls after it", out)
+        if len(self._calls) >= self._most:
+            self._emit_oldest(part, out)
         self._calls[header.call_id] = call
+        self._memory += _CALL_COST
         return call
+
+    def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
+        """More calls are under way than are kept: the oldest has had no answer for long."""
+        if not self._has_reported_most:
+            self._has_reported_most = True
+            text = f"more than {self._most} calls of one association wait for answers; the oldest are given up"
+            out.append(Problem("limit", "rpc", part.data.frames, text))
+        oldest = self._calls.pop(next(iter(self._calls)))
+        self._emit(oldest, f"no answer among the {self._most} calls after it", out)
 
     def _early_call(self, header: Header, head: CallHead, out: list[Event]) -> PendingCall:
         """The call of a response whose request was not met yet."""
@@ -393,11 +415,21 @@ class CallTable:
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call
+            self._memory += _CALL_COST
         return call
 
-    def _report_length(self, header: Header, part: FragmentPart, out: list[Event]) -> None:
-        text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
-        out.append(Problem("limit", "rpc", part.data.frames, text))
+    def _add(self, side: CallSide, header: Header, part: FragmentPart, out: list[Event]) -> None:
+        """Adds a fragment to the request or the response of a call under way."""
+        before = side.memory
+        if not side.add(header, part, self._max_stub):
+            text = f"the stub of call {header.call_id} is larger than {self._max_stub} bytes"
+            out.append(Problem("limit", "rpc", part.data.frames, text))
+        self._memory += side.memory - before
+
+    def _emit(self, call: PendingCall, why: str, out: list[Event]) -> None:
+        """A call is over; it was taken out of its table."""
+        self._memory -= _CALL_COST + call.request.memory + call.response.memory
+        self._give(call, why, out)
 
     def _conclude(self, call: PendingCall, out: list[Event]) -> None:
         """Emits a call whose response is there, unless more of its request may still come."""
@@ -412,7 +444,7 @@ class CallTable:
         if last is None:
             return
         skipped = header.call_id - last - 1
-        if self._gap_since_request and self._ids_step_by_one and 0 < skipped < _MAX_PENDING:
+        if self._gap_since_request and self._ids_step_by_one and 0 < skipped < self._most:
             calls = f"call {last + 1}" if skipped == 1 else f"calls {last + 1} to {header.call_id - 1}"
             out.append(Problem("gap", "rpc", part.data.frames, f"the requests of {calls} were not captured"))
         elif not self._gap_since_request and skipped:

@@ -77,6 +77,10 @@ class Framer:
         self._lost_reason = ""
         self._lost_captured = True
 
+    def __len__(self) -> int:
+        """How many bytes of a PDU are held."""
+        return len(self._held)
+
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | Lost]:
         """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
         out: list[RawPdu | CutPdu | Lost] = []

@@ -8,16 +8,14 @@ from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, SearchBudget
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import CaptureEnds, Event, Problem
-from analyzer.core.limits import DEFAULTS
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
 
-# [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much for every
-# call. 64 MiB is what the other methods and [MS-RRP] allow. Beyond it the call is emitted without its stub; --max-stub raises it.
-DEFAULT_MAX_STUB_BYTES = DEFAULTS.stub
-
 _CAPTURE_ENDS = "the capture ends before the answer"
+_GIVEN_UP = "the association was given up before the answer: too much was under way in all of them"
 
 
 class RpcLayer:
@@ -27,15 +25,20 @@ class RpcLayer:
         self,
         keyring: Keyring,
         *,
-        max_stub: int = DEFAULT_MAX_STUB_BYTES,
+        limits: Limits = DEFAULTS,
         begin: Callable[[Keyring, int | None], Handshake] = handshake.begin,
         search: SearchBudget | None = None,
         pdus: bool = True,
     ) -> None:
-        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost."""
+        """Without `pdus`, single PDUs are not emitted. `search` is what looking for places in keystreams may cost.
+
+        [MS-PCQ] 3.1.4.1.6 lets a client offer a buffer of 1 GiB; a forged stream of fragments must not make us hold that much
+        for every call. A call beyond `limits.stub` is emitted without its stub.
+        """
         self._begin = lambda auth_type: begin(keyring, auth_type)
-        self._search = search if search is not None else SearchBudget()
-        self._max_stub = max_stub
+        self._search = search if search is not None else SearchBudget(limits.search_tries, limits.search_keystream)
+        self._limits = limits
+        self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2))
         self._pdus = pdus
         self._associations: dict[int, Association] = {}
         self._unanswered = "no answer was captured before the pipe or connection was closed"
@@ -43,10 +46,11 @@ class RpcLayer:
     def feed(self, event: Event) -> list[Event]:
         """Takes one event; gives what it completed."""
         if isinstance(event, ChannelBatch):
-            return self._association(event.channel).feed(event)
+            return self._take(event)
         if isinstance(event, ChannelGap):
-            return [*self._association(event.channel).feed(event), event]
+            return [*self._take(event), event]
         if isinstance(event, ChannelClosed):
+            self._memory.ends(event.channel.number)
             association = self._associations.pop(event.channel.number, None)
             return [*(association.finish(self._unanswered) if association is not None else ()), event]
         if isinstance(event, CaptureEnds):
@@ -60,12 +64,22 @@ class RpcLayer:
         if count := self._search.given_up:
             text = "sealed messages were not looked for in their keystream to the end: all of an analysis share its searches"
             out.append(Problem("limit", "rpc", (), f"{count} {text}"))
+        if count := self._memory.given_up:
+            text = f"more than {self._memory.most} bytes of memory for all DCERPC associations"
+            out.append(Problem("limit", "rpc", (), f"{text}; {count} times the one silent longest was given up"))
+        return out
+
+    def _take(self, event: ChannelBatch | ChannelGap) -> list[Event]:
+        association = self._association(event.channel)
+        out = association.feed(event)
+        for number in self._memory.holds(event.channel.number, association.memory):
+            out += self._associations.pop(number).finish(_GIVEN_UP)
         return out
 
     def _association(self, channel: Channel) -> Association:
         association = self._associations.get(channel.number)
         if association is None:
             association = self._associations[channel.number] = Association(
-                channel, self._begin, self._search, self._max_stub, self._pdus
+                channel, self._begin, self._search, self._limits, self._pdus
             )
         return association

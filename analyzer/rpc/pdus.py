@@ -26,6 +26,10 @@ class PduList:
         have been sealed."""
         self._rows.append((piece, at, length, start, stop, plain, step))
 
+    def ends_in(self, piece: TracedBytes) -> bool:
+        """Whether the last PDU came in this piece."""
+        return bool(self._rows) and self._rows[-1][0] is piece
+
     def _runs(self) -> list[tuple[TracedBytes, int, int]]:
         """Piece, first and last byte of the PDUs, neighbours together."""
         runs: list[tuple[TracedBytes, int, int]] = []

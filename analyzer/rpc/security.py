@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from analyzer.auth.context import Handshake, SearchBudget, SecurityContext, Sender, Unprotected
 from analyzer.core.events import Problem
-from analyzer.core.limits import DEFAULTS
 from analyzer.model.security import AuthLevel, AuthType, Decryption, Identity
 from analyzer.rpc.pdu import SecTrailer
 
@@ -27,8 +26,6 @@ _MECHANISMS = {
 }
 # A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
-# Real associations have a handful of security contexts; the bound is for forged ids.
-_MAX_CONTEXTS = DEFAULTS.security_contexts
 
 
 def _is_first_token(token: bytes) -> bool:
@@ -171,7 +168,10 @@ class Security:
 class SecurityTable:
     """The security contexts of one association by auth_context_id."""
 
-    def __init__(self, begin: Callable[[int], Handshake], search: SearchBudget) -> None:
+    def __init__(self, begin: Callable[[int], Handshake], search: SearchBudget, most: int) -> None:
+        """At most so many contexts are kept; `forgotten` counts those that had to go for it."""
+        self.most = most
+        self.forgotten = 0
         self._begin = begin
         self._search = search
         self._by_id: dict[int, Security] = {}
@@ -205,6 +205,9 @@ class SecurityTable:
         """Whether a PDU names a context that is not there though the capture has the association's handshakes."""
         return trailer.context_id not in self._by_id and bool(self._by_id) and not self._has_strangers
 
+    def __len__(self) -> int:
+        return len(self._by_id) + len(self._former)
+
     def connect_level(self) -> Security | None:
         """The context that requests without a trailer belong to: level CONNECT authenticates at the bind only."""
         for security in self._by_id.values():
@@ -222,9 +225,10 @@ class SecurityTable:
 
     def _new(self, trailer: SecTrailer) -> Security:
         former = self._by_id.pop(trailer.context_id, None)
-        if former is None and len(self._by_id) >= _MAX_CONTEXTS:
+        if former is None and len(self._by_id) >= self.most:
             former = self._by_id.pop(next(iter(self._by_id)))
-        if former is not None and former.still_sealed and len(self._former) < _MAX_CONTEXTS:
+            self.forgotten += 1
+        if former is not None and former.still_sealed and len(self._former) < self.most:
             self._former.append(former)
         security = Security(trailer.auth_type, trailer.level, self._begin(trailer.auth_type), self._search)
         self._by_id[trailer.context_id] = security

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
-from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.smb.compression import OutputLimitError, decompress_message
 from analyzer.smb.emitter import Emitter
@@ -21,8 +20,8 @@ from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 
 _SERVER_PORTS = (445, 139)
-# Empty pages compress a thousand times, whole conversations do not: beyond the free part, the average of the capture counts.
-_FREE_OUTPUT, _MAX_RATIO = DEFAULTS.smb_decompressed_free, DEFAULTS.smb_ratio
+# Memory of a connection without sessions and requests, as measured.
+_COST = 4000
 
 
 class SmbConnection:
@@ -57,6 +56,12 @@ class SmbConnection:
                 self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
         self._smb2.sessions.times.flush()
         return self._out.take()
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory it takes."""
+        framings = sum(framing.memory for framing in self._framings if framing is not None)
+        return _COST + framings + self._link.memory + self._smb2.memory + self._smb1.memory
 
     def finish(self) -> list[Event]:
         """The connection ends."""
@@ -147,8 +152,10 @@ class SmbConnection:
         world.packed += len(packed)
         # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.
         promised = int.from_bytes(packed.data[4:8], "little")
-        if world.unpacked + promised > _FREE_OUTPUT + _MAX_RATIO * world.packed:
-            raise OutputLimitError(f"compressed messages of the capture grow more than {_MAX_RATIO} times")
+        # Empty pages compress a thousand times, whole conversations do not: beyond the free part the average counts.
+        free, ratio = world.limits.smb_decompressed_free, world.limits.smb_ratio
+        if world.unpacked + promised > free + ratio * world.packed:
+            raise OutputLimitError(f"compressed messages of the capture grow more than {ratio} times")
         # What cannot be opened costs what it promised, too.
         world.unpacked += promised
         return decompress_message(packed)

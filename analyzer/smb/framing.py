@@ -38,6 +38,8 @@ HEADER_LEN = NETBIOS_HEADER_LEN
 _MAX_CONTROL_LEN = 1024
 # A message in more pieces than this is not worth keeping together: its holes would cost more than its bytes.
 _MAX_PIECES = 1024
+# Memory of a piece beside its bytes.
+_PIECE_COST = 300
 
 
 class FramingState(Enum):
@@ -181,9 +183,15 @@ class Framing:
         self._at = 0
         self._prefix = 0
         self._pieces: list[tuple[int, TracedBytes]] = []
+        self._pieces_length = 0
         self._reason = ""
         self._skipped = 0
         self._lost: Lost | None = None
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the message takes that is coming in."""
+        return len(self._held) + self._pieces_length + _PIECE_COST * len(self._pieces)
 
     def feed(self, data: TracedBytes, start: int = 0, stop: int | None = None) -> list[Framed]:
         """The bytes of `data` from `start` to `stop`; gives the messages they complete."""
@@ -315,11 +323,13 @@ class Framing:
         piece, prefix, self._prefix = self._held.take(length), self._prefix, 0
         if len(piece) > prefix:
             self._pieces.append((self._at - prefix, piece))
+            self._pieces_length += len(piece)
             self._at += len(piece) - prefix
 
     def _message(self) -> Message:
         pieces, total, reason = self._pieces, self._total, self._reason
         self._pieces, self._reason = [], ""
+        self._pieces_length = 0
         self._state = FramingState.AT_HEADER
         if pieces and pieces[0][0] < 0:
             data = pieces[0][1]

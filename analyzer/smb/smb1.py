@@ -18,7 +18,6 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
-from analyzer.core.limits import DEFAULTS
 from analyzer.model.security import Identity
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
@@ -46,8 +45,9 @@ TRANS_RAW_WRITE, TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_CALL = 0x0031, 0
 # Raw mode with start of message: the data begin with the length of the whole message ([MS-CIFS] 2.2.4.43.1).
 _WRITE_MODE_RAW_START = 0x000C
 
-MAX_PENDING = DEFAULTS.requests
 _MAX_CHAIN = 16
+# Memory of a request that waits for its answer, and of a session setup under way, as measured.
+_REQUEST_COST, _SETUP_COST = 500, 6000
 
 
 class Header(Struct, frozen=True):
@@ -130,6 +130,12 @@ class Smb1Reader:
         self._pending: dict[tuple[int, int], Request] = {}
         self._setups: dict[int, Setup] = {}
         self._forgot = False
+        self._most_pending = link.world.limits.requests
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory its requests and setups take."""
+        return _REQUEST_COST * len(self._pending) + _SETUP_COST * len(self._setups)
 
     def feed(self, direction: Direction, message: Message) -> None:
         data = message.head.data
@@ -137,8 +143,7 @@ class Smb1Reader:
             raise TruncatedError("the header is cut", field="header", start=len(data), stop=len(data))
         header = read_header(data)
         if self._link.client_direction is None:
-            client_sent = not header.is_response
-            self._link.client_direction = direction if client_sent else (0 if direction else 1)
+            self._link.client_direction = (0 if direction else 1) if header.is_response else direction
         at, command = HEADER_LEN, header.command
         key = (header.pid, header.mid)
         request = self._pending.get(key) if header.is_response else None
@@ -176,13 +181,12 @@ class Smb1Reader:
 
     def _remember(self, header: Header, command: int, message: Message) -> None:
         key = (header.pid, header.mid)
-        if key not in self._pending and len(self._pending) >= MAX_PENDING:
+        if key not in self._pending and len(self._pending) >= self._most_pending:
             del self._pending[next(iter(self._pending))]
             if not self._forgot:
                 self._forgot = True
-                self._out.append(
-                    Problem("limit", "smb", message.frames, f"more than {MAX_PENDING} requests without an answer")
-                )
+                text = f"more than {self._most_pending} requests without an answer; the oldest are forgotten"
+                self._out.append(Problem("limit", "smb", message.frames, text))
         former = self._pending.get(key)
         request = Request(command, header.uid, header.tid)
         if former is not None and command != header.command:

@@ -7,7 +7,7 @@ FileId a CREATE got) is in the request:
     -           request                                  PENDING (in `_pending`, by MessageId)
     PENDING     interim response (STATUS_PENDING)        PENDING
     PENDING     response                                 answered: the command's handler has both
-    PENDING     more than MAX_PENDING requests after it  forgotten
+    PENDING     too many requests after it (`Limits`)    forgotten
     -           response                                 the command's handler has no request: it was not captured
 
 `_COMMANDS` names for each command what takes its requests and its responses.
@@ -23,8 +23,6 @@ from analyzer.channel.events import SmbInfo
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
-from analyzer.core.limits import DEFAULTS
-from analyzer.model.record import Endpoint
 from analyzer.smb.crypto import TRANSFORM_LEN
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
@@ -70,13 +68,11 @@ SHARE_TYPE_PIPE = 0x02
 ANY_FILE = b"\xff" * 16
 _NO_SESSION = 0xFFFFFFFFFFFFFFFF
 
-# Clients send a handful; a forged compound of 64-byte headers would be a quarter of a million.
-MAX_COMPOUND = DEFAULTS.compound
 # With more requests waiting than this, which pipes were read is not looked up for each loss.
 _MAX_ASKED = 64
-# Windows grants a connection at most 8192 credits, so no more requests can wait; beyond, the oldest is forgotten.
-MAX_PENDING = DEFAULTS.requests
 _MAX_INFOS = 256
+# Memory of a request that waits for its response, as measured.
+_REQUEST_COST = 400
 
 
 class Transforms(Struct, frozen=True):
@@ -110,6 +106,8 @@ class Request(Struct):
     path: str | None = None
     impersonation: int | None = None
     setup: Setup | None = None
+    # Bytes of names and data that it keeps.
+    size: int = 0
 
 
 class Operation(Struct, frozen=True):
@@ -139,6 +137,8 @@ class Smb2Reader:
     def __init__(self, link: Link, out: Emitter) -> None:
         self._link = link
         self._out = out
+        self._limits = link.world.limits
+        self._kept = 0  # bytes of names and data in requests
         self.sessions = Smb2Sessions(link, out)
         self._pending: dict[int, Request] = {}
         self._requests_lost = False
@@ -183,6 +183,11 @@ class Smb2Reader:
             self.lost_data(direction, message.frames, session.undecrypted.reason)
         return decrypted
 
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory its requests and setups take."""
+        return _REQUEST_COST * len(self._pending) + self._kept + self.sessions.memory
+
     def expect_negotiate(self) -> None:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
         self._pending[0] = Request(NEGOTIATE, 0, None)
@@ -203,7 +208,7 @@ class Smb2Reader:
 
     def _compound(self, direction: Direction, message: Message, transforms: Transforms) -> None:
         at, compound = 0, Compound()
-        for _ in range(MAX_COMPOUND):
+        for _ in range(self._limits.compound):
             part = message
             step = 0
             try:
@@ -223,7 +228,7 @@ class Smb2Reader:
             if step < HEADER_LEN or at + step >= message.length:
                 return
             at += step
-        text = f"more than {MAX_COMPOUND} operations in one compound"
+        text = f"more than {self._limits.compound} operations in one compound; the rest is not read"
         self._out.append(Problem("limit", "smb", message.frames, text))
 
     def _decode_error(self, direction: Direction, message: Message, part: Message, error: DecodeError) -> None:
@@ -272,7 +277,7 @@ class Smb2Reader:
         if command == CANCEL:
             return
         request = Request(command, session_id, tree_id, compound)
-        if len(self._pending) >= MAX_PENDING and header.message_id not in self._pending:
+        if self._pop(header.message_id) is None and len(self._pending) >= self._limits.requests:
             self._forget_oldest(message)
         self._pending[header.message_id] = request
         take = _COMMANDS.get(command, _UNREAD).request
@@ -281,17 +286,28 @@ class Smb2Reader:
 
     def _forget_oldest(self, message: Message) -> None:
         """More requests wait than a server allows: the oldest will have no response."""
-        del self._pending[next(iter(self._pending))]
+        self._pop(next(iter(self._pending)))
         if not self._forgot:
             self._forgot = True
-            text = f"more than {MAX_PENDING} requests without an answer"
+            text = f"more than {self._limits.requests} requests without an answer; the oldest are forgotten"
             self._out.append(Problem("limit", "smb", message.frames, text))
+
+    def _keeps(self, request: Request, size: int) -> None:
+        request.size += size
+        self._kept += size
+
+    def _pop(self, message_id: int) -> Request | None:
+        """Takes out the request of that MessageId, if one is waiting."""
+        request = self._pending.pop(message_id, None)
+        if request is not None:
+            self._kept -= request.size
+        return request
 
     def _response(self, operation: Operation) -> None:
         header = operation.header
         if header.status == STATUS_PENDING:
             return
-        request = self._pending.pop(header.message_id, None)
+        request = self._pop(header.message_id)
         command = _COMMANDS.get(header.command, _UNREAD)
         if request is not None and request.command != header.command:
             # FSCTLs other than the transceive carry no channel data.
@@ -337,6 +353,7 @@ class Smb2Reader:
         smb = self._info(operation, request.session_id)
         if request.file_id is None and request.compound is not None:
             request.compound.waiting.append((message, span, smb))
+            self._keeps(request, message.length)
             return
         session = operation.session
         if session is None or request.session_id != operation.header.session_id:
@@ -410,6 +427,7 @@ class Smb2Reader:
         request.impersonation = cur.u32("create.impersonation_level")
         cur.skip("create.fixed", 36)
         request.path = _text(cur.data, cur.u16("create.ofs_name"), cur.u16("create.len_name"))
+        self._keeps(request, len(request.path))
 
     def _create_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
         assert session is not None
@@ -446,6 +464,7 @@ class Smb2Reader:
         cur = operation.body
         cur.skip("tree_connect.header", 4)
         request.path = _text(cur.data, cur.u16("tree_connect.ofs_path"), cur.u16("tree_connect.len_path"))
+        self._keeps(request, len(request.path))
 
     def _tree_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
         header = operation.header
@@ -508,11 +527,9 @@ class Smb2Reader:
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
         """A message of which too little was captured to know what it was about."""
         reason = message.reason or why
-        self._link.note("truncated", f"an SMB2 message from {self._sender(direction)} is cut: {reason}", message.frames)
+        sender = self._link.connection.sender(direction)
+        self._link.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
         self.lost_data(direction, message.frames, reason)
-
-    def _sender(self, direction: Direction) -> Endpoint:
-        return self._link.connection.sender(direction)
 
 
 class Command(Struct, frozen=True):

@@ -25,7 +25,7 @@ from analyzer.smb.crypto import (
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
 from analyzer.smb.smb2_header import CANCEL, FLAG_SIGNED, Header, buffer_span
-from analyzer.smb.state import MAX_FRAMES, MAX_SESSIONS, Link, Session, SessionTimes
+from analyzer.smb.state import MAX_FRAMES, Link, Session, SessionTimes
 from analyzer.smb.transforms import report
 
 STATUS_SUCCESS = 0
@@ -37,6 +37,8 @@ CAPABILITY_ENCRYPTION = 0x40
 # Checking what large transfers of files were signed with would take longer than reading everything else.
 MAX_CHECKED = 128 * 1024
 _MAX_CONTEXTS = 64
+# Memory of a session setup under way, its tokens among it, as measured.
+_SETUP_COST = 6000
 
 
 class Setup(Struct):
@@ -58,6 +60,11 @@ class Smb2Sessions:
         self._out = out
         self._setups: dict[int, Setup] = {}
         self.times = SessionTimes()
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes of memory the setups under way take."""
+        return _SETUP_COST * len(self._setups)
 
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
@@ -85,6 +92,7 @@ class Smb2Sessions:
             known.remove(session)
             if not known:
                 del link.world.sessions[session.session_id]
+        session.ends()
         out.append(session.summary())
 
     def logoff(self, session: Session) -> None:
@@ -218,8 +226,10 @@ class Smb2Sessions:
                 setup.handshake.feed("acceptor", token.data)
         if more:
             self._hash(setup, part)
-            if len(self._setups) >= MAX_SESSIONS:
+            if len(self._setups) >= (most := self._link.world.limits.sessions):
                 del self._setups[next(iter(self._setups))]
+                text = f"more than {most} session setups under way on one connection; the oldest are forgotten"
+                self._link.note("limit", text, part.frames)
             self._setups[header.session_id] = setup
             return
         self._setups.pop(header.session_id, None)

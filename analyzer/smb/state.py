@@ -19,7 +19,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.channel.channels import Channels
 from analyzer.channel.events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.limits import DEFAULTS
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.model.connection import Channel, SmbSession
@@ -31,11 +31,10 @@ from analyzer.smb.framing import Hole, Message
 from analyzer.tcp.events import Connection, Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
 
-# A server hands out far fewer of each; a forged capture must not make us hold more. Beyond, the oldest is forgotten.
-MAX_OPENS, MAX_OPENS_IN_ALL = DEFAULTS.opens, DEFAULTS.opens_in_all
-MAX_TREES, MAX_SESSIONS = DEFAULTS.trees, DEFAULTS.sessions
 MAX_FRAMES = 64
 MAX_NAMES = 1024
+# Memory of a session and of a tree beside its path, as measured.
+_SESSION_COST, _TREE_COST = 6000, 500
 
 # So much of its data decides what an open of unknown kind is.
 LOOKED_AT = 16
@@ -149,6 +148,7 @@ class World(Struct):
     key_log: KeyLog | None = None
     message_log: MessageLog | None = None
     channels: Channels = field(default_factory=Channels)
+    limits: Limits = DEFAULTS
     session_numbers: Iterator[int] = field(default_factory=count)
     sessions: dict[int, list[Session]] = field(default_factory=dict)
     # Opens of all sessions; bytes of compressed messages, and what they promised to become.
@@ -177,6 +177,8 @@ class Link(Struct):
     hosts: dict[tuple[str, str, str], None] = field(default_factory=dict)
     sessions: dict[int, Session] = field(default_factory=dict)
     crowded_out: list[Session] = field(default_factory=list)
+    # About how many bytes of memory its sessions and their trees take.
+    memory: int = 0
 
     @property
     def client(self) -> Endpoint:
@@ -206,10 +208,12 @@ class Link(Struct):
 
     def add_session(self, session: Session) -> None:
         """Remembers a session under its id; too many, and the oldest has to go."""
-        if session.session_id not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
+        most = self.world.limits.sessions
+        if session.session_id not in self.sessions and len(self.sessions) >= most:
             oldest = self.sessions.pop(next(iter(self.sessions)))
             self.crowded_out.append(oldest)
-            self.note("limit", f"more than {MAX_SESSIONS} sessions on one connection", tuple(oldest.frames[:1]))
+            text = f"more than {most} sessions on one connection; the oldest are forgotten"
+            self.note("limit", text, tuple(oldest.frames[:1]))
         self.sessions[session.session_id] = session
 
     def name_host(self, ip: str, name: str, stated_in: str) -> None:
@@ -256,6 +260,17 @@ class Session:
         self.verified = 0
         self.first_time_ns = self.last_time_ns = time_ns
         self.frames: list[int] = []
+        # About how many bytes of memory it takes, which count for the connection that it was met on.
+        self._memory = 0
+        self._takes(_SESSION_COST)
+
+    def _takes(self, size: int) -> None:
+        self._memory += size
+        self.link.memory += size
+
+    def ends(self) -> None:
+        """Nothing of it is held any more."""
+        self._takes(-self._memory)
 
     @property
     def identity(self) -> Identity:
@@ -280,25 +295,33 @@ class Session:
             self.frames += frames[: MAX_FRAMES - len(self.frames)]
 
     def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
-        if len(self.trees) >= MAX_TREES:
-            self._crowd("trees", f"more than {MAX_TREES} trees of one session are connected; the oldest are forgotten")
-            del self.trees[next(iter(self.trees))]
+        most = self.link.world.limits.trees
+        if len(self.trees) >= most:
+            self._crowd("trees", f"more than {most} trees of one session are connected; the oldest are forgotten")
+            self._forget_tree(next(iter(self.trees)))
+        self._forget_tree(tree_id)
         self.trees[tree_id] = Tree(path, kind)
+        self._takes(_TREE_COST + len(path))
         if path and len(self.tree_names) < MAX_NAMES:
             self.tree_names[path] = None
+
+    def _forget_tree(self, tree_id: int) -> None:
+        tree = self.trees.pop(tree_id, None)
+        if tree is not None:
+            self._takes(-_TREE_COST - len(tree.path))
 
     def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
         """Remembers an open; the same id still open means that its close was missed."""
         self.close(file_id, out)
-        world = self.link.world
-        if len(self.opens) >= MAX_OPENS:
+        world, most = self.link.world, self.link.world.limits
+        if len(self.opens) >= most.opens:
             self._crowd(
-                "opens", f"more than {MAX_OPENS} files and pipes are open in one session; the oldest count as closed"
+                "opens", f"more than {most.opens} files and pipes are open in one session; the oldest count as closed"
             )
             self.close(next(iter(self.opens)), out)
-        elif world.opens >= MAX_OPENS_IN_ALL:
+        elif world.opens >= most.opens_in_all:
             self._crowd(
-                "opens in all", f"more than {MAX_OPENS_IN_ALL} files and pipes are open; others count as closed"
+                "opens in all", f"more than {most.opens_in_all} files and pipes are open; others count as closed"
             )
             if not self.opens:
                 return
@@ -336,7 +359,7 @@ class Session:
             self.link.note("limit", text, tuple(self.frames[:1]))
 
     def close_tree(self, tree_id: int, out: Emitter) -> None:
-        self.trees.pop(tree_id, None)
+        self._forget_tree(tree_id)
         for file_id in list(self._by_tree.get(tree_id, ())):
             self.close(file_id, out)
 

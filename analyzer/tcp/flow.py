@@ -36,7 +36,7 @@ from analyzer.tcp.events import Connection, Direction
 
 MASK = 0xFFFFFFFF
 # What an entry costs beside its bytes: objects around a payload, measured roughly.
-_ENTRY_COST = 512
+SEGMENT_COST = 512
 
 DATA, CUT, FINISH = range(3)
 CloseReason = Literal["fin", "rst", "reused", "idle", "limit", "end"]
@@ -69,17 +69,12 @@ UNKNOWN, IN_SEQUENCE, WAITING = DirectionState.UNKNOWN, DirectionState.IN_SEQUEN
 PRESUMED_FIN, FINISHED = DirectionState.PRESUMED_FIN, DirectionState.FINISHED
 
 
-class TcpLimits(Struct, frozen=True):
-    """What reassembly may hold, and how long it waits. Sizes in bytes of memory, times in nanoseconds of capture time."""
+class TcpTimeouts(Struct, frozen=True):
+    """How long reassembly waits, in nanoseconds of capture time and in segments. How much it may hold is in `core.limits`."""
 
-    # A connection costs about 1 KiB. A port scan makes many: those without data and the closed ones go first.
-    max_connections: int = 32_768
     # SMB clients keep a connection for hours (Windows drops idle sessions after 15 minutes, but keeps those with open
-    # files), so age alone ends nothing; above `max_connections`, those idle for this long count as idle.
+    # files), so age alone ends nothing; above `Limits.connections`, those idle for this long count as idle.
     idle_ns: int = 2 * 3600 * 1_000_000_000
-    # Windows and Linux grow receive windows to a few MiB; what waits behind a hole is at most a window.
-    held_stream: int = 8 << 20
-    held_total: int = 48 << 20
     # Capture queues and merged clocks put frames late by a few, seldom by dozens, and by milliseconds. Both must have
     # passed since a hole was acknowledged, or the time alone in a connection with little traffic.
     patience_segments: int = 64
@@ -115,7 +110,7 @@ class HeldEntry:
 
     @property
     def cost(self) -> int:
-        return _ENTRY_COST + (len(self.data) if self.data is not None else 0)
+        return SEGMENT_COST + (len(self.data) if self.data is not None else 0)
 
 
 def stop_of(entry: HeldEntry) -> int:

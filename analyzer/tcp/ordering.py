@@ -24,6 +24,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from analyzer.core.events import Event, Problem, ProblemKind
+from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
 from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
@@ -42,7 +43,7 @@ from analyzer.tcp.flow import (
     FlowState,
     Half,
     HeldEntry,
-    TcpLimits,
+    TcpTimeouts,
     stop_of,
 )
 
@@ -61,30 +62,54 @@ _TOO_MUCH = "not captured before too much waited for it"
 BEFORE_RESET = "not captured before the connection was reset"
 
 
+class _Delivered:
+    """A batch that was delivered, of so many segments; the offsets of each direction are looked up once, when they are needed."""
+
+    __slots__ = ("batch", "count", "ranges")
+
+    def __init__(self, batch: StreamBatch, count: int) -> None:
+        self.batch = batch
+        self.count = count
+        self.ranges: tuple[tuple[int, int], tuple[int, int]] | None = None
+
+    def has(self, direction: Direction, start: int, stop: int) -> bool:
+        """Whether there are bytes of a direction with offsets from `start` to `stop`."""
+        if self.ranges is None:
+            batch = self.batch
+            replied = batch.replied
+            sent = (batch.offset, batch.offset + len(batch.data) - replied)
+            answered = (batch.reply_offset, batch.reply_offset + replied)
+            self.ranges = (answered, sent) if batch.direction else (sent, answered)
+        first, last = self.ranges[direction]
+        return first < stop and start < last
+
+
 class Recent:
     """The last delivered segments, for comparing what is sent again with them; those of a batch came together."""
 
     __slots__ = ("_batches", "_count")
 
     def __init__(self) -> None:
-        self._batches: deque[tuple[StreamBatch, int]] = deque()
+        self._batches: deque[_Delivered] = deque()
         self._count = 0
 
     def add(self, batch: StreamBatch, count: int = 1) -> None:
-        self._batches.append((batch, count))
+        self._batches.append(_Delivered(batch, count))
         self._count += count
-        while self._count - self._batches[0][1] >= _RECENT:
-            self._count -= self._batches.popleft()[1]
+        while self._count - self._batches[0].count >= _RECENT:
+            self._count -= self._batches.popleft().count
 
-    def of(self, connection: Connection, direction: Direction) -> Iterator[tuple[int, TracedBytes]]:
-        """Offset and data of each segment of a direction, the last one first."""
+    def of(
+        self, connection: Connection, direction: Direction, start: int, stop: int
+    ) -> Iterator[tuple[int, TracedBytes]]:
+        """Offset and data of each segment of a direction, the last one first, of batches with bytes from `start` to `stop`."""
         left = _RECENT
-        for batch, count in reversed(self._batches):
-            if batch.connection is connection:
-                for way, offset, data in _last_segments(batch, left):
+        for delivered in reversed(self._batches):
+            if delivered.batch.connection is connection and delivered.has(direction, start, stop):
+                for way, offset, data in _last_segments(delivered.batch, left):
                     if way == direction:
                         yield offset, data
-            left -= count
+            left -= delivered.count
 
 
 def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, int, TracedBytes]]:
@@ -106,8 +131,11 @@ def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, i
 class Ordering:
     """Puts the segments of connections in order; `close` ends a connection of which both directions have ended."""
 
-    def __init__(self, limits: TcpLimits, close: Callable[[Flow, CloseReason, list[Event]], None]) -> None:
+    def __init__(
+        self, limits: Limits, timeouts: TcpTimeouts, close: Callable[[Flow, CloseReason, list[Event]], None]
+    ) -> None:
         self._limits = limits
+        self._timeouts = timeouts
         self._close = close
         self._holding: dict[int, Flow] = {}
         self._held_total = 0
@@ -238,7 +266,7 @@ class Ordering:
         connection, direction = half.flow.connection, half.direction
         offset = start - half.origin
         stop = min(offset + len(item.payload), half.next - half.origin)
-        for begin, data in self.recent.of(connection, direction):
+        for begin, data in self.recent.of(connection, direction, offset, stop):
             low, high = max(offset, begin), min(stop, begin + len(data))
             if low < high:
                 first = data.data[low - begin : high - begin]
@@ -398,7 +426,7 @@ class Ordering:
 
     def _given_up(self, half: Half, end: int) -> str | None:
         """Why the hole up to `end` is no longer waited for, None while it is."""
-        limits = self._limits
+        timeouts = self._timeouts
         if not half.seen:
             return None
         if half.acked >= end:
@@ -415,9 +443,9 @@ class Ordering:
             return None
         age = self.now - half.wait_since
         if reason is _LONE:
-            return reason if age >= limits.lone_ns else None
-        enough = half.flow.count - half.wait_count >= limits.patience_segments and age >= limits.patience_ns
-        if not enough and age < limits.patience_long_ns:
+            return reason if age >= timeouts.lone_ns else None
+        enough = half.flow.count - half.wait_count >= timeouts.patience_segments and age >= timeouts.patience_ns
+        if not enough and age < timeouts.patience_long_ns:
             return None
         if reason is _ACKED and half.last_ack < min(end, half.wait_to):
             half.acked, half.wait_to = half.last_ack, 0

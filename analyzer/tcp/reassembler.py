@@ -20,7 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN, Segment, SegmentBatch
 from analyzer.tcp.events import Connection, StreamBatch, StreamClosed
@@ -28,6 +30,7 @@ from analyzer.tcp.flow import (
     FINISHED,
     IN_SEQUENCE,
     MASK,
+    SEGMENT_COST,
     UNKNOWN,
     WAITING,
     CloseReason,
@@ -35,7 +38,7 @@ from analyzer.tcp.flow import (
     FlowKey,
     FlowState,
     Half,
-    TcpLimits,
+    TcpTimeouts,
     highest,
     lowest,
 )
@@ -46,6 +49,7 @@ from analyzer.tcp.recognition import Recognition
 # in a row are another connection, fewer are damaged.
 _FAR_OFF = 64 << 20
 _MAX_OUT_OF_WINDOW = 3
+_TIMEOUTS = TcpTimeouts()
 
 _AT_CLOSE: dict[CloseReason, str] = {
     "fin": "not captured before the connection was closed",
@@ -60,14 +64,23 @@ _AT_CLOSE: dict[CloseReason, str] = {
 class Reassembler:
     """Puts the segments of all connections of a capture in order; other events pass unchanged."""
 
-    def __init__(self, limits: TcpLimits | None = None, recognition: Recognition | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits = DEFAULTS,
+        recognition: Recognition | None = None,
+        *,
+        timeouts: TcpTimeouts = _TIMEOUTS,
+    ) -> None:
         """`recognition` decides which connections are ours."""
-        self._limits = limits or TcpLimits()
+        self._limits = limits
+        self._timeouts = timeouts
         self._halves: dict[FlowKey, Half] = {}
         self._flows: dict[int, Flow] = {}
-        self._order = Ordering(self._limits, self._close)
+        self._order = Ordering(self._limits, self._timeouts, self._close)
         self._recognition = recognition if recognition is not None else Recognition()
         self._count = 0
+        # Segments that are kept until it is known where their connection begins, or whether it is another.
+        self._undecided = MemoryBudget(limits.held_total)
 
     def feed(self, event: Event) -> Sequence[Event]:
         """Takes a batch of segments; gives what it completes."""
@@ -136,6 +149,7 @@ class Reassembler:
                 if not flow.is_closed:
                     flow.state = FlowState.IGNORED
                 self._order.drop(flow)
+                self._undecided.ends(flow.connection.number)
         return out
 
     def _segment(self, item: Segment) -> list[Event]:
@@ -171,7 +185,22 @@ class Reassembler:
             self._order.settle(flow, out)
         else:
             flow.state, flow.opening = FlowState.OPENING, [item]
+            self._keep_undecided(flow, out)
         return out
+
+    def _keep_undecided(self, flow: Flow, out: list[Event]) -> None:
+        """Counts what is kept of a connection undecided; where that is too much in all, the oldest are decided as they are."""
+        size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.opening, *flow.out_of_window))
+        leaving = self._undecided.holds(flow.connection.number, size)
+        for number in leaving:
+            other = self._flows[number]
+            if other.state is FlowState.OPENING:
+                self._open(other, out)
+            elif other.out_of_window:
+                self._report_out_of_window(other, out)
+        if leaving:
+            text = f"more than {self._undecided.most} bytes of memory held of connections of which the beginning is not known"
+            out.append(Problem("limit", "tcp", (), f"{text}; {len(leaving)} silent longest are read as they are"))
 
     def _new_flow(self, a: Endpoint, b: Endpoint, known: bool) -> Flow:
         keys = ((a.ip, a.port, b.ip, b.port), (b.ip, b.port, a.ip, a.port))
@@ -184,6 +213,7 @@ class Reassembler:
     def _open(self, flow: Flow, out: list[Event]) -> None:
         """Ends the opening: the directions start where their first data lies, then the kept segments are taken in."""
         flow.state = FlowState.ESTABLISHED
+        self._undecided.ends(flow.connection.number)
         kept, flow.opening = flow.opening, []
         for half in flow.halves:
             sender = flow.connection.sender(half.direction)
@@ -229,10 +259,12 @@ class Reassembler:
             waited = item.time_ns - flow.opening[0].time_ns
             if (
                 item.flags & (FIN | RST)
-                or len(flow.opening) >= self._limits.opening_segments
-                or waited > self._limits.opening_ns
+                or len(flow.opening) >= self._timeouts.opening_segments
+                or waited > self._timeouts.opening_ns
             ):
                 self._open(flow, out)
+            else:
+                self._keep_undecided(flow, out)
             return out
         if _is_out_of_window(half, item):
             flow.out_of_window.append(item)
@@ -245,6 +277,8 @@ class Reassembler:
                 self._forget(flow)
                 for other in others:
                     out.extend(self._segment(other))
+            else:
+                self._keep_undecided(flow, out)
             return out
         if flow.is_closed:
             self._order.note_late(half, item, out)
@@ -254,6 +288,7 @@ class Reassembler:
         if half.state is UNKNOWN and not item.flags & (SYN | RST) and (len(item.payload) or item.missing):
             # Only the other end's SYN was seen so far: this one's may come late in the file.
             flow.state, flow.opening = FlowState.OPENING, [item]
+            self._keep_undecided(flow, out)
             return out
         self._order.take(half, item, out)
         self._order.settle(flow, out)
@@ -264,6 +299,7 @@ class Reassembler:
         text = "numbers far outside of what this connection could send; ignored"
         self._order.report(flow.halves[flow.out_of_window[0].src != flow.connection.a], "malformed", frames, text, out)
         flow.out_of_window = []
+        self._undecided.ends(flow.connection.number)
 
     def _open_with_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
         """A SYN that comes late in the file shows where its direction begins, so it goes first."""
@@ -320,6 +356,7 @@ class Reassembler:
             reason = "rst"
         flow.state = FlowState.CLOSED
         self._order.drop(flow)
+        self._undecided.ends(flow.connection.number)
         if flow.has_events:
             out.append(StreamClosed(flow.connection, reason))
 
@@ -327,13 +364,14 @@ class Reassembler:
         """Ends a few of the connections that fell silent after a reset; called for each new one, so it keeps pace."""
         for flow in list(islice(self._order.resets.values(), 4)):
             del self._order.resets[flow.connection.number]
-            if self._order.now - flow.time_ns >= self._limits.reset_ns:
+            if self._order.now - flow.time_ns >= self._timeouts.reset_ns:
                 self._close(flow, "rst", out)
             else:
                 self._order.resets[flow.connection.number] = flow
 
     def _forget(self, flow: Flow) -> None:
         self._order.drop(flow)
+        self._undecided.ends(flow.connection.number)
         if flow.state is FlowState.IGNORED:
             self._recognition.forget(flow.connection)
         del self._flows[flow.connection.number]
@@ -343,8 +381,8 @@ class Reassembler:
 
     def _make_room(self, out: list[Event]) -> None:
         """Keeps the number of connections in bounds: an eighth goes at once, the least missed first."""
-        limits = self._limits
-        if len(self._flows) < limits.max_connections:
+        most = self._limits.connections
+        if len(self._flows) < most:
             return
 
         def missed(flow: Flow) -> tuple[int, int]:
@@ -356,14 +394,14 @@ class Reassembler:
             return (2 if wanted else 1 if flow.state is FlowState.IGNORED else 0, flow.time_ns)
 
         dropped = 0
-        for flow in sorted(self._flows.values(), key=missed)[: max(1, limits.max_connections // 8)]:
-            idle = self._order.now - flow.time_ns >= limits.idle_ns
+        for flow in sorted(self._flows.values(), key=missed)[: max(1, most // 8)]:
+            idle = self._order.now - flow.time_ns >= self._timeouts.idle_ns
             if missed(flow)[0] == 2 and not idle:
                 dropped += 1
             self._close(flow, "idle" if idle else "limit", out)
             self._forget(flow)
         if dropped:
-            text = f"more than {limits.max_connections} connections at once; {dropped} that were silent longest were dropped"
+            text = f"more than {most} connections at once; {dropped} that were silent longest were dropped"
             out.append(Problem("limit", "tcp", (), text))
 
 

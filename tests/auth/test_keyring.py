@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 import traceback
 from pathlib import Path
@@ -165,6 +166,15 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "broken.keytab", write_keytab(KEYS)[:30])
     with pytest.raises(InputError, match="not a readable keytab"):
         Keyring.build(keytabs=[tmp_path / "broken.keytab"])
+
+
+def test_a_named_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "keytab"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="is a named pipe, not a keytab"):
+        Keyring.build(keytabs=[pipe])
+    with pytest.raises(InputError, match="is a named pipe"):
+        Keyring.load(pipe)
 
 
 @settings(deadline=None, max_examples=100)

@@ -10,6 +10,7 @@ from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.core.events import CaptureEnds, Event
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.packet.dissector import Dissector
 from analyzer.pipeline.run import Layer
 from analyzer.smb.layer import SmbLayer
@@ -33,7 +34,7 @@ def through(layers: Sequence[Layer], events: Iterable[Event]) -> list[Event]:
     return out
 
 
-def to_channels(keyring: Keyring, key_log: KeyLog | None = None) -> list[Layer]:
+def to_channels(keyring: Keyring, key_log: KeyLog | None = None, limits: Limits = DEFAULTS) -> list[Layer]:
     """The layers from streams to channels."""
     channels = Channels()
-    return [SmbLayer(keyring, channels, key_log=key_log), TcpChannels(channels)]
+    return [SmbLayer(keyring, channels, key_log=key_log, limits=limits), TcpChannels(channels)]

@@ -8,11 +8,12 @@ from itertools import count
 from msgspec.structs import replace
 
 from analyzer.core.events import Event
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from analyzer.tcp.events import Connection
-from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.flow import TcpTimeouts
 from analyzer.tcp.reassembler import Reassembler
 from analyzer.tcp.recognition import Recognition
 
@@ -121,8 +122,10 @@ class Everything(Recognition):
 class Streams:
     """Reassembly of segments that come one by one, whatever they carry."""
 
-    def __init__(self, limits: TcpLimits | None = None, recognition: Recognition | None = None) -> None:
-        self.layer = Reassembler(limits, recognition or Everything())
+    def __init__(
+        self, limits: Limits = DEFAULTS, recognition: Recognition | None = None, timeouts: TcpTimeouts | None = None
+    ) -> None:
+        self.layer = Reassembler(limits, recognition or Everything(), timeouts=timeouts or TcpTimeouts())
 
     def feed(self, segment: Segment) -> list[Event]:
         return list(self.layer.feed(SegmentBatch.of(segment)))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.fragments import FragmentKey, Fragments
@@ -127,20 +128,20 @@ def add(fragments, key, start, data, *, more, frame=1, time_ns=0):
 
 
 def test_the_number_of_waiting_datagrams_and_bytes_is_bounded():
-    fragments = Fragments(max_datagrams=10, max_bytes=100_000)
+    fragments = Fragments(Limits(datagrams=10, datagram_bytes=100_000))
     kinds = []
     for number in range(100):
         out = add(fragments, FragmentKey(b"a", b"b", 6, number), 0, bytes(800), more=True, frame=number)
         kinds += [item.kind for item in out if isinstance(item, Problem)]
     assert kinds == ["limit"] * 90
     assert len(fragments.given_up) == 90
-    big = Fragments(max_bytes=2200)
+    big = Fragments(Limits(datagram_bytes=2200))
     out = [item for n in range(10) for item in add(big, FragmentKey(b"a", b"b", 6, n), 0, bytes(800), more=True)]
     assert [item.kind for item in out] == ["limit"] * 8
 
 
 def test_tiny_fragments_count_for_what_they_cost():
-    fragments = Fragments(max_bytes=100_000)
+    fragments = Fragments(Limits(datagram_bytes=100_000))
     for number in range(2000):
         add(fragments, FragmentKey(b"a", b"b", 6, number // 1000), number % 1000 * 16, bytes(8), more=True)
     assert len(fragments.given_up) >= 2
@@ -165,7 +166,7 @@ def test_a_fragment_beyond_the_largest_datagram_is_malformed():
 
 @pytest.mark.parametrize("fast", [True, False])
 def test_many_fragments_of_other_peoples_datagrams_do_not_pile_up(fast):
-    dissector = Dissector(fast=fast, fragments=Fragments(max_datagrams=50))
+    dissector = Dissector(fast=fast, limits=Limits(datagrams=50))
     frames = [pieces4(udp(PAYLOAD), [40], ident=n, protocol=17)[0] for n in range(500)]
     items = [*dissector.feed(block(frames)), *dissector.finish()]
     assert items == []

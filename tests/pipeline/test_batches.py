@@ -11,6 +11,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
 from analyzer.contents.lines import timeline_records
 from analyzer.core.events import Event
+from analyzer.core.limits import Limits
 from analyzer.output.json import dumps
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import SegmentBatch
@@ -27,8 +28,8 @@ def printed(capture: truth.Capture) -> Sequence[bytes]:
 class OneByOne(Dissector):
     """Frames without arrays, and each segment as a batch of its own."""
 
-    def __init__(self) -> None:
-        super().__init__(fast=False)
+    def __init__(self, limits: Limits) -> None:
+        super().__init__(fast=False, limits=limits)
 
 
 def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

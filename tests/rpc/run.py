@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
@@ -13,7 +14,7 @@ from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 
 
-def reported(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Event]:
+def reported(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: Any) -> list[Event]:
     """Everything the layer emits, with the toy security provider."""
     layer = RpcLayer(Keyring(), begin=(keys or ToyKeys()).begin, **options)
     out: list[Event] = []
@@ -23,16 +24,16 @@ def reported(events: Conversation | Iterable[Event], keys: ToyKeys | None = None
     return out
 
 
-def calls(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Exchange]:
+def calls(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: Any) -> list[Exchange]:
     return [event for event in reported(events, keys, **options) if isinstance(event, Exchange)]
 
 
-def only_call(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> Exchange:
+def only_call(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: Any) -> Exchange:
     (call,) = calls(events, keys, **options)
     return call
 
 
-def problems(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: int) -> list[Problem]:
+def problems(events: Conversation | Iterable[Event], keys: ToyKeys | None = None, **options: Any) -> list[Problem]:
     return [event for event in reported(events, keys, **options) if isinstance(event, Problem)]
 
 

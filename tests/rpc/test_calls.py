@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.absence import Missing
+from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Pdu
 from analyzer.tcp.events import Connection, StreamClosed
@@ -227,11 +228,11 @@ def test_a_stub_beyond_the_bound_is_not_held():
     for flags, piece in fragments(bytes(400), 100):
         talk.client(request(1, piece, flags=flags))
     talk.server(response(b"ok"))
-    call = only_call(talk, max_stub=250)
+    call = only_call(talk, limits=Limits(stub=250))
     assert (call.state, call.request.fragments, call.request.wire_length) == ("partial", (), 400)
     assert "limit" in call.reason
-    assert [problem.kind for problem in problems(talk, max_stub=250)] == ["limit"]
-    assert only_call(talk, max_stub=400).state == "complete"
+    assert [problem.kind for problem in problems(talk, limits=Limits(stub=250))] == ["limit"]
+    assert only_call(talk, limits=Limits(stub=400)).state == "complete"
 
 
 def test_padding_that_does_not_fit_makes_the_call_malformed_and_nothing_else():

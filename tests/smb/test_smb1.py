@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
 from analyzer.model.connection import SmbSession
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth
@@ -246,13 +246,12 @@ def test_mid_stream_pipes_show_by_their_data() -> None:
     assert [(client, data) for _, client, data in stated(out)] == [(True, ASK), (False, SAY)]
 
 
-def test_sessions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.smb.state.MAX_SESSIONS", 3)
+def test_sessions_are_bounded() -> None:
     sent: Sent = []
     for uid in range(10):
         ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
         ask(sent, smb1_raw(0x2F, write_block(ASK), uid=uid, flags2=0xC805))
-    out = run(stream(sent))
+    out = run(stream(sent), limits=Limits(sessions=3))
     assert len(stated(out)) == 20
     sessions = only(out, SmbSession)
     assert [session.signed_messages for session in sessions] == [1] * 10

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption
-from analyzer.smb import connection, state
 from analyzer.smb.layer import SmbLayer
 from analyzer.tcp.events import Connection, Direction, Recognised
 from analyzer.tcp.recognition import Recognition
@@ -65,8 +65,8 @@ T = TypeVar("T")
 ASK, SAY = pdu(0, 1, b"what is it?"), pdu(2, 1, b"it is this")
 
 
-def run(events: Iterable[Event], keyring: Keyring = NO_KEYS) -> list[Event]:
-    return through(to_channels(keyring), recognised(events))
+def run(events: Iterable[Event], keyring: Keyring = NO_KEYS, limits: Limits = DEFAULTS) -> list[Event]:
+    return through(to_channels(keyring, limits=limits), recognised(events))
 
 
 def recognised(events: Iterable[Event]) -> list[Event]:
@@ -433,14 +433,13 @@ def test_a_compression_bomb_is_a_limit_and_nothing_else() -> None:
     assert stated(out)[-1] == (0, True, ASK)
 
 
-def test_many_small_messages_that_grow_are_a_bomb_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.smb.connection._FREE_OUTPUT", 150_000)
+def test_many_small_messages_that_grow_are_a_bomb_too() -> None:
     talk = Talk().begin().tree().open()
     message = smb2(WRITE, write_request(ASK + bytes(100_000)), 9)
     packed = chained(len(message), (0, message[:-100_000], None), (4, struct.pack("<BBHI", 0, 0, 0, 100_000), None))
     for _ in range(4):
         talk.raw(0, packed)
-    out = run(stream(talk.sent))
+    out = run(stream(talk.sent), limits=Limits(smb_decompressed_free=150_000))
     (problem,) = only(out, Problem)
     assert problem.kind == "limit"
     assert "(3 times)" in problem.text
@@ -652,25 +651,22 @@ def test_a_hole_anywhere_never_makes_bytes_up(direction: int, start: int, length
         assert item.data.data in everything
 
 
-def test_state_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.smb.smb2.MAX_PENDING", 4)
-    monkeypatch.setattr("analyzer.smb.state.MAX_OPENS", 3)
+def test_state_is_bounded() -> None:
     talk = Talk().begin().tree()
     for number in range(8):
         talk.open("winreg", bytes([number]) * 16)
     for _ in range(10):
         talk.ask(READ, read_request(b"\1" * 16))
-    out = run(stream(talk.sent))
+    out = run(stream(talk.sent), limits=Limits(requests=4, opens=3))
     assert [problem.kind for problem in only(out, Problem)] == ["limit", "limit"]
     assert len(only(out, ChannelClosed)) == 8
 
 
-def test_sessions_of_a_connection_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analyzer.smb.state.MAX_SESSIONS", 3)
+def test_sessions_of_a_connection_are_bounded() -> None:
     talk = Talk().begin()
     for number in range(10):
         talk.ask(READ, read_request(), session=100 + number, signed=True)
-    out = run(stream(talk.sent))
+    out = run(stream(talk.sent), limits=Limits(sessions=3))
     assert len(only(out, SmbSession)) == 11
     assert "limit" in {problem.kind for problem in only(out, Problem)}
 
@@ -692,12 +688,11 @@ def test_dialects_negotiated_from_smb1() -> None:
     assert session_of(out).dialect == "3.1.1"
 
 
-def test_opens_of_all_sessions_together_are_bounded_and_it_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MAX_OPENS_IN_ALL", 5)
+def test_opens_of_all_sessions_together_are_bounded_and_it_is_reported() -> None:
     talk = Talk().begin().tree()
     for number in range(8):
         talk.open("winreg", number.to_bytes(16, "little"))
-    events = run(stream(talk.sent, closed=False))
+    events = run(stream(talk.sent, closed=False), limits=Limits(opens_in_all=5))
     assert [event.channel.number for event in only(events, ChannelClosed)][:3] == [0, 1, 2]
     (problem,) = (event for event in only(events, Problem) if event.kind == "limit")
     assert problem.text.startswith("more than 5 files and pipes are open; others count as closed")
@@ -718,18 +713,17 @@ def test_what_is_open_is_counted_down_again() -> None:
     assert smb_layer._world.opens == 0
 
 
-def test_trees_beyond_the_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "MAX_TREES", 3)
+def test_trees_beyond_the_limit_are_reported() -> None:
     talk = Talk().begin()
     for number in range(1, 6):
         talk.tree(f"\\\\S\\T{number}", tree=number)
-    (problem,) = (event for event in only(run(stream(talk.sent)), Problem) if event.kind == "limit")
+    (problem,) = (
+        event for event in only(run(stream(talk.sent), limits=Limits(trees=3)), Problem) if event.kind == "limit"
+    )
     assert "more than 3 trees" in problem.text
 
 
-def test_compressed_messages_of_all_connections_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_FREE_OUTPUT", 2300)
-    monkeypatch.setattr(connection, "_MAX_RATIO", 1)
+def test_compressed_messages_of_all_connections_count_together() -> None:
     body = smb2(READ, read_request(), 9)
     message = chained(1000 + len(body), (0, body, None), (4, struct.pack("<BBHI", 0, 0, 0, 1000), None))
     events: list[Event] = []
@@ -740,6 +734,10 @@ def test_compressed_messages_of_all_connections_count_together(monkeypatch: pyte
         talk.begin()
         talk.raw(0, message)
         events += stream(talk.sent, talk.connection)
-    limited = [event for event in only(run(events), Problem) if event.kind == "limit"]
+    limited = [
+        event
+        for event in only(run(events, limits=Limits(smb_decompressed_free=2300, smb_ratio=1)), Problem)
+        if event.kind == "limit"
+    ]
     assert len(limited) == 2
     assert "compressed messages of the capture grow" in limited[0].text

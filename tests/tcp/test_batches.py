@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from analyzer.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
-from analyzer.tcp.flow import TcpLimits
 from analyzer.tcp.reassembler import Reassembler
 from analyzer.tcp.recognition import Recognition
 from tests.build.chain import through
@@ -158,9 +158,7 @@ def pieces(events: Iterable[Event]) -> list[Event]:
     return out
 
 
-def by_segments(
-    blocks: list[FrameBlock], limits: TcpLimits, recognition: type[Recognition] = Everything
-) -> list[Event]:
+def by_segments(blocks: list[FrameBlock], limits: Limits, recognition: type[Recognition] = Everything) -> list[Event]:
     """Each segment is a batch of its own."""
     dissector = Dissector()
     items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
@@ -168,7 +166,7 @@ def by_segments(
     return through([Reassembler(limits, recognition())], ones)
 
 
-def by_batches(blocks: list[FrameBlock], limits: TcpLimits, recognition: type[Recognition] = Everything) -> list[Event]:
+def by_batches(blocks: list[FrameBlock], limits: Limits, recognition: type[Recognition] = Everything) -> list[Event]:
     dissector = Dissector()
     items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
     for item in items:
@@ -185,7 +183,7 @@ def by_batches(blocks: list[FrameBlock], limits: TcpLimits, recognition: type[Re
 # How long a hole is waited for is counted in segments, however they came.
 @example(219003820691938, True)
 def test_batches_give_what_their_segments_give(seed: int, tight: bool) -> None:
-    limits = TcpLimits(max_connections=2, held_stream=4000, held_total=6000) if tight else TcpLimits()
+    limits = Limits(connections=2, held_stream=4000, held_total=6000) if tight else Limits()
     blocks = captured(seed)
     assert pieces(by_batches(blocks, limits)) == pieces(by_segments(blocks, limits))
 
@@ -194,7 +192,7 @@ def test_batches_give_what_their_segments_give(seed: int, tight: bool) -> None:
 @given(st.integers(0, 2**48))
 def test_the_same_connections_are_recognised_by_batches_and_by_segments(seed: int) -> None:
     blocks = captured(seed)
-    found, alone = (way(blocks, TcpLimits(), Recognition) for way in (by_batches, by_segments))
+    found, alone = (way(blocks, Limits(), Recognition) for way in (by_batches, by_segments))
     recognised = [event for event in found if isinstance(event, Recognised)]
     assert recognised == [event for event in alone if isinstance(event, Recognised)]
     ours = {event.connection.number for event in recognised}
@@ -208,7 +206,7 @@ def test_data_in_order_comes_in_runs() -> None:
         segments += [talk.s(b"x" * 1000), talk.s(b"y" * 1000), talk.ack(ENDS[0][0])]
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments])]
-    chunks = [event for event in turns_of(by_batches(blocks, TcpLimits())) if isinstance(event, StreamBatch)]
+    chunks = [event for event in turns_of(by_batches(blocks, Limits())) if isinstance(event, StreamBatch)]
     assert max(len(list(chunk.data.extents())) for chunk in chunks) > 60
     assert len(chunks) < 10
     assert sum(len(chunk.data) for chunk in chunks) == 200_000 + len(smb2())
@@ -292,9 +290,9 @@ def reported(segments: list[Segment], *, cut: bool = True) -> list[Event]:
     """The events of segments that come in one block, which have to be the same in both ways; parts cut up, or batches."""
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
-    found = by_batches(blocks, TcpLimits())
+    found = by_batches(blocks, Limits())
     cut_up = pieces(found)
-    assert cut_up == pieces(by_segments(blocks, TcpLimits()))
+    assert cut_up == pieces(by_segments(blocks, Limits()))
     return cut_up if cut else found
 
 

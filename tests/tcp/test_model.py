@@ -7,17 +7,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, SYN, Segment
 from analyzer.tcp.events import Gap, StreamBatch, StreamClosed
-from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.flow import TcpTimeouts
 from tests.build.tcp import CLIENT, PAYLOAD_AT, SERVER, Streams, Talk
 
 RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def run(segments: list[Segment], limits: TcpLimits | None = None) -> list[Event]:
+def run(segments: list[Segment], limits: Limits = DEFAULTS) -> list[Event]:
     room = Streams(limits)
     events = [event for segment in segments for event in room.feed(segment)]
     return [*events, *room.finish()]
@@ -218,8 +219,9 @@ def wild(draw: st.DrawFn) -> list[Segment]:
 @RELAXED
 @given(wild(), st.booleans())
 def test_any_segments_make_events_and_nothing_else(segments: list[Segment], tight: bool) -> None:
-    limits = TcpLimits(max_connections=2, held_stream=2000, held_total=3000, patience_segments=2, lone_ns=2)
-    room = Streams(limits if tight else None)
+    limits = Limits(connections=2, held_stream=2000, held_total=3000)
+    timeouts = TcpTimeouts(patience_segments=2, lone_ns=2)
+    room = Streams(limits, timeouts=timeouts) if tight else Streams()
     reached: dict[tuple[int, int], int] = {}
     ended: set[int] = set()
     for event in [*(event for segment in segments for event in room.feed(segment)), *room.finish()]:

@@ -6,16 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
 from analyzer.tcp.events import Gap, Recognised, StreamBatch, StreamClosed
-from analyzer.tcp.flow import TcpLimits
+from analyzer.tcp.flow import TcpTimeouts
 from analyzer.tcp.recognition import Recognition
 from tests.build.packet import smb2
 from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 
 
-def run(segments: list[Segment], limits: TcpLimits | None = None) -> list[Event]:
+def run(segments: list[Segment], limits: Limits = DEFAULTS) -> list[Event]:
     room = Streams(limits)
     events = [event for segment in segments for event in room.feed(segment)]
     return [*events, *room.finish()]
@@ -407,13 +408,13 @@ def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
     hello = talk.open()
     talk.c(b"lost")
     later = [replace(talk.c(b"x" * 500), ack=talk.server_isn + 1) for _ in range(20)]
-    events = run([*hello, *later], TcpLimits(held_stream=10_000))
+    events = run([*hello, *later], Limits(held_stream=10_000))
     assert reported(events)[:2] == ["limit", ("gap", 0, 0, 4)]
     assert reported(events).count((0, b"x" * 500)) == 20
 
 
 def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
-    limits = TcpLimits(held_total=20_000)
+    limits = Limits(held_total=20_000)
     room = Streams(limits)
     events: list[Event] = []
     for port in range(60_000, 60_030):
@@ -427,7 +428,7 @@ def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
 
 
 def test_too_many_connections_drop_what_is_missed_least() -> None:
-    room = Streams(TcpLimits(max_connections=16))
+    room = Streams(Limits(connections=16))
     events: list[Event] = []
     kept = Talk(client=Endpoint("192.0.2.7", 1), first_frame=1)
     for segment in [*kept.open(), kept.c(b"ours")]:
@@ -445,7 +446,7 @@ def test_too_many_connections_drop_what_is_missed_least() -> None:
 
 
 def test_a_connection_dropped_as_idle_goes_on_as_another() -> None:
-    room = Streams(TcpLimits(max_connections=2, idle_ns=1_000_000_000))
+    room = Streams(Limits(connections=2), timeouts=TcpTimeouts(idle_ns=1_000_000_000))
     old = Talk(client=Endpoint("192.0.2.7", 1))
     events = [event for segment in [*old.open(), old.c(b"old")] for event in room.feed(segment)]
     for port in (2, 3):
@@ -482,6 +483,6 @@ def test_data_behind_a_fin_is_ignored_with_a_word() -> None:
 def test_an_end_that_sends_to_itself_is_forgotten_like_any_other() -> None:
     alone = Talk(client=CLIENT, server=CLIENT).c(b"to myself")
     others = [Talk(client=Endpoint("192.0.2.1", 50001 + n), first_frame=n + 2).c(b"ask") for n in range(3)]
-    events = run([alone, *others], TcpLimits(max_connections=1))
+    events = run([alone, *others], Limits(connections=1))
     assert [event.data.data for event in events if isinstance(event, StreamBatch)] == [b"to myself", *[b"ask"] * 3]
     assert [event.reason for event in events if isinstance(event, StreamClosed)] == [*["limit"] * 3, "end"]

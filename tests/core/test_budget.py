@@ -1,0 +1,34 @@
+"""Holders share a limit of memory; those silent longest give way."""
+
+from __future__ import annotations
+
+from analyzer.core.budget import MemoryBudget
+
+
+def test_those_silent_longest_give_way_until_a_quarter_is_free() -> None:
+    budget = MemoryBudget(100)
+    for holder in range(4):
+        assert budget.holds(holder, 25) == []
+    assert budget.holds(0, 25) == []
+    assert budget.holds(4, 10) == [1, 2]
+    assert budget.given_up == 2
+    assert budget.holds(5, 35) == []
+    assert budget.holds(5, 45) == [3, 0]
+
+
+def test_what_a_holder_held_before_counts_no_more() -> None:
+    budget = MemoryBudget(100)
+    for _ in range(10):
+        assert budget.holds(1, 90) == []
+    assert budget.holds(1, 5) == []
+    assert budget.holds(2, 95) == []
+    budget.ends(2)
+    budget.ends(2)
+    assert budget.holds(3, 95) == []
+
+
+def test_one_that_is_too_large_alone_gives_way_itself() -> None:
+    budget = MemoryBudget(100)
+    assert budget.holds(1, 0) == []
+    assert budget.holds(2, 101) == [2]
+    assert budget.holds(3, 100) == []
