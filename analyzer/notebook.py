@@ -88,14 +88,15 @@ class Capture:
         """One row an address, with its names as JSON text."""
         return records_table(host_records(self.analysis))
 
-    def counters(self, *paths: str, interval: str | None = None) -> pl.DataFrame:
+    def counters(self, *paths: str, interval: str | None = None, exact: bool = False) -> pl.DataFrame:
         """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them.
 
         `paths` are counter paths as for `--counter` (`\\Process(*)\\% Processor Time`; none: all), `interval` puts readings
-        together (`5s`, `500ms`). Raises `InputError` for a path that means nothing here.
+        together (`5s`, `500ms`); `exact` adds a column with each value as a fraction in lowest terms. Raises
+        `InputError` for a path that means nothing here.
         """
         interval_ns = interval_of(interval) if interval is not None else None
-        view = Counters(self.analysis, paths, interval_ns)
+        view = Counters(self.analysis, paths, interval_ns, exact=exact)
         table = table_of(view)
         for path, near in view.selection.unmatched():
             raise InputError(

@@ -70,7 +70,7 @@ def complete_counter(context: typer.Context, incomplete: str) -> Iterator[tuple[
     r"""Counter paths: those of the captures on the line, as `\Object(*)\Counter`; without a capture the objects that Windows has
     by itself."""
     from analyzer.model.name_tables import WELL_KNOWN
-    from analyzer.series.series import points
+    from analyzer.series.readings import points
 
     analysis = _analysis(context)
     if analysis is None:

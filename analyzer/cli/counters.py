@@ -40,6 +40,9 @@ Interval = Annotated[
 ]
 
 
+Exact = Annotated[bool, typer.Option("--exact", help="Each value as a fraction in lowest terms too, for programs.")]
+
+
 @command
 def counters(
     reading: CaptureReading,
@@ -48,6 +51,7 @@ def counters(
     files: Files,
     counter: CounterPaths = None,
     interval: Interval = None,
+    exact: Exact = False,
     output_format: OutputFormat = Format.text,
     strict: Strict = False,
 ) -> None:
@@ -55,7 +59,7 @@ def counters(
     from analyzer.views.counters import Counters
 
     analysis = reading.analysis(files)
-    view = Counters(selection.of(analysis), tuple(counter or ()), interval, selection.filter)
+    view = Counters(selection.of(analysis), tuple(counter or ()), interval, selection.filter, exact)
     writing.write(view, output_format.value)
     unmatched = list(view.selection.unmatched()) if analysis.calls else []
     for path, near in unmatched:

@@ -176,7 +176,7 @@ def frame_of(rows: Iterator[Row], schema: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(
         {
             name: pl.Series(name, [fitting(value, pl.Int64) for value in values], dtype=pl.Int64).cast(kind)
-            if name == "time"
+            if name in ("time", "interval")
             else pl.Series(name, [fitting(storable(value), kind) for value in values], dtype=kind)
             for (name, values), kind in zip(columns.items(), schema.values(), strict=True)
         }

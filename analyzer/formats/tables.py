@@ -46,10 +46,12 @@ def write_csv(view: View, out: BinaryIO, *, raw_cells: bool) -> None:
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """CSV has no lists: they become JSON text, as what is nested is already."""
+    """CSV has no lists: they become JSON text, as what is nested is already. Categories are text, durations nanoseconds."""
     nested = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
     return table.with_columns(
-        pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String) for name in nested
+        pl.col(pl.Categorical, pl.Enum).cast(pl.String),
+        pl.col(pl.Duration).cast(pl.Int64),
+        *(pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String) for name in nested),
     )
 
 

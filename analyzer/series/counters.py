@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from analyzer.contents.samples import sample_keys
@@ -15,7 +16,8 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.formulas import formula_of, scaled, shown, type_name
 from analyzer.series.paths import PathSelection
-from analyzer.series.series import Point, Series, points
+from analyzer.series.readings import Batch, readings
+from analyzer.series.series import Point, Series
 
 # Buckets of more would lie outside of what a capture can span.
 _MAX_INTERVAL_NS = 366 * 86_400 * NS_PER_S
@@ -29,12 +31,15 @@ def selection_of(patterns: Iterable[str], machines: Callable[[], Mapping[str, tu
     return PathSelection(wanted, machines() if named else {})
 
 
-def counter_points(
+def counter_batches(
     analysis: Analysis, selection: PathSelection, passes: Callable[[CounterRecord], bool] | None = None
-) -> Iterator[Point]:
+) -> Iterator[Batch]:
     """The readings of the series selected, those whose records pass."""
-    found = points(analysis, selection)
-    return found if passes is None else (point for point in found if passes(counter_record(point)))
+    for batch in readings(analysis, selection):
+        if passes is None:
+            yield batch
+        else:
+            yield batch.only(np.array([passes(counter_record(point)) for point in batch.points()], np.bool_))
 
 
 def counter_records(
@@ -42,18 +47,22 @@ def counter_records(
     selection: PathSelection,
     interval_ns: int | None = None,
     passes: Callable[[CounterRecord], bool] | None = None,
+    *,
+    exact: bool = False,
 ) -> Iterator[CounterRecord | BucketRecord]:
-    """The records of `counters`, in the order of the calls, those that pass; with `interval_ns` those of their `buckets`."""
-    found = counter_points(analysis, selection, passes)
+    """The records of `counters`, in the order of the calls, those that pass; with `interval_ns` those of their `buckets`. `exact`
+    asks for fractions."""
+    found = counter_batches(analysis, selection, passes)
     if interval_ns is None:
-        for point in found:
-            yield counter_record(point)
+        for batch in found:
+            for point in batch.points():
+                yield counter_record(point, exact=exact)
     else:
         for bucket in buckets(found, interval_ns):
             yield bucket_record(bucket, interval_ns)
 
 
-def counter_record(point: Point) -> CounterRecord:
+def counter_record(point: Point, *, exact: bool = False) -> CounterRecord:
     """A reading with the value it shows."""
     series, sample, formatted = point.series, point.sample, point.formatted
     value = formatted.value
@@ -69,7 +78,7 @@ def counter_record(point: Point) -> CounterRecord:
         added=series.added,
         counter_type_name=type_name(series.counter_type) if series.counter_type is not None else None,
         value=json_number(value),
-        exact=f"{value.numerator}/{value.denominator}" if value is not None else None,
+        exact=f"{value.numerator}/{value.denominator}" if exact and value is not None else None,
         unit=series.unit,
         scale=series.scale,
         scaled=json_number(scaled(value, series.scale)) if value is not None else None,
@@ -132,19 +141,19 @@ class Bucket(Struct):
     last_call: int
     readings: int = 0
     values: int = 0
-    last: Fraction | None = None
+    last: int | float | None = None
     total: float = 0.0
-    minimum: Fraction | None = None
-    maximum: Fraction | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
 
     @property
     def mean(self) -> float | None:
         return self.total / self.values if self.values else None
 
-    def take(self, point: Point) -> None:
-        self.last_call = point.call
+    def take(self, call: int, value: int | float | None) -> None:
+        """One more reading, and its value if it has one."""
+        self.last_call = call
         self.readings += 1
-        value = point.formatted.value
         if value is None:
             return
         self.values += 1
@@ -154,18 +163,22 @@ class Bucket(Struct):
         self.maximum = value if self.maximum is None else max(self.maximum, value)
 
 
-def buckets(readings: Iterable[Point], interval_ns: int) -> Iterator[Bucket]:
+def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
     """The readings of each series put together by intervals. Nothing is stated of an interval without any."""
     open_buckets: dict[int, Bucket] = {}
-    for point in readings:
-        start = point.time_ns // interval_ns * interval_ns
-        bucket = open_buckets.get(point.series.number)
-        # Answers may cross: one that belongs to an interval that was left is counted where it came.
-        if bucket is None or start > bucket.start_ns:
-            if bucket is not None:
-                yield bucket
-            bucket = open_buckets[point.series.number] = Bucket(point.series, start, point.call, point.call)
-        bucket.take(point)
+    for batch in batches:
+        columns = batch.answer.tolist(), batch.place.tolist(), batch.numbers()
+        for at, place, value in zip(*columns, strict=True):
+            answer = batch.answers[at]
+            series = answer.plan.series[place]
+            start = answer.time_ns // interval_ns * interval_ns
+            bucket = open_buckets.get(series.number)
+            # Answers may cross: one that belongs to an interval that was left is counted where it came.
+            if bucket is None or start > bucket.start_ns:
+                if bucket is not None:
+                    yield bucket
+                bucket = open_buckets[series.number] = Bucket(series, start, answer.call, answer.call)
+            bucket.take(answer.call, value)
     yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
 
 
@@ -188,9 +201,9 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
         readings=bucket.readings,
         values=bucket.values,
         value=bucket.mean,
-        last=json_number(bucket.last),
-        minimum=json_number(bucket.minimum),
-        maximum=json_number(bucket.maximum),
+        last=bucket.last,
+        minimum=bucket.minimum,
+        maximum=bucket.maximum,
         unit=series.unit,
         scale=series.scale,
         aggregate=series.aggregate,

@@ -321,11 +321,11 @@ def _ratio(
     elif formula.multi:
         denominator *= multi
     if denominator == 0:
-        return Formatted(None, Why.ZERO_DENOMINATOR, _standing_still(formula, newer), flags)
+        return Formatted(None, Why.ZERO_DENOMINATOR, standing_still(formula, newer), flags)
     return Formatted(Fraction(100 * numerator if formula.percent else numerator, denominator), flags=flags)
 
 
-def _standing_still(formula: Formula, newer: Reading) -> str:
+def standing_still(formula: Formula, newer: Reading) -> str:
     """What a denominator of zero comes from."""
     if formula.multi and newer.multi == 0:
         return "its multiplier is 0"
@@ -406,8 +406,13 @@ def _missing(what: str, *, older_has: bool) -> str | None:
     return f"the {what} is not in this answer" if older_has else f"the {what} was not in the answer before"
 
 
+def data_width(counter_type: int) -> int | None:
+    """The bytes that a value of a type has; None for text and types without a value."""
+    return _WIDTHS.get(counter_type & _SIZE)
+
+
 def _size_flags(counter_type: int, reading: Reading) -> tuple[str, ...]:
-    expected = _WIDTHS.get(counter_type & _SIZE)
+    expected = data_width(counter_type)
     return (DATA_SIZE,) if expected is not None and reading.size not in (None, expected) else ()
 
 

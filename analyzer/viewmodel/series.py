@@ -7,7 +7,8 @@ from msgspec import Struct, field
 from analyzer.model.analysis import Analysis
 from analyzer.model.view import SeriesView
 from analyzer.series.formulas import Why, type_name
-from analyzer.series.series import Point, Series, points
+from analyzer.series.readings import points
+from analyzer.series.series import Point, Series
 
 
 class _Readings(Struct):

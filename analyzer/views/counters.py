@@ -7,10 +7,11 @@ order of first readings; it keeps some numbers of each series and none of its re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from msgspec import Struct, field
 from rich.cells import cell_len
 
@@ -18,10 +19,12 @@ from analyzer.contents.machines import machine_names
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
 from analyzer.model.sample import BucketRecord, CounterRecord
-from analyzer.series.counters import Bucket, buckets, counter_points, counter_records, display_of, selection_of
+from analyzer.series.columns import FLAGS, WHYS, Ints
+from analyzer.series.counters import Bucket, buckets, counter_batches, counter_records, display_of, selection_of
 from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
 from analyzer.series.paths import PathSelection
-from analyzer.series.series import Point, Series
+from analyzer.series.readings import Batch
+from analyzer.series.series import Series
 from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, part_lines, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
@@ -40,12 +43,13 @@ _LEAST_NAME, _MOST_NAME = 24, 60
 
 class Counters(Struct, OfCapture, frozen=True, dict=True):
     """The view of `pcq counters`. `patterns` are counter paths (none: all), `interval_ns` puts readings together, of which those
-    that pass the filter."""
+    that pass the filter; `exact` asks for fractions beside the values."""
 
     analysis: Analysis
     patterns: tuple[str, ...] = ()
     interval_ns: int | None = None
     filter: SampleFilter | None = None
+    exact: bool = False
 
     @cached_property
     def selection(self) -> PathSelection:
@@ -53,12 +57,16 @@ class Counters(Struct, OfCapture, frozen=True, dict=True):
         return selection_of(self.patterns, lambda: machine_names(self.analysis))
 
     def records(self) -> Iterator[CounterRecord | BucketRecord]:
-        return counter_records(self.analysis, self.selection, self.interval_ns, self.passes)
+        return counter_records(self.analysis, self.selection, self.interval_ns, self.passes, exact=self.exact)
 
     @property
     def passes(self) -> Callable[[CounterRecord], bool] | None:
         """Whether the record of a reading passes the filter; None where there is none."""
         return self.filter.test(self.analysis) if self.filter is not None else None
+
+    def batches(self) -> Iterator[Batch]:
+        """The readings in columns."""
+        return counter_batches(self.analysis, self.selection, self.passes)
 
     def lines(self, width: int | None) -> Iterator[str]:
         return counter_lines(self, width)
@@ -117,34 +125,43 @@ class _Line(Struct):
     last_ns: int = 0
     times: int = 1
 
-    def take(self, point: Point) -> None:
-        formatted = point.formatted
-        value = float(formatted.value) if formatted.value is not None else None
-        self._add(value, formatted.why, display_of(point), point.time_ns)
-        self.flags.update(formatted.flags)
-        raw = point.sample.raw if point.sample is not None else None
-        self.course = hash((self.course, point.call, raw, formatted.value, formatted.why))
+    def take(self, batch: Batch, rows: Ints) -> None:
+        """Readings of one batch."""
+        whys, flags = batch.why[rows].tolist(), batch.flags[rows].tolist()
+        found = batch.value[rows].tolist()
+        values = [None if why else value for why, value in zip(whys, found, strict=True)] if any(whys) else found
+        answers = batch.answer[rows]
+        times = [batch.answers[at].time_ns for at in answers.tolist()]
+        self._add(values, times)
+        for why in filter(None, whys):
+            self.why[str(WHYS[why])] += 1
+        for marks in filter(None, flags):
+            self.flags.update(FLAGS[marks])
+        if _is_hex(self.series) or _is_text(self.series):
+            shown = (display_of(batch.point(row)) for row in rows[::-1].tolist())
+            self.shown = next(filter(None, shown), self.shown)
+        raws = batch.raw[rows].tobytes()
+        self.course = hash((self.course, tuple(times), raws, tuple(values), tuple(whys)))
 
     def take_bucket(self, bucket: Bucket) -> None:
-        self._add(bucket.mean, None, None, bucket.start_ns)
+        self._add([bucket.mean], [bucket.start_ns])
         self.course = hash((self.course, bucket.start_ns, bucket.mean, bucket.readings))
 
-    def _add(self, value: float | None, why: Why | None, shown: str | None, time_ns: int) -> None:
+    def _add(self, values: Sequence[float | None], times_ns: Sequence[int]) -> None:
         if self.readings == 0:
-            self.first_ns = time_ns
-        self.readings += 1
-        self.last_ns = max(self.last_ns, time_ns)
-        self.spark.take(value)
-        self.shown = shown if shown is not None else self.shown
-        if why is not None:
-            self.why[why] += 1
-        if value is None:
+            self.first_ns = times_ns[0]
+        self.readings += len(values)
+        self.last_ns = max(self.last_ns, *times_ns)
+        for value in values:
+            self.spark.take(value)
+        known = [value for value in values if value is not None]
+        if not known:
             return
-        self.minimum = min(self.minimum, value) if self.values else value
-        self.maximum = max(self.maximum, value) if self.values else value
-        self.values += 1
-        self.total += value
-        self.last = value
+        self.minimum = min(self.minimum, *known) if self.values else min(known)
+        self.maximum = max(self.maximum, *known) if self.values else max(known)
+        self.values += len(known)
+        self.total += sum(known)
+        self.last = known[-1]
 
     @property
     def notes(self) -> str:
@@ -199,23 +216,23 @@ def counter_lines(view: Counters, width: int | None) -> Iterator[str]:
 def _collected(view: Counters) -> tuple[list[_Line], int]:
     """The series in the order of their first readings, and the number of answers they came in."""
     lines: dict[int, _Line] = {}
-    calls = 0
-    last_call = None
+    answers = 0
 
-    def counted() -> Iterator[Point]:
-        nonlocal calls, last_call
-        for point in counter_points(view.analysis, view.selection, view.passes):
-            calls += point.call != last_call
-            last_call = point.call
-            yield point
+    def counted() -> Iterator[Batch]:
+        nonlocal answers
+        for batch in view.batches():
+            answers += len(np.unique(batch.answer))
+            yield batch
 
     if view.interval_ns is None:
-        for point in counted():
-            lines.setdefault(point.series.number, _Line(point.series)).take(point)
+        for batch in counted():
+            for rows in batch.by_series():
+                series = batch.series(int(rows[0]))
+                lines.setdefault(series.number, _Line(series)).take(batch, rows)
     else:
         for bucket in buckets(counted(), view.interval_ns):
             lines.setdefault(bucket.series.number, _Line(bucket.series)).take_bucket(bucket)
-    return [lines[number] for number in sorted(lines)], calls
+    return [lines[number] for number in sorted(lines)], answers
 
 
 def _merged(lines: Iterable[_Line]) -> list[_Line]:
@@ -297,6 +314,11 @@ def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by
 def _is_hex(series: Series) -> bool:
     formula = formula_of(series.counter_type) if series.counter_type is not None else None
     return (formula is not None and formula.is_hex) or bool(series.attributes & ATTRIB_HEX)
+
+
+def _is_text(series: Series) -> bool:
+    formula = formula_of(series.counter_type) if series.counter_type is not None else None
+    return formula is not None and formula.kind == "text"
 
 
 def _summary(view: Counters, lines: list[_Line], hidden: int, answers: int) -> str:

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from analyzer.model.analysis import Analysis
 from analyzer.rpc.events import Exchange
-from analyzer.series.series import Point, points
+from analyzer.series.readings import points
+from analyzer.series.series import Point
 from tests.build.buffers import Block, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, winreg
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -22,7 +23,8 @@ def test_text_csv_json_and_jsonl_say_the_same() -> None:
     ]
     assert json.loads(run("counters", *GIVEN, "--counter", PATH, "--format", "json").stdout) == lines
     rows = list(csv.DictReader(io.StringIO(run("counters", *GIVEN, "--counter", PATH, "--format", "csv").stdout)))
-    assert [row["exact"] or None for row in rows] == [line["exact"] for line in lines]
+    assert [float(row["value"]) if row["value"] else None for row in rows] == [line["value"] for line in lines]
+    assert [row["why_null"] or None for row in rows] == [line["why_null"] for line in lines]
     assert [line["why_null"] for line in lines] == ["first-sample", None, None, None]
     assert [line["value"] for line in lines[1:]] == [99.84544] * 3
     assert {line["unit"] for line in lines} == {"%"}
@@ -48,6 +50,22 @@ def test_a_path_that_means_nothing_is_reported_with_near_misses() -> None:
     partly = run("counters", *GIVEN, "--counter", PATH, "--counter", r"\no\such")
     assert partly.exit_code == 0
     assert r"\no\such is no counter of this capture" in partly.stderr
+
+
+def test_fractions_are_there_where_asked() -> None:
+    plain, exact = (
+        [
+            json.loads(line)
+            for line in run("counters", *GIVEN, *more, "--counter", PATH, "--format", "jsonl").stdout.splitlines()
+        ]
+        for more in ((), ("--exact",))
+    )
+    assert {line["exact"] for line in plain} == {None}
+    assert [Fraction(line["exact"]) for line in exact[1:]] == [Fraction("99.84544")] * 3
+    rows = list(
+        csv.DictReader(io.StringIO(run("counters", *GIVEN, "--exact", "--counter", PATH, "--format", "csv").stdout))
+    )
+    assert [row["exact"] or None for row in rows] == [line["exact"] for line in exact]
 
 
 def test_intervals_put_readings_together() -> None:

@@ -42,7 +42,7 @@ def test_displayed_values_are_those_of_the_recorded_truth(capture: truth.Capture
     is_v1 = document["kind"] == "V1"
     totals: list[tuple[Any, ...]] = []
     expected = Counter(_winperf_values(document) if is_v1 else _perflib_values(document, totals))
-    records = list(plains(counter_records(analysis, selection_of((), dict))))
+    records = list(plains(counter_records(analysis, selection_of((), dict), exact=True)))
     polls = _polls(records)
     key = _winperf_key if is_v1 else _perflib_key
     read = Counter((*key(record, polls), record["exact"]) for record in records if record["aggregate"] is None)

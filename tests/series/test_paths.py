@@ -13,7 +13,7 @@ from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.series.counters import buckets, counter_records, interval_of, selection_of
 from analyzer.series.paths import wildcard
-from analyzer.series.series import points
+from analyzer.series.readings import readings
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, string_table, wide
 from tests.build.calls import COUNTERSET
 from tests.build.counters import NONE, Info, Reader, Watch, large
@@ -132,7 +132,7 @@ def test_buckets_hold_what_was_read_and_no_more() -> None:
         watch.poll(Block(4, instances=(("a", 1),), values=(large(value),)))
     watch.make.frame += 1000  # a second without any traffic
     watch.poll(Block(4, instances=(("a", 1),), values=(large(70),)))
-    found = list(buckets(points(watch.analysis), 100_000_000))
+    found = list(buckets(readings(watch.analysis), 100_000_000))
     assert [(bucket.readings, bucket.values, bucket.last, bucket.mean) for bucket in found] == [
         (3, 2, 20, 15),
         (1, 1, 40, 40),
@@ -154,15 +154,16 @@ def test_buckets_lose_nothing_and_invent_nothing(steps: list[tuple[int, int]], w
         value += grown
         watch.make.frame += waited_ms
         watch.poll(Block(4, instances=(("a", 1), ("b", 2)), values=(large(value), large(2 * value))))
-    readings = watch.points()
-    found = list(buckets(readings, width_ms * 1_000_000))
-    assert sum(bucket.readings for bucket in found) == len(readings)
+    taken = watch.points()
+    found = list(buckets(readings(watch.analysis), width_ms * 1_000_000))
+    assert sum(bucket.readings for bucket in found) == len(taken)
     assert len({(bucket.series.number, bucket.start_ns) for bucket in found}) == len(found)
     for bucket in found:
         inside = [
             point.formatted.value
-            for point in readings
-            if point.series is bucket.series and 0 <= point.time_ns - bucket.start_ns < width_ms * 1_000_000
+            for point in taken
+            if point.series.number == bucket.series.number
+            and 0 <= point.time_ns - bucket.start_ns < width_ms * 1_000_000
         ]
         values = [one for one in inside if one is not None]
         assert (bucket.readings, bucket.values) == (len(inside), len(values))

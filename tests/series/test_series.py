@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from analyzer.model.record import Endpoint
 from analyzer.series.formulas import Why
-from analyzer.series.series import Point, points
+from analyzer.series.readings import points
+from analyzer.series.series import Point
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data
 from tests.build.calls import OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.counters import SECOND, Info, Reader, Watch, large, one, small, whole

@@ -109,10 +109,10 @@ def test_tables_have_one_row_a_value_or_interval() -> None:
 
 def test_tables_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     whole_table = table_of(Counters(watched().analysis))
-    for rows in (1, 3, 4, 9, 10):
-        monkeypatch.setattr("analyzer.formats.counter_tables.ROWS_AT_ONCE", rows)
+    for rows, sizes in ((1, [3, 3, 3]), (3, [3, 3, 3]), (4, [6, 3]), (9, [9]), (10, [9])):
+        monkeypatch.setattr("analyzer.series.readings.ROWS_AT_ONCE", rows)
         pieces = list(tables_of(Counters(watched().analysis)))
-        assert max(map(len, pieces)) <= rows
+        assert [len(piece) for piece in pieces] == sizes
         assert pl.concat(pieces).equals(whole_table)
 
 
