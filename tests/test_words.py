@@ -33,7 +33,7 @@ PRIVATE = {
     r"roads?|short way|quick way|plain way": ("fast path, usual case", ""),
     r"shelf|shelves": ("spill file", ""),
     r"ghosts?": ("presumed FIN", ""),
-    r"openers?|_?shut": ("decryption status, keys", ""),
+    r"openers?|_?shut": ("decryption status, keys", r"\.shutdown\(socket\.SHUT_RDWR\)"),
     r"life|lives of": ("lifetime", ""),
 }
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
+from types import MappingProxyType
 from typing import Literal
 
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
 from analyzer.audit.findings import JUDGED, Coverage, Finding, actor_of
 from analyzer.audit.root_causes import RootCauses
 from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
+from analyzer.audit.triggered import Triggered, why_not_shown
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
@@ -53,7 +55,8 @@ class Audit:
     `pages` are the rules to ask (all, if not given); of a selection, only the requirements it judges are covered. Findings of the
     `baseline` are not reported again, but counted in `accepted`. With an `actor`, only requirements that bind this side are
     covered, and violations of the other side are not reported: what a client provoked on purpose is evidence then. `found`
-    counts what was reported and is not excused, by outcome.
+    counts what was reported and is not excused, by outcome. What a probe `triggered` is inconclusive where the capture does not
+    show it.
 
     Of an analysis with a `part`, the judgements of its calls alone count; all calls are followed for what they show of these.
     """
@@ -66,10 +69,11 @@ class Audit:
         pages: Sequence[RulePage] | None = None,
         baseline: Collection[Accepted] = (),
         actor: Actor = Actor.EITHER,
+        triggered: Triggered = MappingProxyType({}),
     ) -> None:
         self.analysis, self.profile, self.actor = analysis, profile, actor
         self.found: Counter[Outcome] = Counter()
-        self.baseline = frozenset(baseline)
+        self.baseline, self._triggered = frozenset(baseline), triggered
         self._matched: Counter[Accepted] = Counter()
         self._causes = RootCauses()
         self.evidence = Evidence(analysis)
@@ -139,6 +143,10 @@ class Audit:
                 yield from self._judged(self._causes.afterwards(late))
         for rule, judgement, follow in self._causes.causes():
             yield from (replace(finding, follow=follow) for finding in self._judged([(rule, judgement)]))
+        for requirement, steps in self._triggered.items():
+            coverage = self.coverage.get(requirement)
+            if coverage is not None and coverage.verdict == "not-exercised":
+                self._note(Judgement(Outcome.INCONCLUSIVE, requirement, message=why_not_shown(steps)))
 
     def _judged(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[Finding]:
         for rule, judgement in judged:

@@ -1,6 +1,6 @@
 """Passwords and session keys in, what other tools want out: NT hashes, Wireshark's key lines, keytabs.
 
-The only module that turns secrets into something to print; nothing but the `keys` command calls it.
+The only module that turns secrets into something to print; nothing but the commands `keys` and `probe` call it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from msgspec import Struct
@@ -15,12 +15,13 @@ from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING, exit_of
 from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Format, OutputFormat, Writing, command
 from analyzer.core.errors import InputError
-from analyzer.output.gate import say, write_document
+from analyzer.output.gate import Destination, say, write_document
 
 if TYPE_CHECKING:
     from analyzer.audit.baseline import Accepted
     from analyzer.audit.engine import Audit
     from analyzer.audit.rule import RulePage
+    from analyzer.audit.triggered import Triggered
     from analyzer.model.analysis import Analysis
     from analyzer.model.audit import CoverageVerdict
     from analyzer.output.gate import Destination
@@ -130,6 +131,10 @@ NewBaseline = Annotated[
     Path | None,
     typer.Option("--write-baseline", help="Write what is found now as accepted, and print nothing else."),
 ]
+TriggeredList = Annotated[
+    Path | None,
+    typer.Option("--triggered", help="What a probe triggered (its list): inconclusive where the capture lacks it."),
+]
 MatrixFlag = Annotated[bool, typer.Option("--matrix", help="Requirement by requirement over several captures.")]
 ListFlag = Annotated[bool, typer.Option("--list", help="List the rules, and read no capture.")]
 AuditFormatOption = Annotated[AuditFormat, typer.Option("--format", help="How to print it; parquet needs -o.")]
@@ -150,6 +155,7 @@ def audit(
     ignore: IgnoredRules = None,
     baseline: BaselineFile = None,
     new_baseline: NewBaseline = None,
+    triggered: TriggeredList = None,
     matrix: MatrixFlag = False,
     list_rules: ListFlag = False,
     output_format: AuditFormatOption = AuditFormat.text,
@@ -161,6 +167,7 @@ def audit(
     from analyzer.audit.baseline import read_baseline
     from analyzer.audit.engine import select as selected
     from analyzer.audit.rule import rule_pages
+    from analyzer.audit.triggered import read_triggered
 
     pages = selected(rule_pages(), select or (), ignore or ())
     if list_rules:
@@ -169,13 +176,13 @@ def audit(
     if not files:
         raise typer.BadParameter("a capture is needed (or --list)", param_hint="FILE...")
     accepted: tuple[Accepted, ...] = read_baseline(baseline) if baseline is not None else ()
-
+    done = read_triggered(triggered) if triggered is not None else {}
     chosen = profile.value, actor.value
 
     def audited(analysis: Analysis) -> Audit:
-        return _audited(selection.of(analysis), pages, accepted, *chosen)
+        return _audited(selection.of(analysis), pages, accepted, done, *chosen)
 
-    writing = writing.sparing([baseline] if baseline is not None else [])
+    writing = writing.sparing([path for path in (baseline, triggered) if path is not None])
     accepting = writing.beside(new_baseline)
     contract = _Contract(fail_on, min_coverage, allow_undecrypted)
     if matrix:
@@ -185,7 +192,6 @@ def audit(
     judged = audited(reading.analysis(files))
     if new_baseline is not None:
         _write_baseline(judged, new_baseline, accepting)
-        raise typer.Exit(exit_of(judged.analysis))
     view = AuditView(judged)
     if view.undecrypted is not None:
         say(view.undecrypted)
@@ -194,20 +200,34 @@ def audit(
 
 
 def _audited(
-    analysis: Analysis, pages: tuple[RulePage, ...], accepted: tuple[Accepted, ...], profile: str, actor: str
+    analysis: Analysis,
+    pages: tuple[RulePage, ...],
+    accepted: tuple[Accepted, ...],
+    triggered: Triggered,
+    profile: str,
+    actor: str,
 ) -> Audit:
     from analyzer.audit.engine import Audit, Profile
     from analyzer.audit.verdicts import Actor
 
-    return Audit(analysis, profile=Profile(profile), pages=pages, baseline=accepted, actor=Actor(actor))
+    return Audit(
+        analysis,
+        profile=Profile(profile),
+        pages=pages,
+        baseline=accepted,
+        actor=Actor(actor),
+        triggered=triggered,
+    )
 
 
-def _write_baseline(judged: Audit, path: Path, destination: Destination) -> None:
+def _write_baseline(judged: Audit, path: Path, destination: Destination) -> NoReturn:
+    """Writes what is found as accepted, and ends the command."""
     from analyzer.audit.baseline import baseline_json
 
     document, count = baseline_json(judged.findings())
     write_document(document, destination)
     say(f"{path}: {count} kinds of findings, to be looked through and given reasons")
+    raise typer.Exit(exit_of(judged.analysis))
 
 
 class _Contract(Struct, frozen=True):

@@ -32,6 +32,7 @@ _COMMANDS = {
     "verify": ("verify", "verify"),
     "docs": ("docs", "docs"),
     "calibrate": ("calibrate", "calibrate"),
+    "probe": ("probe", "probe"),
     "limits": ("limits", "limits"),
 }
 DESCRIPTION = "Reads Windows performance-counter traffic ([MS-PCQ] and HKEY_PERFORMANCE_DATA) out of packet captures."

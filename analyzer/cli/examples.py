@@ -95,6 +95,16 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("and whether it belongs to a capture", "verify x.txt x.pcapng"),
         ),
     ),
+    "probe": (
+        CHECK,
+        (
+            ("what would be sent, without sending it", "probe --dry-run"),
+            (
+                "a server of your own, for audit --triggered",
+                r"probe srv --password-of 'LAB\prober' --password - -w probe.pcapng --triggered triggered.json",
+            ),
+        ),
+    ),
     "calibrate": (CHECK, (("what Windows returned, beside what we make of it", "calibrate collected/"),)),
     "keys": (
         CHECK,

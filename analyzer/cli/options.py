@@ -427,6 +427,7 @@ def _evidence(
     digests = digests or [("capture", digest_of(path)) for path in _named(given)]
     paths = [("metadata", path) for path in reading.metadata]
     paths += [("baseline", given["baseline"])] if given.get("baseline") is not None else []
+    paths += [("triggered", given["triggered"])] if given.get("triggered") is not None else []
     digests += [(role, digest_of(path)) for role, path in paths]
     return EvidenceRecord(
         tool="pcq-analyzer",

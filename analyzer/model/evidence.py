@@ -21,7 +21,7 @@ class FileDigest(Struct, frozen=True):
 class Input(Value, frozen=True, kw_only=True):
     """A file that went into a result. Files of secrets are not among them: their digests would help to guess them."""
 
-    role: Annotated[str, doc("`capture`, `metadata` or `baseline`")]
+    role: Annotated[str, doc("`capture`, `metadata`, `baseline` or `triggered`")]
     name: Annotated[str, doc("as given; `-` is standard input")]
     size: Annotated[int | None, doc("null where it could not be read", unit="bytes")]
     sha256: Annotated[str | None, doc("of the file as it is, compressed or not; null likewise", source="FIPS 180-4")]

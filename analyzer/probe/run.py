@@ -1,0 +1,167 @@
+"""One run of the probe: a server in; what was sent and received as pcapng, and the list of what it triggered out.
+
+The list is JSON of format 1: `server`, `begun`, `calls`, `failures`, and `triggered`, which holds for each requirement of the
+catalogue the steps that brought its trigger about. `pcq audit --triggered` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Literal
+
+from msgspec import Struct
+
+from analyzer.audit.catalogue import catalogue
+from analyzer.audit.triggered import FORMAT
+from analyzer.auth.keys import nt_hash
+from analyzer.core.discreet import Discreet
+from analyzer.core.errors import InputError
+from analyzer.probe.connect import PipeConnector, TcpConnector
+from analyzer.probe.record import Relay, captured_by, pcapng
+from analyzer.probe.rehearsal import Rehearsal
+from analyzer.probe.script import STEPS, Options, Script
+from analyzer.probe.talk import Entry, Lab
+from analyzer.probe.wire import Credentials
+
+Program = Literal["auto", "dumpcap", "tcpdump", "own"]
+
+
+class Target(Struct, frozen=True):
+    """The server that the user named: its port of SMB, or (without a pipe) of DCERPC over TCP."""
+
+    name: str
+    port: int
+    is_pipe: bool
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}, {'pipe winreg over SMB at' if self.is_pipe else 'TCP'} port {self.port}"
+
+    def address(self) -> tuple[str, int]:
+        """Raises `InputError` where the name has no address."""
+        try:
+            found = socket.getaddrinfo(self.name, self.port, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise InputError(f"{self.name} has no address: {error.strerror or error}") from None
+        return str(found[0][4][0]), self.port
+
+
+class Done(Discreet, frozen=True):
+    """What a run came to, as the files to be written hold it; `number` of the `causable` requirements were triggered."""
+
+    hidden = ("keys", "capture")
+
+    capture: bytes
+    triggered: bytes
+    keys: bytes
+    calls: int
+    number: int
+    causable: int
+    captured_by: str
+    failures: tuple[str, ...]
+
+
+def run_probe(target: Target, credentials: Credentials, options: Options, rate: float, program: Program) -> Done:
+    """Runs the whole script, no more than `rate` calls a second. Raises `InputError` where there is no server."""
+    server = target.address()
+    programs: tuple[str, ...] = {"auto": ("dumpcap", "tcpdump"), "own": ()}.get(program, (program,))
+    for name in programs:
+        with captured_by(name, server) as captured:
+            lab = _run(target, server, credentials, options, rate) if captured is not None else None
+        if captured is not None and lab is not None:
+            return _done(lab, captured.data, target, credentials, options, name)
+    if program not in ("auto", "own"):
+        raise InputError(f"{program} is not installed, or may not capture", hint="--capture-with own needs no rights")
+    relay = Relay(server)
+    try:
+        lab = _run(target, relay.address, credentials, options, rate)
+    finally:
+        relay.close()
+    data = pcapng(relay.packets, f"pcq-analyzer {version('pcq-analyzer')} probe")
+    return _done(lab, data, target, credentials, options, "its own record")
+
+
+def _run(target: Target, address: tuple[str, int], credentials: Credentials, options: Options, rate: float) -> Lab:
+    connector = PipeConnector(target.name, address) if target.is_pipe else TcpConnector(address)
+    lab = Lab(connector, credentials, lambda: time.sleep(1 / rate))
+    try:
+        Script(lab, options, time.sleep).run()
+    finally:
+        connector.close()
+    return lab
+
+
+def _done(lab: Lab, capture: bytes, target: Target, credentials: Credentials, options: Options, captured: str) -> Done:
+    return Done(
+        capture=capture,
+        triggered=list_document(lab, target.words),
+        keys=_keys(credentials, *([options.other] if options.other is not None else [])),
+        calls=len(lab.log),
+        number=len(set(triggered(lab.log)) & causable()),
+        causable=len(causable()),
+        captured_by=captured,
+        failures=tuple(lab.failures),
+    )
+
+
+def _keys(*accounts: Credentials) -> bytes:
+    """What decrypts the capture, as `--secrets` reads it."""
+    users = [
+        {"username": one.username, "domain": one.domain, "nt_hash": one.nt_hash or nt_hash(one.password).hex()}
+        for one in accounts
+    ]
+    return json.dumps({"users": users}, indent=1).encode() + b"\n"
+
+
+def rehearse(options: Options) -> Lab:
+    """The script against nobody: answers are made up, and nothing is sent."""
+    lab = Lab(Rehearsal(), Credentials("nobody", ""), lambda: None)
+    Script(lab, options, lambda seconds: None).run()
+    return lab
+
+
+def triggered(log: list[Entry]) -> dict[str, list[str]]:
+    """Requirements whose trigger was brought about, each with the steps that did so."""
+    steps: dict[str, dict[str, None]] = {}
+    for entry in log:
+        for trigger in entry.triggers:
+            steps.setdefault(trigger, {})[entry.step] = None
+    return {
+        name: list(steps[requirement.trigger])
+        for name, requirement in catalogue().items()
+        if requirement.trigger in steps
+    }
+
+
+def list_document(lab: Lab, server: str) -> bytes:
+    """The list as it is written."""
+    document = {
+        "format": FORMAT,
+        "server": server,
+        "begun": datetime.now(UTC).isoformat(timespec="seconds"),
+        "calls": len(lab.log),
+        "failures": lab.failures,
+        "triggered": triggered(lab.log),
+    }
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def script_lines(log: list[Entry]) -> Iterator[str]:
+    """What is sent, step by step."""
+    about = {name: (step.__doc__ or "").partition("\n")[0] for name, step in STEPS}
+    step = ""
+    for entry in log:
+        if entry.step != step:
+            step = entry.step
+            yield f"{step}: {about[step]}"
+        yield f"  level {entry.level}  association {entry.association}  {entry.words}"
+
+
+def causable() -> frozenset[str]:
+    """The requirements whose trigger a client can bring about."""
+    return frozenset(name for name, requirement in catalogue().items() if requirement.caused_by == "client")

@@ -1,0 +1,317 @@
+"""The calls of the probe: methods with parameters in, answers and an entry in the log out.
+
+A `Lab` opens associations to one server and keeps the log; a `Talk` is one association at one authentication level. Each entry says
+what was sent in words, what came back, and which triggers of requirements (`analyzer.audit.catalogue`) that was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, Protocol, TypedDict, Unpack
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analyzer.model import perflib, winreg
+from analyzer.model.perflib import Opnum
+from analyzer.model.security import AuthLevel
+from analyzer.probe.stubs import Stub, query_value
+from analyzer.probe.wire import NDR, NDR64, Answer, Association, Context, Credentials, LostError, handle_of
+
+PERFLIB, WINREG = (perflib.INTERFACE, 1, 0), (winreg.INTERFACE, 1, 0)
+# The range of dwInSize of EnumerateCounterSet, in GUIDs ([MS-PCQ] section 6).
+MOST_GUIDS = 256
+NOT_ENOUGH_MEMORY, ACCESS_DENIED = 8, 5
+METHODS = {
+    0: "EnumerateCounterSet",
+    1: "QueryCounterSetRegistrationInfo",
+    2: "EnumerateCounterSetInstances",
+    3: "OpenQueryHandle",
+    4: "CloseQueryHandle",
+    5: "QueryCounterInfo",
+    6: "QueryCounterData",
+    7: "ValidateCounters",
+}
+Impersonation = Literal["impersonation", "identification"]
+
+
+class Said(TypedDict, total=False):
+    """What a call is a trigger of: by being answered at all, by success, and by its handle being a stranger to the server."""
+
+    causes: tuple[str, ...]
+    returns: tuple[str, ...]
+    stranger: bool
+
+
+class Connector(Protocol):
+    """Opens streams to the server that the user named."""
+
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association: ...
+
+
+class Entry(Struct, frozen=True):
+    """One call of the log: the step it belongs to, what was sent in words, at which level, and what came back.
+
+    `triggers` are those that were brought about, as the catalogue words them.
+    """
+
+    step: str
+    association: int
+    level: int
+    words: str
+    answer: Answer
+    triggers: tuple[str, ...]
+
+
+class Lab:
+    """One run against one server. `pause` is called before every call: it keeps the rate."""
+
+    def __init__(self, connector: Connector, credentials: Credentials, pause: Callable[[], None]) -> None:
+        self.connector, self.credentials, self._pause = connector, credentials, pause
+        self.log: list[Entry] = []
+        self.failures: list[str] = []
+        self.step = ""
+        self._open: list[Talk] = []
+        self.associations = 0
+
+    def join(
+        self,
+        level: int = AuthLevel.PRIVACY,
+        *,
+        interface: tuple[str, int, int] = PERFLIB,
+        transfer: tuple[str, int] = NDR,
+        pipe: str = "winreg",
+        impersonation: Impersonation = "impersonation",
+        credentials: Credentials | None = None,
+    ) -> Talk | None:
+        """A new association; None, and a line among the failures, where there is none to be had."""
+        self._pause()
+        who = self.credentials if credentials is None else credentials
+        self.associations += 1
+        words = f"bind at level {level}"
+        try:
+            association = self.connector.open(who, pipe, impersonation)
+            talk = Talk(self, association, self.associations)
+            self._open.append(talk)
+            context = talk.add(Context(interface, transfer), level)
+        except (LostError, OSError, ConnectionError) as error:
+            self.failures.append(f"{self.step}: {words}: {error}")
+            return None
+        if context is None:
+            self.failures.append(f"{self.step}: {words}: the server rejected the presentation context")
+            return None
+        return talk
+
+    def note(self, entry: Entry) -> None:
+        self.log.append(entry)
+
+    def add(self, *triggers: str) -> None:
+        """Further triggers of the last call, known from its answer."""
+        last = self.log[-1]
+        self.log[-1] = replace(last, triggers=tuple(dict.fromkeys((*last.triggers, *triggers))))
+
+    def before_call(self) -> None:
+        self._pause()
+
+    def end_step(self) -> None:
+        """Closes what the step left open."""
+        for talk in self._open:
+            talk.close()
+        self._open.clear()
+
+
+class Talk:
+    """One association. Calls go over the context that was bound last, unless `at` names another."""
+
+    def __init__(self, lab: Lab, association: Association, number: int) -> None:
+        self._lab, self._association, self.number = lab, association, number
+        self._levels: dict[int, int] = {}
+        self._ndr64: dict[int, bool] = {}
+        self._interfaces: dict[int, str] = {}
+        self._last = 0
+
+    def add(self, context: Context, level: int) -> int | None:
+        """One more context, with a security context of its own."""
+        number = self._association.bind(context, level)
+        triggers = ["The interface was called or bound.", "The interface was bound.", *_TRAILERS[level > 1]]
+        if number is not None:
+            self._last = number
+            self._levels[number] = level
+            self._ndr64[number] = context.transfer == NDR64
+            self._interfaces[number] = context.interface[0]
+            triggers.append("The interface was bound and the bind answered.")
+        elif context.transfer not in (NDR, NDR64):
+            triggers.append("Bind-time features were offered.")
+        if context.interface == PERFLIB:
+            words = f"bind of PerflibV2 at level {level}{', NDR64' if context.transfer == NDR64 else ''}"
+            self._lab.note(Entry(self._lab.step, self.number, level, words, Answer(b"", None, None), tuple(triggers)))
+        return number
+
+    @property
+    def last(self) -> int:
+        """The context that was bound last, over which calls go."""
+        return self._last
+
+    def use(self, context: int) -> None:
+        """Lets calls go over this context from now on."""
+        self._last = context
+
+    def stub(self) -> Stub:
+        """An empty stub in the transfer syntax of the context that calls go over."""
+        return Stub(ndr64=self._ndr64[self._last])
+
+    def close(self) -> None:
+        self._association.close()
+
+    def send(
+        self,
+        opnum: int,
+        stub: bytes | Stub,
+        words: str,
+        *,
+        causes: tuple[str, ...] = (),
+        returns: tuple[str, ...] = (),
+        stranger: bool = False,
+    ) -> Answer:
+        """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
+        `stranger` the server did not give it out."""
+        context = self._last
+        data = stub.data if isinstance(stub, Stub) else stub
+        self._lab.before_call()
+        answer = self._association.call(context, opnum, data)
+        triggers: list[str] = []
+        level = self._levels[context]
+        if self._interfaces[context] == perflib.INTERFACE:
+            triggers += _of_any(answer, level)
+            triggers += _of_method(opnum, answer, level, stranger=stranger)
+        if answer.is_answered:
+            triggers += causes
+        if answer.status == 0:
+            triggers += returns
+        entry = Entry(self._lab.step, self.number, level, words, answer, tuple(dict.fromkeys(triggers)))
+        self._lab.note(entry)
+        return answer
+
+    # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
+
+    def enumerate(self, room: int = MOST_GUIDS, **said: Unpack[Said]) -> Answer:
+        return self.send(0, self.stub().string().uint(room), f"EnumerateCounterSet, dwInSize {room}", **said)
+
+    def register(self, guid: str, code: int, language: int = 0, room: int = 1 << 16, **said: Unpack[Said]) -> Answer:
+        stub = self.stub().string().guid(guid).uint(code).uint(language).uint(room)
+        words = (
+            f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {room}"
+        )
+        return self.send(1, stub, words, **said)
+
+    def instances(self, guid: str, room: int = 1 << 16, **said: Unpack[Said]) -> Answer:
+        stub = self.stub().string().guid(guid).uint(room)
+        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {room}", **said)
+
+    def open(self, **said: Unpack[Said]) -> bytes | None:
+        return handle_of(self.send(3, self.stub().string(), "OpenQueryHandle", **said))
+
+    def close_query(self, handle: bytes, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
+        return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **said)
+
+    def info(self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
+        stub = self.stub().handle(handle).uint(room)
+        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {room}", **said)
+
+    def data(self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
+        stub = self.stub().handle(handle).uint(room)
+        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {room}", **said)
+
+    def validate(
+        self,
+        handle: bytes,
+        identifiers: bytes,
+        words: str,
+        *,
+        add: int = 1,
+        size: int | None = None,
+        whose: str = "the handle",
+        **said: Unpack[Said],
+    ) -> Answer:
+        stub = self.stub().handle(handle).uint(len(identifiers) if size is None else size)
+        stub.conformant(identifiers).uint(add)
+        sent = f"ValidateCounters of {whose}, dwAdd {add}: {words}"
+        return self.send(7, stub, sent, **said)
+
+    def handled(self, opnum: int, handle: bytes, whose: str, **said: Unpack[Said]) -> Answer:
+        """The method of opnum 4 to 7 on this handle."""
+        match opnum:
+            case 4:
+                return self.close_query(handle, whose, **said)
+            case 5:
+                return self.info(handle, whose=whose, **said)
+            case 6:
+                return self.data(handle, whose=whose, **said)
+            case _:
+                return self.validate(handle, b"", "no identifier", whose=whose, **said)
+
+    # --- winreg -------------------------------------------------------------------------------------------------------
+
+    def open_performance_data(self) -> bytes | None:
+        stub = self.stub().count(0).uint(0x02000000)
+        return handle_of(self.send(3, stub, "OpenPerformanceData of winreg"))
+
+    def query_value(self, handle: bytes, name: str, room: int, **said: Unpack[Said]) -> Answer:
+        stub = query_value(handle, name, room, ndr64=self._ndr64[self._last])
+        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {room} bytes', **said)
+
+    def close_key(self, handle: bytes) -> Answer:
+        return self.send(5, self.stub().handle(handle), "BaseRegCloseKey")
+
+
+_TRAILERS = {False: (), True: ("A PDU with a security trailer was sent.",)}
+
+
+def _of_any(answer: Answer, level: int) -> Iterator[str]:
+    """What any call of PerflibV2 is a trigger of."""
+    yield "A request was sent."
+    if level < AuthLevel.PRIVACY:
+        yield "A request below authentication level 6 was sent."
+    if not answer.is_answered:
+        return
+    yield "A call was answered."
+    if level == AuthLevel.PRIVACY:
+        yield "A call at authentication level 6 was answered."
+    if answer.fault is not None:
+        yield "A call was answered by a fault."
+    if answer.status is not None:
+        yield "A call was answered with a return value."
+    if level == AuthLevel.PRIVACY and ACCESS_DENIED in (answer.status, answer.fault):
+        yield "A caller at authentication level 6 was refused by error 5."
+
+
+def _of_method(opnum: int, answer: Answer, level: int, *, stranger: bool) -> Iterator[str]:
+    """What a call of a method is a trigger of."""
+    if opnum not in METHODS:
+        yield "A method above opnum 7 was called."
+        return
+    name = METHODS[opnum]
+    yield f"{name} was called."
+    if opnum <= Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
+        yield "Opnum 0, 1 or 2 was called."
+    if level < AuthLevel.PRIVACY:
+        yield f"{name} was called below authentication level 6."
+    if stranger:
+        yield f"{name} was called on a handle that the server had not given out."
+        yield "A handle that another interface had given out, or none, was sent."
+    if not answer.is_answered:
+        return
+    yield f"{name} was answered."
+    if answer.status is None:
+        return
+    yield f"{name} was answered with a return value."
+    yield f"{name} was answered with an array."
+    if answer.status in (0, NOT_ENOUGH_MEMORY):
+        yield f"{name} was answered with success or ERROR_NOT_ENOUGH_MEMORY."
+    if answer.status == NOT_ENOUGH_MEMORY:
+        yield f"{name} was offered a buffer that is too small."
+    elif opnum == Opnum.QUERY_COUNTER_DATA and answer.status:
+        yield "QueryCounterData failed by another error than ERROR_NOT_ENOUGH_MEMORY."
+    if answer.status == 0:
+        yield f"{name} was answered with success."
+        yield f"{name} succeeded."

@@ -1,0 +1,416 @@
+"""A model of a counter server on the loopback interface: PerflibV2 and winreg over TCP, and over impacket's SMB server as a pipe.
+
+It keeps to the specification as `tests.audit.conversation` does, with the same countersets. Its NTLM, PDUs and buffers are those of
+`tests.build`, its requests are taken apart by the analyzer's parsers; impacket, the probe's client, has no part in it but
+the SMB below the pipe.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime
+from struct import pack, unpack_from
+from typing import Any
+from uuid import UUID, uuid4
+
+from analyzer.buffers import decode_stub
+from analyzer.core.errors import DecodeError
+from tests.audit.conversation import BASE, COUNTERS, FRACTION, MULTIPLE, RAW, SINGLE, counter, record, u4, u8
+from tests.build import rpc
+from tests.build.auth import USUAL_FLAGS, NtlmConversation, Rc4, av_pair, challenge_message, hmac_md5, md4
+from tests.build.buffers import (
+    Block,
+    Counter,
+    Instance,
+    Ndr,
+    PerfObject,
+    instance_header,
+    perf_data,
+    string_table,
+    wide,
+    winperf,
+)
+from tests.build.calls import _query
+
+USER, PASSWORD, OTHER = "prober", "no secret of anybody", "stranger"
+DOMAIN = "LAB"
+PCQ, WINREG = rpc.PCQ, "338cd001-2244-31f1-aaaa-900038001003"
+NDR64 = ("71710533-beba-4937-8319-b5dbef9ccc36", 1)
+ALL, BAD_STUB, BAD_HANDLE, NO_METHOD = 0xFFFFFFFF, 0x6F7, 0x1C00001A, 0x1C010002
+DENIED, INVALID, TOO_SMALL, TWICE, NO_LANGUAGE = 5, 0x57, 8, 0xB7, 1815
+NOT_FOUND, NO_INSTANCES, NO_COUNTER, NO_INSTANCE = 0x1068, 0x1069, 0x106A, 3
+MOST = {0: 256, 1: 134217728, 2: 67108864, 5: 67108864, 6: 1073741824, 7: 67108864}
+INSTANCES = {"a": 0, "b": 1}
+SETS = {MULTIPLE: record(MULTIPLE, 2, *COUNTERS), SINGLE: record(SINGLE, 0, counter(1, RAW))}
+ROW = (u4(5), u8(1 << 20), u4(3), u4(4))
+FREQUENCY = 10_000_000
+
+
+class FaultError(Exception):
+    """A call that is answered by a fault."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+class Acceptor:
+    """The server's end of NTLM. `user` is known, and messages protected, once the last token came."""
+
+    def __init__(self, number: int, level: int) -> None:
+        self.number, self.level = number, level
+        self.user = ""
+        self.sealer: rpc.RealSealer | None = None
+        self._challenge = b"\1\2\3\4\5\6\7\x08"
+
+    def challenge(self) -> bytes:
+        domain = DOMAIN.encode("utf-16-le")
+        now = (int(datetime.now(UTC).timestamp()) + 11644473600) * FREQUENCY
+        names = av_pair(2, domain) + av_pair(1, domain) + av_pair(3, domain) + av_pair(7, u8(now)) + av_pair(0, b"")
+        return challenge_message(USUAL_FLAGS, self._challenge, domain, names)
+
+    def finish(self, token: bytes) -> None:
+        def part(at: int) -> bytes:
+            length, _, start = unpack_from("<HHI", token, at)
+            return token[start : start + length]
+
+        response, domain, user, sealed_key = part(20), part(28), part(36), part(52)
+        (flags,) = unpack_from("<I", token, 60)
+        self.user = user.decode("utf-16-le")
+        key = hmac_md5(md4(PASSWORD.encode("utf-16-le")), self.user.upper().encode("utf-16-le") + domain)
+        assert response[:16] == hmac_md5(key, self._challenge + response[16:]), "the password is wrong"
+        session_key = Rc4(hmac_md5(key, response[:16])).update(sealed_key)
+        self._keys = NtlmConversation(b"", b"", b"", session_key, flags)
+        self.sealer = rpc.RealSealer(self._keys, "acceptor", level=self.level, context_id=self.number)
+
+    def opened(self, body: bytes) -> bytes:
+        """What the client sealed; its signature has spent keystream as well."""
+        keystream = self._keys._ends["initiator"].rc4
+        plain = keystream.update(body) if self.level == 6 else body
+        keystream.update(bytes(8))
+        return plain
+
+
+class Association:
+    """One connection: its presentation and security contexts, and the handles it was given."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._held = b""
+        self._contexts: dict[int, tuple[str, bool, Acceptor | None]] = {}
+        self._acceptors: dict[int, Acceptor] = {}
+        self._queries: dict[str, list[bytes]] = {}
+        self._keys: set[str] = set()
+        self._request = b""
+
+    def run(self) -> None:
+        with suppress(OSError, EOFError):
+            while True:
+                self._take(self._receive())
+        self._connection.close()
+
+    def _receive(self) -> bytes:
+        while len(self._held) < 16 or len(self._held) < unpack_from("<H", self._held, 8)[0]:
+            more = self._connection.recv(65536)
+            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            if not more:
+                raise EOFError
+            self._held += more
+        length = unpack_from("<H", self._held, 8)[0]
+        pdu, self._held = self._held[:length], self._held[length:]
+        return pdu
+
+    def _take(self, pdu: bytes) -> None:
+        kind, call_id = pdu[2], unpack_from("<I", pdu, 12)[0]
+        auth_length = unpack_from("<H", pdu, 10)[0]
+        trailer = len(pdu) - auth_length - 8
+        acceptor = None
+        if auth_length:
+            number, level = unpack_from("<I", pdu, trailer + 4)[0], pdu[trailer + 1]
+            acceptor = self._acceptors.setdefault(number, Acceptor(number, level))
+        if kind in (rpc.BIND, rpc.ALTER):
+            self._bind(pdu, call_id, acceptor)
+        elif kind == rpc.AUTH3:
+            assert acceptor is not None
+            acceptor.finish(pdu[-auth_length:])
+        elif kind == rpc.REQUEST:
+            body = pdu[24:]
+            if acceptor is not None:
+                body = acceptor.opened(pdu[24:trailer])[: trailer - 24 - pdu[trailer + 2]]
+            self._request += body
+            if pdu[3] & rpc.LAST:
+                stub, self._request = self._request, b""
+                context, opnum = unpack_from("<HH", pdu, 20)
+                self._answer(call_id, context, opnum, stub)
+
+    def _bind(self, pdu: bytes, call_id: int, acceptor: Acceptor | None) -> None:
+        (number,) = unpack_from("<H", pdu, 28)
+        interface, transfer = (str(UUID(bytes_le=pdu[at : at + 16])) for at in (32, 52))
+        known = {PCQ: (rpc.NDR, NDR64), WINREG: (rpc.NDR,)}.get(interface, ())
+        found = next((one for one in known if one[0] == transfer), None)
+        nothing = ("00000000-0000-0000-0000-000000000000", 0)
+        result = (0, 0, found) if found else (3, 0, nothing) if transfer == rpc.FEATURES[0] else (2, 2, nothing)
+        if found is not None:
+            self._contexts[number] = interface, found == NDR64, acceptor
+        auth = rpc.Auth(acceptor.challenge(), acceptor.level, 10, acceptor.number) if acceptor is not None else None
+        ptype = rpc.BIND_ACK if pdu[2] == rpc.BIND else rpc.ALTER_RESP
+        self._connection.sendall(rpc.bind_ack([result], ptype=ptype, call_id=call_id, auth=auth))
+
+    def _answer(self, call_id: int, context: int, opnum: int, stub: bytes) -> None:
+        interface, ndr64, acceptor = self._contexts[context]
+        sealer = acceptor.sealer if acceptor is not None and acceptor.level >= 3 else None
+        try:
+            if interface == PCQ:
+                allowed = acceptor is not None and acceptor.level == 6 and acceptor.user == USER
+                answer = self._perflib(opnum, stub, Ndr(ndr64=ndr64), allowed=allowed)
+            else:
+                answer = self._registry(opnum, stub)
+        except FaultError as fault:
+            self._connection.sendall(rpc.fault(fault.status, call_id=call_id, context_id=context, sealer=sealer))
+            return
+        for flags, piece in rpc.fragments(answer.data, 4096):
+            made = rpc.response(piece, call_id=call_id, context_id=context, flags=flags, sealer=sealer)
+            self._connection.sendall(made)
+
+    # --- PerflibV2 ------------------------------------------------------------------------------------------------------
+
+    def _perflib(self, opnum: int, stub: bytes, answer: Ndr, *, allowed: bool) -> Ndr:
+        if opnum > 7:
+            raise FaultError(NO_METHOD)
+        try:
+            asked = decode_stub("perflib-v2", opnum, "request", stub, ndr64=answer.width == 8)
+        except DecodeError:
+            raise FaultError(BAD_STUB) from None
+        params = asked.params
+        room = params.get("dwInSize", 0)
+        if asked.notes or asked.consumed != len(stub) or room > MOST.get(opnum, 0):
+            raise FaultError(BAD_STUB)
+        if opnum == 3:
+            return self._open(answer, allowed=allowed)
+        held: list[bytes] = []
+        if opnum >= 4:
+            handle = params.get("hQuery") or params["phQuery"]
+            held = self._query(handle["uuid"])
+        if opnum == 4:
+            return self._close(answer, handle["uuid"], allowed=allowed)
+        if opnum == 7:
+            status, data = (
+                self._validate(asked.data or b"", held, add=params["dwAdd"]) if allowed else (DENIED, asked.data)
+            )
+            return answer.conformant(data or b"").uint(status)
+        status, data = (DENIED, b"") if not allowed else self._told(opnum, params, held)
+        element = 16 if opnum == 0 else 1
+        needed = len(data) // element
+        if status == 0 and needed > room:
+            status, data = TOO_SMALL, b""
+        answer.uint(len(data) // element).uint(needed if status in (0, TOO_SMALL) else 0)
+        return answer.array(data, room, element).uint(status)
+
+    def _query(self, uuid: str) -> list[bytes]:
+        if uuid not in self._queries:
+            raise FaultError(BAD_HANDLE)
+        return self._queries[uuid]
+
+    def _open(self, answer: Ndr, *, allowed: bool) -> Ndr:
+        if not allowed:
+            return answer.handle(str(UUID(int=0))).uint(DENIED)
+        uuid = str(uuid4())
+        self._queries[uuid] = []
+        return answer.handle(uuid).uint(0)
+
+    def _close(self, answer: Ndr, uuid: str, *, allowed: bool) -> Ndr:
+        if not allowed:
+            return answer.handle(uuid).uint(DENIED)
+        del self._queries[uuid]
+        return answer.handle(str(UUID(int=0))).uint(0)
+
+    def _told(self, opnum: int, params: dict[str, Any], held: list[bytes]) -> tuple[int, bytes]:
+        match opnum:
+            case 0:
+                return 0, b"".join(UUID(guid).bytes_le for guid in SETS)
+            case 1:
+                return _registered(params["CounterSetGuid"], params["RequestCode"], params["RequestLCID"])
+            case 2:
+                if params["CounterSetGuid"] not in SETS:
+                    return NOT_FOUND, b""
+                if params["CounterSetGuid"] == SINGLE:
+                    return NO_INSTANCES, b""
+                return 0, b"".join(instance_header(name, number) for name, number in INSTANCES.items())
+            case 5:
+                return 0, b"".join(one[:16] + u4(0) + one[20:32] + u4(n) + one[36:] for n, one in enumerate(held))
+            case _:
+                return 0, _data(held)
+
+    def _validate(self, data: bytes, held: list[bytes], *, add: int) -> tuple[int, bytes]:
+        if len(data) < 40:
+            return INVALID, data
+        identifiers = []
+        at = 0
+        while at < len(data):
+            size = int.from_bytes(data[at + 20 : at + 24], "little") if len(data) - at >= 40 else 0
+            if size < 40 or size % 8 or at + size > len(data):
+                return INVALID, data
+            identifiers.append(data[at : at + size])
+            at += size
+        answered = []
+        for one in identifiers:
+            status = _status(one, held, add=add)
+            if status == 0:
+                (held.append if add else held.remove)(one[:16] + u4(0) + one[20:])
+            answered.append(one[:16] + u4(status) + one[20:])
+        return 0, b"".join(answered)
+
+    # --- winreg -------------------------------------------------------------------------------------------------------------
+
+    def _registry(self, opnum: int, stub: bytes) -> Ndr:
+        answer = Ndr()
+        if opnum == 3:
+            uuid = str(uuid4())
+            self._keys.add(uuid)
+            return answer.handle(uuid).uint(0)
+        if opnum not in (5, 17) or str(UUID(bytes_le=stub[4:20])) not in self._keys:
+            raise FaultError(BAD_HANDLE)
+        if opnum == 5:
+            return answer.handle(str(UUID(int=0))).uint(0)
+        counters = (Counter(784, RAW, 4), Counter(6, FRACTION, 4), Counter(8, BASE, 4))
+        rows = (Instance("a", 1, (0, 0), (7, 8, 9)), Instance("b", 2, (0, 0), (4, 5, 6)))
+        moment = datetime.now(UTC)
+        ticks, now, frequency = _clocks(moment)
+        data = winperf([PerfObject(238, counters, rows)], clocks=(ticks, frequency, now))
+        data = data[:36] + _system_time(moment) + data[52:]
+        return _query(answer, 3, data, len(data), len(data), len(data)).uint(0)
+
+
+def _registered(guid: str, code: int, language: int) -> tuple[int, bytes]:
+    if not 1 <= code <= 10:
+        return INVALID, b""
+    if guid not in SETS:
+        return NOT_FOUND, b""
+    if code in (3, 4, 5, 6) and language not in (0, 0x409):
+        return NO_LANGUAGE, b""
+    counters = COUNTERS if guid == MULTIPLE else (counter(1, RAW),)
+    match code:
+        case 1:
+            return 0, SETS[guid]
+        case 2:
+            found = next((one for one in counters if one[:4] == u4(language)), None)
+            return (0, found) if found is not None else (NO_COUNTER, b"")
+        case 5 | 6 | 10:
+            names = [(int.from_bytes(one[:4], "little"), f"name {one[0]}") for one in counters]
+            return 0, string_table(list(names), from_start=False)
+        case 8:
+            return 0, UUID(guid).bytes_le
+        case _:
+            return 0, wide(f"text {code}")
+
+
+def _name(one: bytes) -> str:
+    return one[40:].decode("utf-16-le").partition("\0")[0]
+
+
+def _key(one: bytes) -> tuple[bytes, bytes, str]:
+    return one[:16], one[24:32], _name(one).casefold()
+
+
+def _status(one: bytes, held: list[bytes], *, add: int) -> int:
+    """What becomes of an identifier. One that is held and to be removed is taken as it was added."""
+    same = next((other for other in held if _key(other) == _key(one)), None)
+    if not add:
+        if same is None:
+            return INVALID
+        held[held.index(same)] = one[:16] + u4(0) + one[20:]
+        return 0
+    guid, wanted, name = str(UUID(bytes_le=one[:16])), int.from_bytes(one[24:28], "little"), _name(one)
+    if guid not in SETS:
+        return NOT_FOUND
+    counters = (1, 2, 3, 4) if guid == MULTIPLE else (1,)
+    if wanted != ALL and wanted not in counters:
+        return NO_COUNTER
+    if guid == MULTIPLE and name not in ("*", *INSTANCES):
+        return NO_INSTANCE
+    return TWICE if same is not None else 0
+
+
+def _data(held: list[bytes]) -> bytes:
+    blocks = []
+    for one in held:
+        wanted, name = int.from_bytes(one[24:28], "little"), _name(one)
+        value = ROW[wanted - 1] if wanted != ALL else b""
+        every = tuple(INSTANCES.items())
+        if wanted != ALL:
+            block = (
+                Block(4, instances=every, values=((value,), (value,))) if name == "*" else Block(1, values=((value,),))
+            )
+        elif name == "*":
+            block = Block(6, ids=(1, 2, 3, 4), instances=every, values=(ROW, ROW))
+        else:
+            block = Block(2, ids=(1, 2, 3, 4), values=(ROW,))
+        blocks.append(block)
+    moment = datetime.now(UTC)
+    data = perf_data(blocks, _clocks(moment))
+    return data[:32] + _system_time(moment) + data[48:]
+
+
+def _system_time(moment: datetime) -> bytes:
+    """A SYSTEMTIME."""
+    parts = (moment.year, moment.month, moment.isoweekday() % 7, moment.day, moment.hour, moment.minute, moment.second)
+    return pack("<8H", *parts, moment.microsecond // 1000)
+
+
+def _clocks(moment: datetime) -> tuple[int, int, int]:
+    """Both clocks of the computer, and the frequency of the first."""
+    now = (int(moment.timestamp()) + 11644473600) * FREQUENCY + moment.microsecond * 10
+    return now, now, FREQUENCY
+
+
+class Server:
+    """The model on a port of the loopback interface. `smb` is the port of a file server whose pipe winreg leads to it."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._smb: Any = None
+        self.accepted = 0
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self._listener.getsockname()[1])
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                self.accepted += 1
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=Association(connection).run, daemon=True).start()
+
+    def smb(self) -> int:
+        """Starts the file server; its port."""
+        from impacket.smbserver import SMBSERVER, SimpleSMBServer
+
+        class AtOnce(SMBSERVER):  # type: ignore[misc]
+            """Sends what it has at once, or every answer waits for an acknowledgement."""
+
+            def get_request(self) -> Any:
+                connection, address = super().get_request()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return connection, address
+
+        self._smb = SimpleSMBServer("127.0.0.1", 0, smbserverclass=AtOnce)
+        self._smb.setSMB2Support(True)
+        hashed = md4(PASSWORD.encode("utf-16-le")).hex()
+        for user in (USER, OTHER):
+            self._smb.addCredential(user, 0, "", hashed)
+        self._smb.registerNamedPipe("winreg", ("127.0.0.1", self.port))
+        threading.Thread(target=self._smb.getServer().serve_forever, daemon=True).start()
+        return int(self._smb.getServer().socket.getsockname()[1])
+
+    def close(self) -> None:
+        # A thread that waits in accept() would take one more connection.
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        if self._smb is not None:
+            self._smb.getServer().shutdown()
+            self._smb.stop()
