@@ -282,6 +282,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("sessions", "--format", "ecs"),
     ("audit", "--format", "timesketch"),
     ("export", "--pcapng", "/dev/null"),
+    ("timeline", "--format", "jsonl", "--redact"),
     ("export", "--slice", "/dev/null"),
     ("show", "--call", "1"),
     ("keys", "session"),

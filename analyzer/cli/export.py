@@ -45,6 +45,8 @@ def export(
             else "standard input cannot be read twice"
         )
         raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
+    if sliced is not None:
+        reading.refuse_redaction("a slice is made of packets as they were captured; write --pcapng instead")
     if pcapng is not None and sliced is not None and pcapng == sliced:
         raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
     # Checked before anything is read.

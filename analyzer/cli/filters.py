@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.cli.completion import complete_account, complete_interface, complete_machine
 from analyzer.cli.exits import EXIT_USAGE, say_why
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from analyzer.filters.filter import SampleFilter
     from analyzer.filters.selection import Selection
     from analyzer.model.analysis import Analysis
+    from analyzer.redaction.pseudonyms import Pseudonyms
 
 # The options that select are listed together.
 PANEL = "What is shown"
@@ -303,6 +305,19 @@ class SampleSelection(Struct, frozen=True):
 
 class CounterSelection(SampleSelection, frozen=True):
     """The same for formatted values."""
+
+
+def renamed(made: Any, names: Pseudonyms) -> Any:
+    """A selection of these by the pseudonyms of the names in it; everything else as it is."""
+    if not isinstance(made, CallSelection | SampleSelection):
+        return made
+    from analyzer.filters.renamed import RenamedFilter
+    from analyzer.filters.renamed import renamed as by_pseudonyms
+
+    made = replace(made, selection=by_pseudonyms(made.selection, names))
+    if isinstance(made, SampleSelection) and made.filter is not None:
+        made = replace(made, filter=RenamedFilter(made.filter, names))
+    return made
 
 
 def call_selection(

@@ -22,7 +22,7 @@ from analyzer.output.gate import StreamClosedError, abandon_output, flush_stream
 
 DEBUG_VARIABLE = "PCQ_DEBUG"
 # Options whose values are secrets.
-_SECRET = ("--password", "--nt-hash", "--smb-session-key")
+_SECRET = ("--password", "--nt-hash", "--smb-session-key", "--redact-key")
 # Given back when memory has run out, so that there is some left to say so.
 _RESERVE_BYTES = 1 << 20
 # Address space that numpy takes when it is loaded, about.

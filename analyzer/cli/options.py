@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
+    from analyzer.redaction.pseudonyms import Pseudonyms
     from analyzer.views.view import View
 
 # So many files that could not be read are named on standard error.
 _NAMED = 10
 PASSWORD_VARIABLE = "PCQ_PASSWORD"
+REDACT_KEY_VARIABLE = "PCQ_REDACT_KEY"
 
 
 class Format(StrEnum):
@@ -167,6 +169,23 @@ MetadataFrom = Annotated[
 ]
 
 
+Redact = Annotated[
+    bool,
+    typer.Option(
+        "--redact",
+        help="Pseudonyms for users, hosts, domains, addresses, instances, services and keys, in all that is written.",
+    ),
+]
+RedactKey = Annotated[
+    str | None,
+    typer.Option(
+        "--redact-key",
+        metavar="KEY",
+        help=f"Redact with this key, so that pseudonyms agree between captures. Better: the variable {REDACT_KEY_VARIABLE}.",
+    ),
+]
+
+
 class CaptureReading(Struct, frozen=True):
     """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
 
@@ -181,6 +200,12 @@ class CaptureReading(Struct, frozen=True):
     # What was read, and the limits that were reached, where that is to be stated.
     read: list[tuple[FileDigest, ...]] = field(default_factory=list)
     limits_reached: dict[str, None] = field(default_factory=dict)
+    pseudonyms: Pseudonyms | None = None
+
+    def refuse_redaction(self, why: str) -> None:
+        """For commands whose output cannot be without names: wrong usage."""
+        if self.pseudonyms is not None:
+            raise typer.BadParameter(why, param_hint="--redact")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -209,6 +234,7 @@ class CaptureReading(Struct, frozen=True):
                 metadata_from=self.metadata_from,
                 failed=self.failures.append,
                 hashing=self.hashing,
+                pseudonyms=self.pseudonyms,
             )
         if self.hashing:
             self.read.append(analysis.capture.digests)
@@ -258,6 +284,8 @@ def _reading(
     metadata: MetadataFiles = None,
     metadata_from: MetadataFrom = None,
     hashes: Hash = None,
+    redact: Redact = False,
+    redact_key: RedactKey = None,
 ) -> CaptureReading:
     """Every key the user gave, from files, options, the environment and the prompt, and the limits."""
     from analyzer.auth.keyring import Keyring
@@ -284,7 +312,27 @@ def _reading(
         limits = replace(limits, stub=max_stub)
     if max_ratio is not None:
         limits = replace(limits, decompressed_ratio=max_ratio)
-    return CaptureReading(keyring, engine, limits, tuple(metadata or ()), metadata_from, hashing=bool(hashes))
+    return CaptureReading(
+        keyring,
+        engine,
+        limits,
+        tuple(metadata or ()),
+        metadata_from,
+        hashing=bool(hashes),
+        pseudonyms=_pseudonyms(redact, redact_key),
+    )
+
+
+def _pseudonyms(redact: bool, key: str | None) -> Pseudonyms | None:
+    """The pseudonyms that the options ask for. The variable is a key, not a wish."""
+    if key == "":
+        raise typer.BadParameter("an empty key is none", param_hint="--redact-key")
+    if not redact and key is None:
+        return None
+    from analyzer.redaction.pseudonyms import Pseudonyms
+
+    key = key or os.environ.get(REDACT_KEY_VARIABLE)
+    return Pseudonyms(key.encode("utf-8", "surrogateescape") if key else None)
 
 
 def _of_option(option: str, **values: Any) -> Keyring:
@@ -376,6 +424,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
                 made[Writing].evidence = partial(
                     _evidence, function.__name__.replace("_", "-"), parameters, given, reading
                 )
+        if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
+            from analyzer.cli.filters import renamed
+
+            made = {kind: renamed(one, made[CaptureReading].pseudonyms) for kind, one in made.items()}
         failures = made[CaptureReading].failures if CaptureReading in made else []
         try:
             function(**{taken[kind]: one for kind, one in made.items()}, **values)
@@ -392,7 +444,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
 _NOT_STATED = frozenset({"output", "force", "files", "file", "hashes", "new_baseline"})
-_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of"})
+_SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 
 def _option_name(item: Parameter) -> str:
@@ -420,6 +472,7 @@ def _evidence(
     for name, value in sorted(given.items()):
         if name not in _NOT_STATED and value is not None and value != defaults[name]:
             text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = reading.pseudonyms.free(text) if reading.pseudonyms is not None else text  # names that were typed
             shown = "" if value is True else "(given)" if name in _SECRETS else text
             options[names[name]] = shown
     digests = [("capture", digest) for digests in reading.read for digest in digests]

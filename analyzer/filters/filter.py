@@ -27,6 +27,10 @@ class CallFilter:
     def __str__(self) -> str:
         return str(self.tree)
 
+    def again(self, source: str) -> CallFilter:
+        """A filter of the same kind."""
+        return CallFilter(source)
+
     def __call__(self, number: int, call: Call, analysis: Analysis) -> bool:
         """Whether call `number` passes. What the filter does not ask for is not looked at."""
         return self._passes(CallValues(number, call, analysis))
@@ -41,6 +45,7 @@ class SampleFilter:
 
     def __init__(self, source: str, *, of_counters: bool = False) -> None:
         self.tree = parse(source)
+        self._of_counters = of_counters
         fields = counter_fields() if of_counters else sample_fields()
         parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
         bound = [bind(part, source, fields) for part in parts]
@@ -50,6 +55,10 @@ class SampleFilter:
 
     def __str__(self) -> str:
         return str(self.tree)
+
+    def again(self, source: str) -> SampleFilter:
+        """A filter of the same kind."""
+        return SampleFilter(source, of_counters=self._of_counters)
 
     def records(self, analysis: Analysis) -> Iterator[SampleRecord]:
         """The sample records that pass."""

@@ -41,6 +41,7 @@ from analyzer.winperf.layer import KeyFollower, WinregLayer
 
 if TYPE_CHECKING:
     from analyzer.model.metadata import Metadata
+    from analyzer.redaction.pseudonyms import Pseudonyms
 
 Engine = Literal["own", "tshark"]
 _Listed = TypeVar("_Listed")
@@ -92,6 +93,7 @@ def analyze(
     metadata_from: str | None = None,
     failed: Callable[[Exception], None] | None = None,
     hashing: bool = False,
+    pseudonyms: Pseudonyms | None = None,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
 
@@ -102,7 +104,8 @@ def analyze(
     numbers of frames, and of bytes of the files, that have been read. Raises `InputError` for what cannot be read at all.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
-    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were.
+    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were. With
+    `pseudonyms`, the result holds these in the place of names and addresses.
     """
     keyring = keyring if keyring is not None else Keyring()
     limits = limits or DEFAULTS
@@ -110,23 +113,15 @@ def analyze(
     segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
-    chain = _Chain([*_layers(keyring, limits, pdus=pdus), pcq, WinregLayer(follower)])
-    collected = _Collector(limits)
-    try:
-        for event in chain.run(segments):
-            collected.take(event)
-    except Exception as error:
-        if failed is None or isinstance(error, InputError):
-            raise
-        del segments, chain  # what is shown needs memory too
-        failed(error)
-        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
-        collected.problems.append(Problem("failed", "pipeline", (), text))
+    redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
+    waiting = [_Chain([*_layers(keyring, limits, pdus=pdus), *redactor, pcq, WinregLayer(follower)]).run(segments)]
+    del segments
+    collected = _collected(waiting, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += notes
     if metadata:
         collected.problems += _filled(calls, learner, follower, metadata, metadata_from)
-    return Analysis(
+    analysis = Analysis(
         capture=_with_digests(facts()) if hashing else facts(),
         calls=calls,
         problems=(*collected.problems, *collected.unlisted()),
@@ -140,6 +135,42 @@ def analyze(
         closed=frozenset(collected.closed),
         connections=collected.connections,
     )
+    if pseudonyms is not None:
+        from analyzer.redaction.layer import without_names
+
+        analysis = without_names(analysis, pseudonyms)
+    return analysis
+
+
+def _redaction(
+    pseudonyms: Pseudonyms | None, metadata: Sequence[Metadata], metadata_from: str | None
+) -> tuple[list[Layer], Sequence[Metadata], str | None]:
+    """The layer that gives pseudonyms, where that is asked for, and what is known of servers, by theirs."""
+    if pseudonyms is None:
+        return [], metadata, metadata_from
+    from analyzer.redaction.layer import Redactor, redacted_metadata
+
+    chosen = pseudonyms.address(metadata_from) if metadata_from is not None else None
+    return [Redactor(pseudonyms)], redacted_metadata(metadata, pseudonyms), chosen
+
+
+def _collected(
+    waiting: list[Iterator[Event]],
+    collected: _Collector,
+    facts: Callable[[], CaptureFacts],
+    failed: Callable[[Exception], None] | None,
+) -> _Collector:
+    """What reaches the top of the one that is waiting; `failed` as for `analyze`."""
+    try:
+        for event in waiting.pop():
+            collected.take(event)
+    except Exception as error:
+        if failed is None or isinstance(error, InputError):
+            raise
+        failed(error)
+        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
+        collected.problems.append(Problem("failed", "pipeline", (), text))
+    return collected
 
 
 def _filled(
