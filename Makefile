@@ -13,20 +13,23 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest hostile fuzz package test-lowest buffers man constraints clean
+.PHONY: help timeline test setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
 	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, tests)'
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
+	@echo 'make properties  the properties with twenty times as many examples, random ones; PYTEST_ARGS passes arguments on'
+	@echo 'make mutants     change the program in small ways and see whether tests notice; MUTANTS_ARGS passes arguments on'
+	@echo 'make coverage    branch coverage by package'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
 	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
-	@echo 'make constraints write the versions now installed to constraints.txt'
+	@echo 'make constraints write the versions now installed to constraints.txt, and their hashes to requirements.lock'
 	@echo 'make clean       remove what these targets made'
 
 timeline: setup-package
@@ -52,6 +55,16 @@ lint: setup-tests
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
 
+properties: setup-tests
+	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto $(PYTEST_ARGS)
+
+mutants: setup-tests
+	$(BIN)/python tools/mutants.py $(MUTANTS_ARGS)
+
+coverage: setup-tests
+	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --branch --source=analyzer --omit='*/_generated/*' -m pytest -p no:xdist $(PYTEST_ARGS)
+	$(BIN)/python tools/coverage_by_package.py
+
 hostile: setup-tests
 	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)
 
@@ -72,7 +85,7 @@ man: setup-package
 	$(BIN)/pcq-analyzer docs man -o docs/pcq-analyzer.1 --force
 
 constraints: setup-tests
-	@sh .ci/constraints.sh '$(BIN)' > constraints.txt.new && mv constraints.txt.new constraints.txt
+	@sh .ci/constraints.sh '$(BIN)'
 
 clean:
 	rm -rf '$(VENV)' ksy/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

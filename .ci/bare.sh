@@ -29,4 +29,4 @@ fi
 pip=$(env | grep -E '^(PIP_|SSL_CERT_FILE=|REQUESTS_CA_BUNDLE=)' | tr '\n' ' ' || true)
 cd "$HOME/project"
 # shellcheck disable=SC2086  # several words on purpose
-$run $pip HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make test PYTHON="$PYTHON" </dev/null
+$run $pip HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make test PYTHON="$PYTHON" PYTEST_ARGS=--randomly-seed=1 </dev/null

@@ -63,7 +63,7 @@ make_venv() {
 
 # Whether what $1 stands for was installed after pyproject.toml and the constraints were last changed.
 installed() {
-    [ "$VENV/.installed-$1" -nt pyproject.toml ] && [ "$VENV/.installed-$1" -nt constraints.txt ]
+    [ "$VENV/.installed-$1" -nt pyproject.toml ] && [ "$VENV/.installed-$1" -nt constraints.txt ] && [ "$VENV/.installed-$1" -nt requirements.lock ]
 }
 
 # `pip install` takes seconds even where nothing is to do, so it runs only where something is.
@@ -72,9 +72,19 @@ install() {
     ! installed "$1" || return 0
     shift
     say "installing into $VENV (some minutes the first time)"
-    # Groups of pyproject.toml need pip 25.1; Debian 12 has 23.0.
-    "$VENV/bin/python" -m pip install --quiet --upgrade 'pip>=25.1'
-    "$VENV/bin/python" -m pip install --quiet --constraint constraints.txt "$@" || die "pip could not install the packages; what it said is above."
+    isolation=
+    if [ "$stamp" = "$VENV/.installed-tests" ] &&
+        "$VENV/bin/python" -m pip install --quiet --require-hashes --requirement requirements.lock; then
+        # Just these files, by their hashes; what builds the project is among them, and pip finds all there but the project itself.
+        isolation=--no-build-isolation
+    else
+        [ "$stamp" != "$VENV/.installed-tests" ] ||
+            lacking "pip could not install requirements.lock; what it said is above. The versions of constraints.txt are taken without hashes."
+        # Groups of pyproject.toml need pip 25.1; Debian 12 has 23.0.
+        "$VENV/bin/python" -m pip install --quiet --upgrade 'pip>=25.1'
+    fi
+    # shellcheck disable=SC2086  # no word or one
+    "$VENV/bin/python" -m pip install --quiet $isolation --constraint constraints.txt "$@" || die "pip could not install the packages; what it said is above."
     touch "$stamp"
 }
 

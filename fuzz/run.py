@@ -2,9 +2,11 @@
 
     python -m fuzz.run [TARGET|all] [--executions N] [--seconds S] [--seed N] [--counts FILE]
     python -m fuzz.run TARGET --guided [--seconds S] [--counts FILE]
+    python -m fuzz.run [TARGET|all] --grow [--seconds S] [--seed N]
 
 A finding is written to `fuzz/regressions/TARGET/` and ends the run with exit code 1; with `--go-on` the run goes on. `--counts`
-adds the executions to a JSON file. tests/test_fuzz.py runs what is in the corpus and the regressions, and some hundred more.
+adds the executions to a JSON file. `--grow` adds inputs to the corpus that go ways through the program which none in it goes.
+tests/test_fuzz.py runs what is in the corpus and the regressions, and some hundred more.
 """
 
 from __future__ import annotations
@@ -18,9 +20,10 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
+from typing import Any
 
 from fuzz.mutation import Mutator
 
@@ -29,6 +32,9 @@ CORPUS, REGRESSIONS = HERE / "corpus", HERE / "regressions"
 # Address space of the process; a target that wants more than this is a finding.
 _MOST_MEMORY = 3 << 30
 _KEPT = 400
+_MOST_GROWN, _LARGEST_GROWN = 40, 3000
+_PROGRAM = f"{HERE.parent.name}/analyzer/"
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
 def inputs_of(name: str) -> list[bytes]:
@@ -111,6 +117,59 @@ def run(name: str, executions: int, seconds: float, seed: int, *, go_on: bool) -
     return done, findings
 
 
+class _Ways:
+    """Which line was followed by which, in functions of the program, while an input was read."""
+
+    def __init__(self) -> None:
+        self.seen: set[tuple[CodeType, int, int]] = set()
+        self.fresh = 0
+
+    def _call(self, frame: FrameType, event: str, arg: object) -> TraceFunction | None:
+        if _PROGRAM not in frame.f_code.co_filename:
+            return None
+        last = 0
+
+        def line(frame: FrameType, event: str, arg: object) -> TraceFunction:
+            nonlocal last
+            way = (frame.f_code, last, frame.f_lineno)
+            last = frame.f_lineno
+            if way not in self.seen:
+                self.seen.add(way)
+                self.fresh += 1
+            return line
+
+        return line
+
+    def of(self, name: str, data: bytes) -> int:
+        """How many ways an input goes that none before it went."""
+        self.fresh = 0
+        sys.settrace(self._call)
+        try:
+            execute(name, data)
+        finally:
+            sys.settrace(None)
+        return self.fresh
+
+
+def grow(name: str, seconds: float, seed: int) -> int:
+    """Adds small inputs to the corpus that go new ways; gives how many."""
+    from fuzz.targets import TARGETS
+
+    ways, added, stop = _Ways(), 0, time.process_time() + seconds
+    if TARGETS[name].made is None:
+        for data in inputs_of(name):
+            ways.of(name, data)
+    for data in generated(name, seed):
+        if time.process_time() > stop or added >= _MOST_GROWN:
+            break
+        if len(data) <= _LARGEST_GROWN and ways.of(name, data):
+            path = CORPUS / name / hashlib.sha256(data).hexdigest()[:16]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            added += 1
+    return added
+
+
 def guided(name: str, seconds: float, arguments: Sequence[str]) -> None:
     """Fuzzes by coverage; does not return. libFuzzer's messages go to standard error."""
     import atheris
@@ -156,6 +215,7 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--counts", type=Path)
     options.add_argument("--go-on", action="store_true")
+    options.add_argument("--grow", action="store_true", help="the corpus, by inputs that go new ways")
     options.add_argument("--guided", action="store_true", help="by coverage, with atheris")
     given, rest = options.parse_known_args()
     if given.guided:
@@ -165,6 +225,9 @@ def main() -> int:
 
     failed = 0
     for name in names(given.target):
+        if given.grow:
+            _say(f"{name:16} {grow(name, given.seconds, given.seed)} inputs added to the corpus")
+            continue
         start = time.monotonic()
         done, findings = run(name, given.executions, given.seconds, given.seed, go_on=given.go_on)
         failed += findings

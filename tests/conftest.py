@@ -4,8 +4,9 @@ A test marked `needs("tshark", ...)` is skipped where one of these programs or p
 Tests marked `corpus` read public captures that are not ours to pass on. Without PCQ_CORPUS they are deselected, and the
 summary says so.
 
-Properties are tried with the same examples in every run of CI, so that what is green stays green; elsewhere they are random,
-and a failure prints the line that repeats it.
+Tests run in random order, with a seed that is printed (pytest-randomly). Properties are tried with random examples, and a
+failure prints the line that repeats it. In CI both are the same in every run, so that what is green stays green. `make properties`
+tries each property with twenty times as many examples, whatever number the test asks for.
 
 And no secret is printed: everything the tests print, and everything a failure shows, is searched for the secrets of the captures.
 """
@@ -27,6 +28,9 @@ from tests.secrets import leaks
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("local", deadline=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+# What the number of examples of each property is multiplied by.
+_TIMES = float(os.environ.get("PCQ_PROPERTIES", "1"))
+_SEED_OF_CI = 1
 
 # Tests that CI may skip, each with its reason.
 ALLOWED_SKIPS: dict[str, str] = {}
@@ -36,7 +40,10 @@ _DESELECTED = pytest.StashKey[list[str]]()
 _LEAKS = pytest.StashKey[dict[str, list[str]]]()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    if os.environ.get("CI") and config.getoption("randomly_seed", None) == "default":
+        config.option.randomly_seed = _SEED_OF_CI
     config.stash[_DESELECTED] = []
     config.stash[_LEAKS] = {}
     config.pluginmanager.register(_Workers(config), "left-out")
@@ -57,8 +64,19 @@ def _is_installed(name: str) -> bool:
     return shutil.which(name) is not None or find_spec(name) is not None
 
 
+def _with_other_examples(item: pytest.Item) -> None:
+    """A number that a test asks for itself goes before that of a profile, so it is changed where hypothesis keeps it."""
+    test = getattr(getattr(item, "obj", None), "__func__", getattr(item, "obj", None))
+    given = getattr(test, "_hypothesis_internal_use_settings", None)
+    if given is not None and not getattr(test, "has_other_examples", False):
+        test._hypothesis_internal_use_settings = settings(given, max_examples=max(int(given.max_examples * _TIMES), 1))
+        test.has_other_examples = True
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        if _TIMES != 1:
+            _with_other_examples(item)
         needed = [name for marker in item.iter_markers("needs") for name in marker.args]
         if missing := sorted({name for name in needed if not _is_installed(name)}):
             item.add_marker(pytest.mark.skip(reason=f"{_NOT_INSTALLED}{', '.join(missing)}"))

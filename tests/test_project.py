@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.audit.engine import rule_pages
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from tests.readme import CAPTURE, with_sample
@@ -94,6 +95,12 @@ def test_the_version_is_said_once_and_in_the_changelog() -> None:
     assert re.search(
         rf"^## \[{re.escape(VERSION)}\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
+
+
+def test_rules_are_as_old_as_a_version_that_there_was() -> None:
+    versions = set(re.findall(r"^## \[([\d.]+)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE))
+    assert VERSION in versions
+    assert {page.rule.since for page in rule_pages()} <= versions
 
 
 def test_every_dependency_has_a_line_that_says_why() -> None:
@@ -190,7 +197,7 @@ _EXPLAINED = {
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
     "tests": r".*\.(py|json|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|ksy|zst|gz|seed)|fuzz/corpus/.*|hostile/.*",
-    "tools": r".*\.(py|ps1|md)",
+    "tools": r".*\.(py|ps1|md|toml)",
     "wireshark": r".*\.(py|lua|md)",
 }
 _IN_THE_ROOT = {
@@ -206,6 +213,7 @@ _IN_THE_ROOT = {
     "SECURITY.md",
     "constraints.txt",
     "pyproject.toml",
+    "requirements.lock",
 }
 
 

@@ -36,3 +36,12 @@ def test_a_bind_without_answer_proves_nothing():
     verdict = judged("PCQ114", *called(Conversation().client(bind())))
     assert not verdict.findings
     assert verdict.verdict(REQUIREMENT) == "inconclusive"
+
+
+def test_a_call_before_the_refusal_is_not_blamed_for_it():
+    """The context was accepted and used; offered again, it was refused."""
+    talk = Conversation().bound().client(request(6, bytes(24), call_id=7)).server(response(bytes(24), call_id=7))
+    talk.client(bind(ptype=ALTER, call_id=8)).server(bind_ack(REFUSED, ptype=ALTER_RESP, call_id=8))
+    assert not judged("PCQ114", *reported(talk)).findings
+    talk.client(request(6, bytes(24), call_id=9)).server(response(bytes(24), call_id=9))
+    assert [finding.call for finding in judged("PCQ114", *reported(talk)).findings] == [2]

@@ -174,3 +174,22 @@ def test_spliced_bytes_give_frames_and_problems_and_nothing_else(noise, place, f
     place = 48 + place % (len(data) - 48)
     frames, _, _ = read(BytesIO(data[:place] + noise + data[place:]), fast=fast)
     assert as_given(frames)[:1] == FRAMES[:1] or place < 200
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_an_option_that_reaches_out_of_its_block_is_not_read(order):
+    """What stands behind the block is its length once more, and would be taken for a resolution."""
+    file = Pcapng(order).section()
+    file.block(1, pack(order + "HHI", 1, 0, 0) + pack(order + "HH", 9, 1)).enhanced(1_000_000, A)
+    frames, problems, _ = read(BytesIO(file.data))
+    assert [frame.time_ns for frame in frames] == [10**9]
+    assert not problems
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_a_name_that_reaches_out_of_its_block_is_not_read(order):
+    file = Pcapng(order).section().interface(resolution=9)
+    file.block(4, pack(order + "HH", 1, 12) + bytes([10, 0, 0, 1]) + b"abc\0").enhanced(T0, A)
+    _, problems, reader = read(BytesIO(file.data))
+    assert dict(reader.info.names) == {}
+    assert not problems

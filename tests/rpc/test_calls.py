@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from analyzer.auth.keyring import Keyring
 from analyzer.core.absence import Missing
 from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Pdu
+from analyzer.rpc.events import Exchange
+from analyzer.rpc.layer import RpcLayer
 from analyzer.tcp.events import Connection, StreamClosed
 from tests.build.rpc import (
     CANCEL,
@@ -24,6 +27,7 @@ from tests.build.rpc import (
     WHOLE,
     WINREG,
     Conversation,
+    ToyKeys,
     bind,
     bind_ack,
     context,
@@ -221,6 +225,17 @@ def test_an_answer_that_breaks_off_is_partial():
     assert call.state == "partial"
     assert call.response.stub is Missing.NOT_CAPTURED
     assert "last fragment" in call.reason
+
+
+def test_sixteen_answers_wait_for_requests_that_come_late():
+    talk = Conversation().bound()
+    for number in range(16):
+        talk.server(response(b"tell", call_id=number + 2))
+    layer = RpcLayer(Keyring(), begin=ToyKeys().begin)
+    assert not [event for given in talk.events for event in layer.feed(given) if isinstance(event, Exchange)]
+    more = Conversation().server(response(b"tell", call_id=99))
+    (oldest,) = [event for given in more.events for event in layer.feed(given) if isinstance(event, Exchange)]
+    assert (oldest.call_id, oldest.state) == (2, "response-only")
 
 
 def test_a_stub_beyond_the_bound_is_not_held():

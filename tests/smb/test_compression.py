@@ -237,6 +237,18 @@ def test_long_runs_stay_cheap_and_exact() -> None:
     assert decompress(LZ77, pack_lz77(data[:70_000]), 70_000) == data[:70_000]
 
 
+@pytest.mark.parametrize(
+    "length", [3, 9, 10, 17, 18, 24, 25, 26, 278, 279, 280, 281, 300, 65_534, 65_535, 65_550, 70_000]
+)
+def test_a_match_of_any_length_ends_where_it_should(length: int) -> None:
+    """Two in a row, so that the second takes the other half of a shared byte; what follows shows an end that is off by one."""
+    data = bytes(length + 1) + b"Z" + b"ab" * (length // 2 + 2) + b"Y"
+    assert decompress(LZ77, pack_lz77(data), len(data)) == data
+    assert decompress(LZNT1, pack_lznt1(data), len(data)) == data
+    if length < 60_000:
+        assert decompress(LZ77_HUFFMAN, pack_huffman(data), len(data)) == data
+
+
 def test_lz4_block() -> None:
     import lz4.block
 
