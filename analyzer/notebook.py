@@ -16,25 +16,27 @@ from typing import TYPE_CHECKING, Any
 
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
-from analyzer.contents.lines import call_record, session_record
+from analyzer.contents.lines import call_record
 from analyzer.core.errors import InputError
-from analyzer.formats.dataframes import calls_table, problems_table, records_table
+from analyzer.formats.dataframes import calls_table, problems_table
+from analyzer.formats.schema import table_of_records
 from analyzer.formats.tables import table_of
 from analyzer.model.analysis import Analysis
 from analyzer.model.audit import CoverageRecord, FindingRecord
+from analyzer.model.lines import COMMANDS
 from analyzer.model.record import Record
 from analyzer.output.json import document
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
-from analyzer.statistics.hosts import host_records
 from analyzer.statistics.records import stats_records
 from analyzer.viewmodel.layers import the_call
 from analyzer.views.audit import AuditView
 from analyzer.views.counters import Counters
 from analyzer.views.handles import Handles
 from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,20 +75,20 @@ class Capture:
     @cached_property
     def stats(self) -> dict[str, pl.DataFrame]:
         """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, `activity`, ..."""
-        by_kind: dict[str, list[Record]] = {}
+        by_kind: dict[type[Record], list[Record]] = {kind: [] for kind in COMMANDS["stats"]}
         for record in stats_records(self.analysis):
-            by_kind.setdefault(str(type(record).__struct_config__.tag), []).append(record)
-        return {kind: records_table(records) for kind, records in by_kind.items()}
+            by_kind[type(record)].append(record)
+        return {str(kind.__struct_config__.tag): table_of_records(kind, found) for kind, found in by_kind.items()}
 
     @cached_property
     def sessions(self) -> pl.DataFrame:
         """One row an SMB session."""
-        return records_table(session_record(session, self.analysis.capture) for session in self.analysis.sessions)
+        return table_of(Sessions(self.analysis))
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
-        """One row an address, with its names as JSON text."""
-        return records_table(host_records(self.analysis))
+        """One row an address, with its names."""
+        return table_of(Hosts(self.analysis))
 
     def counters(self, *paths: str, interval: str | None = None, exact: bool = False) -> pl.DataFrame:
         """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them.
@@ -110,8 +112,8 @@ class Capture:
             raise InputError(f"{profile} is no profile", hint=f"there are {', '.join(Profile)}")
         records = list(AuditView(Audit(self.analysis, profile=Profile(profile))).records())
         return {
-            "findings": records_table(record for record in records if isinstance(record, FindingRecord)),
-            "coverage": records_table(record for record in records if isinstance(record, CoverageRecord)),
+            "findings": table_of_records(FindingRecord, (one for one in records if isinstance(one, FindingRecord))),
+            "coverage": table_of_records(CoverageRecord, (one for one in records if isinstance(one, CoverageRecord))),
         }
 
     def call(self, number: int) -> dict[str, Any]:

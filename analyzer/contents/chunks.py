@@ -86,7 +86,7 @@ class _Chunks:
         side = call.response
         if side is None or side.buffer is None:
             return None
-        of_call: Values = {"call": number, "time_ns": side.first_time_ns}
+        of_call: Values = {"call": number, "time_ns": side.first_time_ns, "handle": call.handle}
         if call.is_perflib and side.buffer_kind == "perf-data":
             return self._of_perflib(call, side.buffer.data, of_call)
         if call.is_winreg and side.buffer_kind == "winperf":
@@ -142,7 +142,7 @@ class _Chunks:
                 item = mixed_object(data, read, number)
                 time_ns = call.response.first_time_ns if call.response is not None else None
                 for sample in winperf_samples_of(block, table, [item]):
-                    yield sample_record(sample, call.number, time_ns, call.server)
+                    yield sample_record(sample, call.number, time_ns, call.server, call.handle)
             elif len(part):
                 time, freq = read.object_clocks[number]
                 of_object = of_call | {"object_perf_time": time, "object_perf_freq": freq}

@@ -31,10 +31,10 @@ def call_samples(number: int, call: Call, analysis: Analysis) -> Iterator[Sample
     server, time_ns = call.server, call.response.first_time_ns
     if call.is_perflib:
         for sample in perflib_samples(call, analysis.catalogs.of(server)):
-            yield sample_record(sample, number, time_ns, server)
+            yield sample_record(sample, number, time_ns, server, call.handle)
     elif call.is_winreg:
         for value in winperf_samples(call, analysis.name_tables.of(server)):
-            yield sample_record(value, number, time_ns, server)
+            yield sample_record(value, number, time_ns, server, call.handle)
 
 
 def sample_record(
@@ -42,10 +42,11 @@ def sample_record(
     call: int | None = None,
     time_ns: int | None = None,
     server: Endpoint | None = None,
+    handle: str | None = None,
 ) -> SampleRecord:
-    """The record of a value; one that came without a capture has no call, time and server."""
+    """The record of a value; one that came without a capture has no call, time, server and handle."""
     source: Source = "perflib-v2" if isinstance(sample, PerflibSample) else "winperf"
-    return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, **sample_keys(sample))
+    return SampleRecord(call=call, time_ns=time_ns, source=source, server=server, handle=handle, **sample_keys(sample))
 
 
 def sample_keys(sample: PerflibSample | WinperfSample) -> dict[str, Any]:

@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
-from msgspec.structs import asdict
 
-from analyzer.formats.dataframes import SAMPLE_SCHEMA, Row, fitting, frame_of, storable
-from analyzer.model.sample import BucketRecord, CounterRecord
+from analyzer.formats.schema import fitting, storable, table_of_records
+from analyzer.model.sample import BucketRecord
 from analyzer.series.columns import FLAGS, WHYS
 from analyzer.series.formulas import AGGREGATES, Why, scaled, type_name
 from analyzer.series.plans import Plan
@@ -35,34 +34,40 @@ _AGGREGATE = pl.Enum(list(AGGREGATES.values()))
 _TEXT = pl.Categorical()
 _TIME, _SPAN = pl.Datetime("ns", "UTC"), pl.Duration("ns")
 
-_BUCKET_SCHEMA: dict[str, Any] = {
-    "time": _TIME,
-    "interval": _SPAN,
-    "source": _SOURCE,
-    "server_ip": _TEXT,
-    "client_ip": _TEXT,
-    "client_port": pl.Int64,
-    "handle": _TEXT,
-    "series": pl.Int64,
-    "path": _TEXT,
+# What is shown of a raw value.
+_SAMPLE_SCHEMA: dict[str, Any] = {
+    "call": pl.Int64,
+    "time": pl.Datetime("ns", "UTC"),
+    "source": pl.String,
+    "server_ip": pl.String,
+    "query": pl.String,
+    "block": pl.Int64,
+    "block_type": pl.Int64,
+    "block_status": pl.Int64,
+    "counterset": pl.String,
+    "counterset_name": pl.String,
+    "counter_id": pl.Int64,
+    "object_index": pl.Int64,
+    "object_name": pl.String,
+    "counter_index": pl.Int64,
+    "counter_name": pl.String,
     "counter_type": pl.Int64,
-    "counter_type_name": _TEXT,
-    "first_call": pl.Int64,
-    "last_call": pl.Int64,
-    "readings": pl.Int64,
-    "values": pl.Int64,
-    "value": pl.Float64,
-    "last": pl.Float64,
-    "minimum": pl.Float64,
-    "maximum": pl.Float64,
-    "unit": _UNIT,
-    "scale": pl.Int64,
-    "aggregate": _AGGREGATE,
+    "instance": pl.String,
+    "instance_id": pl.Int64,
+    "parent_index": pl.Int64,
+    "parent_instance": pl.String,
+    "raw": pl.UInt64,
+    "text": pl.String,
+    "data_size": pl.Int64,
+    "perf_time_stamp": pl.UInt64,
+    "perf_time": pl.Int64,
+    "perf_time_100ns": pl.Int64,
+    "perf_freq": pl.Int64,
 }
 _READING_SCHEMA: dict[str, Any] = {
     "series": pl.Int64,
     "path": _TEXT,
-    **{name: _TEXT if kind == pl.String and name != "text" else kind for name, kind in SAMPLE_SCHEMA.items()},
+    **{name: _TEXT if kind == pl.String and name != "text" else kind for name, kind in _SAMPLE_SCHEMA.items()},
     "source": _SOURCE,
     "client_ip": _TEXT,
     "client_port": pl.Int64,
@@ -109,20 +114,10 @@ def _is_text(kind: Any) -> bool:
 
 
 def _bucket_tables(view: Counters) -> Iterator[pl.DataFrame]:
-    rows = (_bucket_row(record) for record in view.records())
-    while len(table := frame_of(islice(rows, ROWS_AT_ONCE), _BUCKET_SCHEMA)) == ROWS_AT_ONCE:
+    records = view.records()
+    while len(table := table_of_records(BucketRecord, islice(records, ROWS_AT_ONCE))) == ROWS_AT_ONCE:
         yield table
     yield table
-
-
-def _bucket_row(record: CounterRecord | BucketRecord) -> Row:
-    assert isinstance(record, BucketRecord)
-    row = asdict(record) | {"client_ip": record.client.ip, "client_port": record.client.port}
-    row |= {"time": record.time_ns, "interval": record.interval_ns, "server_ip": record.server.ip}
-    for name in ("value", "last", "minimum", "maximum"):
-        if row[name] is not None:
-            row[name] = float(row[name])
-    return row
 
 
 Places = npt.NDArray[np.int64]
@@ -269,10 +264,10 @@ class _Tables:
         }
 
 
-def _plan_row(plan: Plan, place: int) -> Row:
+def _plan_row(plan: Plan, place: int) -> dict[str, Any]:
     """What a row of a plan says in every answer."""
     series, sample = plan.series[place], plan.samples[place]
-    row: Row = {"counter_type": series.counter_type, "counter_name": series.counters[0]}
+    row: dict[str, Any] = {"counter_type": series.counter_type, "counter_name": series.counters[0]}
     if sample is None:
         row["counterset_name"] = series.objects[0]
     else:

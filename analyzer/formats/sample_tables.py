@@ -17,12 +17,12 @@ from msgspec import Struct
 from polars.io.plugins import register_io_source
 
 from analyzer.contents.chunks import ChunkPart, SampleChunk
-from analyzer.formats.dataframes import SAMPLE_SCHEMA, fitting, sample_row, samples_frame, storable
+from analyzer.formats.dataframes import samples_frame
+from analyzer.formats.schema import Column, cells_of, columns_of, frame_of, storable
 from analyzer.model.sample import SampleRecord
 
 # Rows of a table, and so of a row group: some 40 MB while they are made.
 ROWS_AT_ONCE = 131_072
-_NAMES_OF_CALL = {"time": "time_ns"}
 
 
 def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.DataFrame]:
@@ -136,54 +136,57 @@ class _Tables:
         columns = [self._columns(chunk.part) for chunk in chunks]
         series = []
         of_call = {key for chunk in chunks for key in chunk.of_call}
-        for name, kind in SAMPLE_SCHEMA.items():
-            key = _NAMES_OF_CALL.get(name, name)
-            if name == "raw":
-                series.append(_raw(chunks))
+        for column in columns_of(SampleRecord):
+            name, key = column.name, column.path[-1]
+            if name in ("raw", "base_raw"):
+                series.append(_values(name, chunks))
             elif key in of_call:
-                bound = pl.Int64 if name == "time" else kind
-                stated = pl.Series(name, [fitting(chunk.of_call.get(key), bound) for chunk in chunks], dtype=bound)
-                series.append(stated.gather(np.repeat(np.arange(len(chunks)), sizes)).cast(kind))
+                stated = [
+                    column.cell(value) if (value := chunk.of_call.get(key)) is not None else None for chunk in chunks
+                ]
+                each = frame_of([stated], {name: column.kind})[name]
+                series.append(each.gather(np.repeat(np.arange(len(chunks)), sizes)))
             else:
-                series.append(self._laid_out(name, kind, chunks, [column[name] for column in columns]))
+                series.append(self._laid_out(column, chunks, [laid[name] for laid in columns]))
         return pl.DataFrame(series)
 
     def _columns(self, part: ChunkPart) -> dict[str, _Column]:
         """The columns of a part, made once."""
         known: dict[str, _Column] | None = part.made.get("table")
         if known is None:
-            records = [sample_row(record) for record in part.columns]
+            records = [dict(cells_of(SampleRecord, record)) for record in part.columns]
             known = part.made["table"] = {
-                name: self._column(
-                    [row[name] for row in part.rows]
-                    if (by_row := part.rows is not None and name in part.rows[0])
-                    else [record.get(name) for record in records],
-                    kind,
+                column.name: self._column(
+                    [row[column.name] for row in part.rows]
+                    if (by_row := part.rows is not None and column.name in part.rows[0])
+                    else [record.get(column.name) for record in records],
+                    column.kind,
                     by_row,
                 )
-                for name, kind in SAMPLE_SCHEMA.items()
+                for column in columns_of(SampleRecord)
             }
         return known
 
-    def _column(self, values: Sequence[Any], kind: Any, by_row: bool) -> _Column:
-        if kind == pl.String:
+    def _column(self, values: Sequence[Any], kind: pl.DataType, by_row: bool) -> _Column:
+        if _is_text(kind):
             texts = self._texts
-            entries = np.array([texts.setdefault(storable(value), len(texts)) for value in values], np.int64)
+            held = [storable(value) if value is not None else None for value in values]
+            entries = np.array([texts.setdefault(value, len(texts)) for value in held], np.int64)
             return _Column.of(entries, np.zeros(len(entries), np.bool_), by_row)
-        held = [fitting(value, kind) for value in values]
-        absent = np.array([value is None for value in held])
-        return _Column.of(np.array([0 if value is None else value for value in held], np.int64), absent, by_row)
+        absent = np.array([value is None for value in values])
+        return _Column.of(np.array([0 if value is None else value for value in values], np.int64), absent, by_row)
 
-    def _laid_out(self, name: str, kind: Any, chunks: Sequence[SampleChunk], columns: Sequence[_Column]) -> pl.Series:
+    def _laid_out(self, column: Column, chunks: Sequence[SampleChunk], columns: Sequence[_Column]) -> pl.Series:
+        name, kind = column.name, column.kind
         only = {column.only for column in columns}
         if len(only) == 1 and (one := only.pop()) is not None:
             entry, is_null = one
-            value = None if is_null else self._text_series()[entry] if kind == pl.String else entry
+            value = None if is_null else self._text_series()[entry] if _is_text(kind) else entry
             return pl.Series(name, [value], dtype=kind).new_from_index(0, sum(len(chunk.values) for chunk in chunks))
         pairs = [(column, chunk.part) for column, chunk in zip(columns, chunks, strict=True)]
         entries = np.concatenate([column.over(part) for column, part in pairs])
-        if kind == pl.String:
-            return self._text_series().gather(entries).alias(name)
+        if _is_text(kind):
+            return self._text_series().gather(entries).alias(name).cast(kind)
         series = pl.Series(name, entries, dtype=kind)
         if all(column.absent is None for column in columns):
             return series
@@ -195,10 +198,31 @@ class _Tables:
         return self._series
 
 
-def _raw(chunks: Sequence[SampleChunk]) -> pl.Series:
-    series = pl.Series("raw", np.concatenate([chunk.values for chunk in chunks]), dtype=pl.UInt64)
-    lacking = [np.array([record.raw is None for record in chunk.part.columns]) for chunk in chunks]
+def _is_text(kind: pl.DataType) -> bool:
+    return isinstance(kind, pl.String | pl.Enum)
+
+
+def _values(name: str, chunks: Sequence[SampleChunk]) -> pl.Series:
+    """The values themselves, or those of their bases."""
+    parts = [chunk.values if name == "raw" else _bases(chunk) for chunk in chunks]
+    series = pl.Series(name, np.concatenate(parts), dtype=pl.UInt64)
+    lacking = [
+        np.array([record.raw is None for record in chunk.part.columns])
+        if name == "raw"
+        else np.array([base is None for base in _base_columns(chunk)])
+        for chunk in chunks
+    ]
     if not any(each.any() for each in lacking):
         return series
     nulls = [np.tile(each, len(chunk.part) // len(each)) for each, chunk in zip(lacking, chunks, strict=True)]
     return series.set(pl.Series(np.concatenate(nulls)), None)
+
+
+def _base_columns(chunk: SampleChunk) -> Sequence[int | None]:
+    return chunk.part.bases if chunk.part.bases is not None else [None] * len(chunk.part.columns)
+
+
+def _bases(chunk: SampleChunk) -> npt.NDArray[np.uint64]:
+    """For each value that of its base; of those that have none, any."""
+    columns = [base if base is not None else 0 for base in _base_columns(chunk)]
+    return chunk.values.reshape(-1, len(columns))[:, columns].reshape(-1)

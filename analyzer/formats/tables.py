@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
 import polars as pl
 
 from analyzer.formats.counter_tables import counter_tables
-from analyzer.formats.dataframes import calls_table, records_table, samples_frame
+from analyzer.formats.dataframes import calls_table
 from analyzer.formats.sample_tables import sample_tables, write_sample_parquet
+from analyzer.formats.schema import table_of_records, table_of_several
 from analyzer.model.audit import FindingRecord
+from analyzer.model.lines import COMMANDS
+from analyzer.model.record import Record
+from analyzer.model.sample import SampleRecord
+from analyzer.model.tree import BufferRecord, PlaceRecord, ShowRecord
 from analyzer.model.triage import TriageFinding
 from analyzer.output.escapes import safe_cells
 from analyzer.output.json import json_ready
 from analyzer.views.audit import AuditView, MatrixView
+from analyzer.views.calibrate import Calibration
 from analyzer.views.counters import Counters
 from analyzer.views.decode import Decode
+from analyzer.views.handles import Handles
+from analyzer.views.metadata import SavedMetadata
+from analyzer.views.place import ShowPlace
+from analyzer.views.rule_pages import RuleList
 from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+from analyzer.views.show import Show
+from analyzer.views.stats import Stats
 from analyzer.views.timeline import Timeline
 from analyzer.views.triage import Triage
 from analyzer.views.view import View
@@ -46,12 +59,14 @@ def write_csv(view: View, out: BinaryIO, *, raw_cells: bool) -> None:
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
-    """CSV has no lists: they become JSON text, as what is nested is already. Categories are text, durations nanoseconds."""
-    nested = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    """CSV has no lists: they become JSON text. Categories are text, durations nanoseconds."""
+    nested = [
+        pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String)
+        for name, kind in table.schema.items()
+        if isinstance(kind, pl.List)
+    ]
     return table.with_columns(
-        pl.col(pl.Categorical, pl.Enum).cast(pl.String),
-        pl.col(pl.Duration).cast(pl.Int64),
-        *(pl.Series(name, [json_ready(value) for value in table[name].to_list()], dtype=pl.String) for name in nested),
+        *nested, pl.col(pl.Categorical, pl.Enum).cast(pl.String), pl.col(pl.Duration).cast(pl.Int64)
     )
 
 
@@ -66,17 +81,38 @@ def write_parquet(view: View, out: BinaryIO, metadata: dict[str, str] | None = N
 def _whole(view: View) -> pl.DataFrame:
     if isinstance(view, Timeline):
         return calls_table(view.analysis, shown=view.selection.shown(view.analysis))
-    if isinstance(view, AuditView | Triage):
-        main = FindingRecord if isinstance(view, AuditView) else TriageFinding
-        return records_table(record for record in view.records() if isinstance(record, main))
     if isinstance(view, MatrixView):
         return _matrix(view)
+    kinds = kinds_of(view)
+    records = (record for record in view.records() if isinstance(record, kinds))
+    return table_of_records(kinds[0], records) if len(kinds) == 1 else table_of_several(kinds, records)
+
+
+def kinds_of(view: View) -> tuple[type[Record], ...]:
+    """The types of the records in a view's table. Where a view has one main type, the table is of that."""
     if isinstance(view, Decode) and view.samples:
-        return samples_frame(view.sample_records())
-    return records_table(view.records())
+        return (SampleRecord,)
+    return next(kinds for kind, kinds in _KINDS.items() if isinstance(view, kind))
+
+
+_KINDS: Mapping[type, tuple[type[Record], ...]] = {
+    AuditView: (FindingRecord,),
+    Calibration: COMMANDS["calibrate"],
+    Decode: (BufferRecord,),
+    Handles: COMMANDS["handles"],
+    Hosts: COMMANDS["hosts"],
+    RuleList: COMMANDS["audit --list"],
+    SavedMetadata: COMMANDS["export-metadata"],
+    Sessions: COMMANDS["sessions"],
+    Show: (ShowRecord,),
+    ShowPlace: (PlaceRecord,),
+    Stats: COMMANDS["stats"],
+    Triage: (TriageFinding,),
+}
 
 
 def _matrix(view: MatrixView) -> pl.DataFrame:
+    """A column for each capture, and so the one table whose columns depend on the captures."""
     rows = [
         {
             "requirement": requirement,
@@ -86,4 +122,5 @@ def _matrix(view: MatrixView) -> pl.DataFrame:
         }
         for requirement, verdicts in view.rows()
     ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    fixed = ("requirement", "section", "statement", *view.names)
+    return pl.DataFrame(rows, schema=dict.fromkeys(fixed, pl.String))

@@ -115,7 +115,7 @@ class CallKeys(Record, frozen=True, kw_only=True):
     """What every form of a call has."""
 
     number: Annotated[int, doc("number of the call, from 1, over all calls of the capture; `call` of other records")]
-    time_ns: Annotated[int, doc("first frame of the request, since 1970 UTC", unit="ns")]
+    time_ns: Annotated[int, doc("first frame of the request", unit="ns since 1970 UTC")]
     client: Annotated[Endpoint, doc("who called")]
     server: Annotated[Endpoint, doc("who was called")]
     transport: Annotated[Transport, doc("protocol sequence: over a named pipe or over TCP")]

@@ -27,8 +27,8 @@ class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
     files: Annotated[tuple[str, ...], doc("the files, as given")]
     frames: Annotated[int, doc("how many frames were read")]
     bytes: Annotated[int, doc("how many bytes of them were captured", unit="bytes")]
-    first_time_ns: Annotated[int | None, doc("time of the first frame, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int | None, doc("time of the last frame, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
 
 
 class ProblemRecord(Record, frozen=True, kw_only=True, tag="problem"):
@@ -100,8 +100,8 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     kvno: Annotated[int | None, doc("key version of the ticket", source="RFC 4120 section 5.2.9")]
     decryption: Decryption
     reason: Annotated[str | None, doc("a sentence about `decryption`, where there is more to say")]
-    first_time_ns: Annotated[int, doc("first frame of the session, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("last frame of the session, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("first frame of the session", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("last frame of the session", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
     encrypted_messages: Annotated[int, doc("messages in an SMB3 transform", source="[MS-SMB2] section 2.2.41")]

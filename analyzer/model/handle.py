@@ -44,7 +44,7 @@ class HandleEvent(Value, frozen=True, kw_only=True):
 
     kind: Annotated[EventKind, doc("what the call does to the handle")]
     call: Annotated[int, doc("number of the call")]
-    time_ns: Annotated[int, doc("first frame of the request, since 1970 UTC", unit="ns")]
+    time_ns: Annotated[int, doc("first frame of the request", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
     client: Annotated[Endpoint, doc("who called")]
@@ -94,8 +94,8 @@ class HandleRecord(Record, frozen=True, kw_only=True, tag="handle"):
     end: Annotated[End, doc("`closed`; `never closed` in the capture; `unknown`")]
     closed: Annotated[int | None, doc("number of the call that closed it")]
     reason: Annotated[str | None, doc("a sentence for an origin or end that is not plain")]
-    first_time_ns: Annotated[int, doc("first call, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("last call, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("first call", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("last call", unit="ns since 1970 UTC")]
     polls: Annotated[int, doc("polls that were answered with success")]
     counters: Annotated[tuple[CounterFacts, ...], doc("every counter that it held at a poll, once")]
     holdings: Annotated[tuple[Holding, ...], doc("what it held at a poll, each different list once")]

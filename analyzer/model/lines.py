@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analyzer.model.audit import AuditSummaryRecord, CoverageRecord, FindingRecord, MatrixRecord, RuleRecord
+from analyzer.model.calibration import (
+    CalibrationSummaryRecord,
+    DecisionRecord,
+    DisplayedRecord,
+    StoredBufferRecord,
+)
 from analyzer.model.call import CallRecord
 from analyzer.model.capture import (
     CaptureRecord,
     HostRecord,
+    LimitRecord,
     OmissionRecord,
     ProblemRecord,
     SessionRecord,
     SummaryRecord,
 )
 from analyzer.model.handle import HandleRecord
+from analyzer.model.metadata import MetadataRecord
 from analyzer.model.record import Record
 from analyzer.model.sample import BucketRecord, CounterRecord, SampleRecord
 from analyzer.model.statistics import (
@@ -48,6 +56,9 @@ COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
     ),
     "show": (ShowRecord, PlaceRecord),
     "decode": (BufferRecord, SampleRecord),
+    "export-metadata": (MetadataRecord,),
+    "calibrate": (StoredBufferRecord, DisplayedRecord, DecisionRecord, CalibrationSummaryRecord),
+    "limits": (LimitRecord,),
     "audit": (FindingRecord, CoverageRecord, AuditSummaryRecord),
     "audit --matrix": (MatrixRecord,),
     "audit --list": (RuleRecord,),

@@ -12,11 +12,18 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from analyzer.core.events import Event
 
+# The unit of a point in time.
+INSTANT = "ns since 1970 UTC"
+
 
 def doc(text: str, *, unit: str | None = None, source: str | None = None) -> Meta:
     """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it."""
     extra = {key: value for key, value in (("unit", unit), ("source", source)) if value is not None}
     return Meta(description=text, extra_json_schema=extra or None)
+
+
+# A number of 64 bits without a sign; others have one.
+Unsigned = Annotated[int, Meta(ge=0)]
 
 
 class Value(Struct, frozen=True):

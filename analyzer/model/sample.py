@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.core.naming import Name, NameSource, SampleNames
-from analyzer.model.record import Endpoint, Record, Value, doc
+from analyzer.model.record import Endpoint, Record, Unsigned, Value, doc
 
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]
@@ -44,9 +44,10 @@ class SampleKeys(Record, frozen=True, kw_only=True):
     """A raw value and what is known of it. Keys of the other `source` are left out."""
 
     call: Annotated[int | None, doc("number of the call; null in `decode`")]
-    time_ns: Annotated[int | None, doc("first frame of the answer, since 1970 UTC; null in `decode`", unit="ns")]
+    time_ns: Annotated[int | None, doc("first frame of the answer; null in `decode`", unit="ns since 1970 UTC")]
     source: Annotated[Source, doc("the interface that the value was read through")]
     server: Annotated[Endpoint | None, doc("who answered; null in `decode`")]
+    handle: Annotated[str | None, doc("the handle: `q1` of PerflibV2, `k1` of the registry; null in `decode`")]
     counter_name: Annotated[
         str | None, doc("English name of the counter where it is known, else that of another language")
     ]
@@ -54,7 +55,8 @@ class SampleKeys(Record, frozen=True, kw_only=True):
     instance: Annotated[str | None, doc("name of the instance")]
     instance_id: Annotated[int | None, doc("number of the instance; UniqueID of winperf")]
     raw: Annotated[
-        int | str | None, doc("the raw value: unsigned integer, text of a text counter, null of an error block")
+        Unsigned | str | None,
+        doc("the raw value: unsigned integer, text of a text counter, null of an error block"),
     ]
     data_size: Annotated[int | None, doc("length of the value in the buffer", unit="bytes")]
     name_source: Annotated[NameSource | None, doc("where `counter_name` was taken from")]
@@ -75,7 +77,7 @@ class SampleKeys(Record, frozen=True, kw_only=True):
         int | UnsetType | None, doc("id of the counter in its counterset, null where the capture does not show it")
     ] = UNSET
     perf_time_stamp: Annotated[
-        int | UnsetType | None, doc("PerfTimeStamp of the answer", source="[MS-PCQ] section 2.2.4.7")
+        Unsigned | UnsetType | None, doc("PerfTimeStamp of the answer", source="[MS-PCQ] section 2.2.4.7")
     ] = UNSET
     perf_time_100ns: Annotated[
         int | UnsetType | None, doc("PerfTime100NSec of the answer or block", unit="100 ns since 1601")
@@ -100,9 +102,9 @@ class SampleKeys(Record, frozen=True, kw_only=True):
         int | UnsetType | None, doc("ParentObjectTitleIndex", source="winperf.h, PERF_INSTANCE_DEFINITION")
     ] = UNSET
     parent_instance: Annotated[str | UnsetType | None, doc("name of the parent instance")] = UNSET
-    base_raw: Annotated[int | str | UnsetType | None, doc("raw value of the base counter that follows this one")] = (
-        UNSET
-    )
+    base_raw: Annotated[
+        Unsigned | str | UnsetType | None, doc("raw value of the base counter that follows this one")
+    ] = UNSET
     perf_time: Annotated[int | UnsetType | None, doc("PerfTime of the block", source="winperf.h, PERF_DATA_BLOCK")] = (
         UNSET
     )
@@ -123,7 +125,6 @@ class CounterRecord(SampleKeys, frozen=True, kw_only=True, tag="counter"):
     """
 
     client: Annotated[Endpoint, doc("who watched")]
-    handle: Annotated[str | None, doc("the handle: `q1` of PerflibV2, `k1` of the registry")]
     series: Annotated[int, doc("number of the series, from 1 in the order of first readings")]
     path: Annotated[str, doc("counter path, `\\\\server\\object(instance)\\counter`")]
     added: Annotated[str | None, doc("PerflibV2: what the client added to its query to get this, as a path")]
@@ -155,7 +156,7 @@ class CounterRecord(SampleKeys, frozen=True, kw_only=True, tag="counter"):
 class BucketRecord(Record, frozen=True, kw_only=True, tag="bucket"):
     """The displayed values of one series in one interval."""
 
-    time_ns: Annotated[int, doc("start of the interval, a multiple of its length since 1970 UTC", unit="ns")]
+    time_ns: Annotated[int, doc("start of the interval, a multiple of its length", unit="ns since 1970 UTC")]
     interval_ns: Annotated[int, doc("length of the interval", unit="ns")]
     source: Annotated[Source, doc("the interface that the values were read through")]
     server: Annotated[Endpoint, doc("who answered")]

@@ -31,8 +31,8 @@ class Who(Value, frozen=True):
     """An account at a client, and the server it asked."""
 
     user: Annotated[str | None, doc("account; null where nothing shows it")]
-    client: Annotated[str, doc("address of the client")]
-    server: Annotated[str, doc("address of the server")]
+    client_ip: Annotated[str, doc("address of the client")]
+    server_ip: Annotated[str, doc("address of the server")]
 
 
 class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
@@ -65,8 +65,8 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
     failed: Annotated[int, doc("polls that were not")]
     first_call: Annotated[int, doc("number of the first call")]
     last_call: Annotated[int, doc("number of the last call")]
-    first_time_ns: Annotated[int, doc("time of the first call, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("time of the last call, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     intervals_ns: Annotated[Spread, doc("between the requests", unit="ns")]
     jitter_ns: Annotated[int | None, doc("mean distance of the intervals from their median", unit="ns")]
     frames: Frames
@@ -78,8 +78,8 @@ class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats
 
     user: Annotated[str | None, doc("account; null where nothing shows it")]
     workstation: Annotated[str | None, doc("the client's name for itself")]
-    client: Annotated[str, doc("address of the client")]
-    server: Annotated[str, doc("address of the server")]
+    client_ip: Annotated[str, doc("address of the client")]
+    server_ip: Annotated[str, doc("address of the server")]
     security: Annotated[tuple[str, ...], doc("mechanism and level of the calls, `spnego-ntlm/privacy`")]
     sessions: Annotated[tuple[str, ...], doc("ids of the SMB sessions, in hexadecimal")]
     calls: Annotated[int, doc("all calls")]
@@ -87,8 +87,8 @@ class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats
     polls: Annotated[int, doc("answered with performance data")]
     first_call: Annotated[int, doc("number of the first call")]
     last_call: Annotated[int, doc("number of the last call")]
-    first_time_ns: Annotated[int, doc("time of the first call, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("time of the last call, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
 
@@ -105,7 +105,7 @@ class ErrorStatsRecord(Record, frozen=True, kw_only=True, tag="error-stats"):
     interface: Annotated[str, doc("name of the interface, else its UUID")]
     method: Annotated[str, doc("name of the method, else its number")]
     count: Annotated[int, doc("how often")]
-    calls: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
+    call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
     frames: Frames
     frame_files: FrameFiles = UNSET
 
@@ -122,10 +122,10 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
     name: Annotated[str | None, doc("its name")]
     detail: Annotated[str | None, doc("more, in words")]
     count: Annotated[int, doc("how many calls")]
-    calls: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
+    call_numbers: Annotated[tuple[int, ...], doc("numbers of the first 256 of these calls; `frames` are theirs")]
     failed: Annotated[int, doc("how many of all the server refused or did not answer")]
-    first_time_ns: Annotated[int, doc("time of the first call, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("time of the last call, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET
 
@@ -133,7 +133,7 @@ class ActivityRecord(Record, frozen=True, kw_only=True, tag="activity"):
 class ImageRecord(Record, frozen=True, kw_only=True, tag="image"):
     """A process that was to be seen in answers about Process."""
 
-    server: Annotated[str, doc("address of the server")]
+    server_ip: Annotated[str, doc("address of the server")]
     source: Annotated[Source, doc("the interface that it was read through")]
     target: Annotated[str | int, doc("GUID of the counterset or title index of the object")]
     name: Annotated[str, doc("image name, as the instance has it")]
@@ -143,7 +143,7 @@ class ImageRecord(Record, frozen=True, kw_only=True, tag="image"):
     calls: Annotated[int, doc("in how many answers it was")]
     first_call: Annotated[int, doc("number of the first call")]
     last_call: Annotated[int, doc("number of the last call")]
-    first_time_ns: Annotated[int, doc("time of the first call, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("time of the last call, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("time of the first call", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("time of the last call", unit="ns since 1970 UTC")]
     frames: Frames
     frame_files: FrameFiles = UNSET

@@ -49,13 +49,13 @@ class TriageFile(Record, frozen=True, kw_only=True, tag="triage-file"):
     ]
     text: Annotated[str, doc("the same in one sentence")]
     frames: Annotated[int | None, doc("how many frames were read")]
-    first_time_ns: Annotated[int | None, doc("time of the first frame, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int | None, doc("time of the last frame, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
     calls: Annotated[int, doc("DCERPC calls of all interfaces")]
     performance_calls: Annotated[int, doc("of these, calls about performance counters")]
     encrypted_calls: Annotated[int, doc("of the performance calls, those that no key decrypted")]
-    first_performance_ns: Annotated[int | None, doc("time of the first performance call, since 1970 UTC", unit="ns")]
-    last_performance_ns: Annotated[int | None, doc("time of the last performance call, since 1970 UTC", unit="ns")]
+    first_performance_ns: Annotated[int | None, doc("time of the first performance call", unit="ns since 1970 UTC")]
+    last_performance_ns: Annotated[int | None, doc("time of the last performance call", unit="ns since 1970 UTC")]
     who: Annotated[tuple[Who, ...], doc("who made performance calls, at which server")]
     servers: Annotated[tuple[TriageHost, ...], doc("the servers of these")]
     processes: Annotated[int, doc("processes that were to be seen")]
@@ -73,10 +73,10 @@ class TriageFinding(Record, frozen=True, kw_only=True, tag="triage-finding"):
     text: Annotated[str, doc("the same in one sentence")]
     who: Annotated[Who | None, doc("who did it")]
     count: Annotated[int, doc("how many calls or sessions it is about")]
-    calls: Annotated[tuple[int, ...], doc("numbers of the first of these calls")]
+    call_numbers: Annotated[tuple[int, ...], doc("numbers of the first of these calls")]
     frames: Frames
-    first_time_ns: Annotated[int | None, doc("the first time, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int | None, doc("the last time, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int | None, doc("the first time", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int | None, doc("the last time", unit="ns since 1970 UTC")]
     command: Annotated[str, doc("the command that shows more")]
 
 
@@ -84,13 +84,13 @@ class TriageProcess(Record, frozen=True, kw_only=True, tag="triage-process"):
     """A process that was to be seen on a server."""
 
     file: Annotated[str, doc("the file, as given")]
-    server: Annotated[str, doc("address of the server")]
+    server_ip: Annotated[str, doc("address of the server")]
     server_name: Annotated[str | None, doc("a name that the traffic gives it")]
     name: Annotated[str, doc("image name")]
     pid: Annotated[int | None, doc("process id, where a counter shows it")]
     answers: Annotated[int, doc("in how many answers it was")]
-    first_time_ns: Annotated[int, doc("first sighting, since 1970 UTC", unit="ns")]
-    last_time_ns: Annotated[int, doc("last sighting, since 1970 UTC", unit="ns")]
+    first_time_ns: Annotated[int, doc("first sighting", unit="ns since 1970 UTC")]
+    last_time_ns: Annotated[int, doc("last sighting", unit="ns since 1970 UTC")]
     seen_by: Annotated[tuple[Who, ...], doc("who received the answers")]
     frames: Frames
 

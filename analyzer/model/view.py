@@ -23,7 +23,7 @@ class Row(Value, frozen=True, kw_only=True):
     """A call in the list."""
 
     number: Annotated[int, doc("number of the call")]
-    time_ns: Annotated[int, doc("first frame of the request, since 1970 UTC", unit="ns")]
+    time_ns: Annotated[int, doc("first frame of the request", unit="ns since 1970 UTC")]
     client: Annotated[Endpoint, doc("who called")]
     server: Annotated[Endpoint, doc("who was called")]
     user: Annotated[str | None, doc("account")]

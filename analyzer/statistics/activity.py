@@ -98,7 +98,7 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         name=one.name,
         detail=one.detail,
         count=len(one.calls),
-        calls=calls,
+        call_numbers=calls,
         failed=one.failed,
         first_time_ns=one.first_time_ns,
         last_time_ns=one.last_time_ns,
@@ -215,7 +215,7 @@ class _Search:
             self._frames[ends] = frames_of_calls(self._analysis, ends)
         frames, files = self._frames[ends]
         return ImageRecord(
-            server=server,
+            server_ip=server,
             source=source,
             target=target,
             name=name,

@@ -261,8 +261,8 @@ def _identity_record(who: tuple[str | None, str, str], one: _Identity, analysis:
     return IdentityStatsRecord(
         user=user,
         workstation=one.workstation,
-        client=client,
-        server=server,
+        client_ip=client,
+        server_ip=server,
         security=tuple(one.security),
         sessions=tuple(one.sessions),
         calls=one.calls,
@@ -330,7 +330,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
                 interface=interface,
                 method=method,
                 count=one.count,
-                calls=tuple(one.calls),
+                call_numbers=tuple(one.calls),
                 frames=frames,
                 frame_files=files,
             )

@@ -180,9 +180,11 @@ class _Search:
             if not chosen:
                 continue
             numbers = [number for one in chosen for number in one.calls]
-            text = f"{who.user or 'an unknown user'} {words} {self._host(who.server)}"
+            text = f"{who.user or 'an unknown user'} {words} {self._host(who.server_ip)}"
             if kind == "process-list":
-                images = [image for image in self._found.images if image.server == who.server and _saw(who, image)]
+                images = [
+                    image for image in self._found.images if image.server_ip == who.server_ip and _saw(who, image)
+                ]
                 text += f": {_count(len(images), 'process', 'processes')}"
             else:
                 text += f": {_listed(one.name or one.detail or str(one.target) for one in chosen)}"
@@ -198,12 +200,14 @@ class _Search:
         ]
         if len(described) >= _ENUMERATED_SETS:
             numbers = [number for one in activities for number in one.calls if one.kind != "poll"]
-            text = f"{who.user or 'an unknown user'} asked {self._host(who.server)} about {len(described)} countersets"
+            text = (
+                f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} about {len(described)} countersets"
+            )
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
         if everything:
             numbers = [number for one in everything for number in one.calls]
             text = (
-                f"{who.user or 'an unknown user'} asked {self._host(who.server)} for everything: "
+                f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} for everything: "
                 f"{_count(len(everything), 'object')}"
             )
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
@@ -217,7 +221,7 @@ class _Search:
             if identity is not None and identity.is_anonymous:
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
-            text = f"{_count(len(numbers), 'performance call')} of an anonymous caller at {self._host(who.server)}"
+            text = f"{_count(len(numbers), 'performance call')} of an anonymous caller at {self._host(who.server_ip)}"
             command = self._command("timeline", "--filter", "auth.anonymous")
             yield self._of_calls("high", "anonymous", text, command, numbers, who)
         if by_who:
@@ -397,7 +401,7 @@ class _Search:
 
 
 def _saw(who: Who, image: ImageRecord) -> bool:
-    return any((seen.user, seen.client) == (who.user, who.client) for seen in image.seen_by)
+    return any((seen.user, seen.client_ip) == (who.user, who.client_ip) for seen in image.seen_by)
 
 
 def _interfaces(calls: Iterable[Call]) -> Iterator[str]:
@@ -425,7 +429,7 @@ def _ranked(item: _Item, rank: int, file: str, analysis: Analysis) -> TriageFind
         text=item.text,
         who=item.who,
         count=item.count,
-        calls=calls,
+        call_numbers=calls,
         frames=_numbers(frames),
         first_time_ns=item.first_time_ns,
         last_time_ns=item.last_time_ns,
@@ -437,8 +441,8 @@ def _process(image: ImageRecord, file: str, analysis: Analysis, names: dict[str,
     ends = analysis.calls[image.first_call - 1].frames[:1] + analysis.calls[image.last_call - 1].frames[-1:]
     return TriageProcess(
         file=file,
-        server=image.server,
-        server_name=names.get(image.server),
+        server_ip=image.server_ip,
+        server_name=names.get(image.server_ip),
         name=image.name,
         pid=image.pid,
         answers=image.calls,
@@ -475,7 +479,7 @@ def _file(
         first_performance_ns=numbered[0][1].time_ns if numbered else None,
         last_performance_ns=numbered[-1][1].time_ns if numbered else None,
         who=tuple(who),
-        servers=tuple(TriageHost(ip, names.get(ip)) for ip in dict.fromkeys(one.server for one in who)),
+        servers=tuple(TriageHost(ip, names.get(ip)) for ip in dict.fromkeys(one.server_ip for one in who)),
         processes=len(found.images),
         decrypted_with=tuple(dict.fromkeys(_keys_wanted(analysis))) if analysis is not None else (),
         findings={severity: severities[severity] for severity in SEVERITIES if severities[severity]},

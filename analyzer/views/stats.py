@@ -138,8 +138,8 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
 
 def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     for one in identity_stats(analysis):
-        machine = f"{one.workstation} ({one.client})" if one.workstation else one.client
-        words = f"  {one.user or 'unknown user'} from {machine} at {one.server}: {_counted(one.calls, 'call')}"
+        machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
+        words = f"  {one.user or 'unknown user'} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
         words += f", {one.failed} failed" if one.failed else ""
         words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
         words += f"; {', '.join(one.security)}"
@@ -163,10 +163,8 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     for one in error_stats(analysis):
         method = one.method.removeprefix("PerflibV2") if one.interface == "PerflibV2" else one.method
         name = one.name or (f"{one.code:#x}" if one.kind == "fault" else f"error {one.code}")
-        yield (
-            f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {_calls(one.calls, one.count)}",
-            "yellow",
-        )
+        calls = _calls(one.call_numbers, one.count)
+        yield f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {calls}", "yellow"
 
 
 _KIND_WORDS = {
@@ -195,7 +193,7 @@ def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, 
         for one in of_category:
             by_who.setdefault(one.who, []).append(one)
         for who, deeds in by_who.items():
-            yield f"    {who.user or 'unknown user'} from {who.client} at {who.server}", None
+            yield f"    {who.user or 'unknown user'} from {who.client_ip} at {who.server_ip}", None
             for one in deeds:
                 yield f"      {_activity_words(one)}; {_where(one, analysis)}", None
 
@@ -213,7 +211,7 @@ def _activity_words(one: ActivityRecord) -> str:
 
 
 def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str | None]]:
-    for server, group in groupby(sorted(found.images, key=lambda one: one.server), key=lambda one: one.server):
+    for server, group in groupby(sorted(found.images, key=lambda one: one.server_ip), key=lambda one: one.server_ip):
         yield f"  on {server}", "bold"
         images = list(group)
         rows = [("", "pid", "answers", "first seen", "last seen", "calls", "frames")]
@@ -241,8 +239,8 @@ def _ends(one: ImageRecord, analysis: Analysis) -> tuple[str, str]:
 
 
 def _where(one: ActivityRecord, analysis: Analysis) -> str:
-    ids = sorted({frame for number in one.calls for frame in analysis.calls[number - 1].frames})
-    return f"{_calls(one.calls, one.count)}, {frames_words(tuple(ids), analysis.capture)}"
+    ids = sorted({frame for number in one.call_numbers for frame in analysis.calls[number - 1].frames})
+    return f"{_calls(one.call_numbers, one.count)}, {frames_words(tuple(ids), analysis.capture)}"
 
 
 def _calls(calls: Sequence[int], count: int) -> str:

@@ -103,9 +103,9 @@ def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
         yield from _plain(f"  from {_time(file.first_performance_ns)} over {seconds:,.1f} s", 4, width)
     names = {host.ip: host.name for host in file.servers}
     for who in file.who[:_SHOWN_WHO]:
-        name = names.get(who.server)
-        server = f"{name} ({who.server})" if name and name != who.server else who.server
-        yield from _plain(f"  {who.user or 'unknown user'} from {who.client} at {server}", 4, width)
+        name = names.get(who.server_ip)
+        server = f"{name} ({who.server_ip})" if name and name != who.server_ip else who.server_ip
+        yield from _plain(f"  {who.user or 'unknown user'} from {who.client_ip} at {server}", 4, width)
     if (more := len(file.who) - _SHOWN_WHO) > 0:
         yield f"  and {more:,} more"
     for words in file.decrypted_with:
@@ -142,7 +142,7 @@ def _process_lines(processes: tuple[TriageProcess, ...], file: str) -> Iterator[
     viewers = list(dict.fromkeys(who for process in processes for who in process.seen_by))
     yield f"  [bold]Processes that were to be seen[/] ({len(processes):,})"
     for number, who in enumerate(viewers, 1):
-        yield safe(f"  {number}: seen by {who.user or 'unknown user'} from {who.client} at {who.server}")
+        yield safe(f"  {number}: seen by {who.user or 'unknown user'} from {who.client_ip} at {who.server_ip}")
     rows = [("pid", "name", "first seen", "last seen", "by")]
     for process in processes[:_SHOWN_PROCESSES]:
         rows.append(
@@ -173,7 +173,7 @@ def _summary_lines(summary: TriageSummary, width: int | None) -> Iterator[str]:
     words = f"{summary.files:,} file{'s' if summary.files != 1 else ''}: {', '.join(counts)}; findings: {findings}"
     yield from (styled("bold", line) for line in folded(words, 4, width))
     for who in summary.process_lists:
-        text = f"  process list of {who.server} read by {who.user or 'unknown user'} from {who.client}"
+        text = f"  process list of {who.server_ip} read by {who.user or 'unknown user'} from {who.client_ip}"
         yield from _plain(text, 4, width)
 
 

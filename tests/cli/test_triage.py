@@ -84,7 +84,7 @@ def test_the_table_holds_the_findings(tmp_path: Path) -> None:
     path = tmp_path / "findings.csv"
     assert run("triage", PCQ, "--format", "csv", "-o", path).exit_code == 10
     header, *rows = path.read_text().splitlines()
-    assert header.startswith("record,file,rank,severity,kind,text")
+    assert header.startswith("file,rank,severity,kind,text")
     assert len(rows) == len(of(triaged(PCQ)[1], "triage-finding"))
 
 
@@ -99,8 +99,8 @@ def test_the_conversation_of_windows_xp_names_account_host_time_and_processes() 
     assert "27 processes" in str(first["text"])
     assert first["who"] == {
         "user": "NONE-B91CFA7B93\\whitecell",
-        "client": "192.168.202.115",
-        "server": "192.168.24.100",
+        "client_ip": "192.168.202.115",
+        "server_ip": "192.168.24.100",
     }
     processes = of(records, "triage-process")
     assert len(processes) == 27

@@ -26,6 +26,7 @@ def sample(name: str, raw: Any = 1) -> SampleRecord:
         time_ns=2,
         source="winperf",
         server=Endpoint("10.0.0.1", 445),
+        handle=None,
         counter_name=name,
         counter_type=None,
         instance="ä\x7f\u202e",

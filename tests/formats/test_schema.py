@@ -1,0 +1,115 @@
+"""Tables of records: columns and types are those of the record type, on any capture, so that tables go together."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+
+import polars as pl
+import pytest
+
+from analyzer.audit.engine import Audit
+from analyzer.auth.keyring import Keyring
+from analyzer.formats.schema import columns_of, merged_schema, table_of_records, table_schema
+from analyzer.formats.tables import kinds_of, table_of
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import CallRecord
+from analyzer.model.lines import COMMANDS
+from analyzer.model.record import Record
+from analyzer.model.sample import CounterRecord, SampleRecord
+from analyzer.pipeline.run import analyze
+from analyzer.views.audit import AuditView
+from analyzer.views.counters import Counters
+from analyzer.views.handles import Handles
+from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+from analyzer.views.show import Show
+from analyzer.views.stats import Stats
+from analyzer.views.timeline import Timeline
+from analyzer.views.view import View
+from tests import truth
+from tests.build.calls import Calls, analysis_of
+
+RECORDS = list(dict.fromkeys(chain.from_iterable(COMMANDS.values())))
+NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap", "v1_samba_impacket_smb311_ntlm_privacy.pcap")
+
+
+@cache
+def analyses() -> tuple[Analysis, ...]:
+    """An empty capture, one without its keys, two read whole."""
+    found = [capture for capture in truth.captures() if capture.file in NAMES]
+    return (
+        analysis_of(),
+        analyze([found[0].path]),
+        *(analyze([one.path], Keyring.load(one.secrets_path)) for one in found),
+    )
+
+
+def views(analysis: Analysis) -> list[View]:
+    return [Timeline(analysis), Samples(analysis), Sessions(analysis), Hosts(analysis), Handles(analysis), Stats(analysis),
+            AuditView(Audit(analysis))]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RECORDS, ids=lambda kind: kind.__name__)
+def test_each_record_type_has_a_table(kind: type[Record]) -> None:
+    schema = table_schema(kind)
+    assert len(schema) == len(columns_of(kind))
+    assert dict(table_of_records(kind, ()).schema) == dict(schema)
+
+
+def test_tables_of_all_captures_go_together() -> None:
+    for made in zip(*(map(table_of, views(analysis)) for analysis in analyses()), strict=True):
+        assert len({tuple(table.schema.items()) for table in made}) == 1
+        assert pl.concat(made).height == sum(table.height for table in made) > 0
+
+
+def test_a_table_has_the_declared_columns() -> None:
+    for view in views(analyses()[0]):
+        if isinstance(view, Timeline | Samples):
+            expected = table_schema(CallRecord if isinstance(view, Timeline) else SampleRecord)
+        else:
+            kinds = kinds_of(view)
+            expected = table_schema(kinds[0]) if len(kinds) == 1 else merged_schema(kinds)
+        assert dict(table_of(view).schema) == dict(expected)
+
+
+def test_times_words_and_keys_are_typed() -> None:
+    calls, samples = table_schema(CallRecord), table_schema(SampleRecord)
+    assert calls["time"] == samples["time"] == pl.Datetime("ns", "UTC")
+    assert calls["latency"] == pl.Duration("ns")
+    assert calls["syntax"] == pl.Enum(["ndr", "ndr64"])
+    assert samples["raw"] == pl.UInt64
+    assert samples["text"] == pl.String
+    assert calls["request_frames"] == pl.List(pl.Int64)
+    shared = {"server_ip", "server_port", "client_ip", "client_port", "handle", "time"}
+    assert {name: calls[name] for name in shared} == {name: table_schema(CounterRecord)[name] for name in shared}
+    assert {"session", "auth_verified", "smb_signature_ok", "request_stub_sha256"} <= set(calls)
+
+
+def test_a_cell_has_what_the_record_has() -> None:
+    analysis = analyses()[2]
+    table, records = table_of(Timeline(analysis)), list(Timeline(analysis).records())
+    calls = [record for record in records if isinstance(record, CallRecord)]
+    assert table["time"].dt.epoch("ns").to_list() == [call.time_ns for call in calls]
+    assert table["auth_user"].to_list() == [call.auth.user for call in calls]
+    assert table["response_stub_sha256"].to_list() == [
+        call.response.stub_sha256 if call.response is not None else None for call in calls
+    ]
+    assert table["request_frames"].to_list() == [
+        list(call.request.frames) if call.request is not None else None for call in calls
+    ]
+    assert table.height == len(calls)
+
+
+def test_lists_of_parts_are_structs() -> None:
+    hosts = table_of(Hosts(analyses()[2]))
+    assert hosts.schema["names"] == pl.List(pl.Struct({"name": pl.String, "source": pl.String}))
+    assert hosts["names"].list.len().sum() > 0
+    counted = merged_schema(COMMANDS["stats"])
+    assert counted["seen_by"] == pl.List(pl.Struct({"user": pl.String, "client_ip": pl.String, "server_ip": pl.String}))
+
+
+def test_an_interval_and_a_reading_have_the_columns_of_their_types() -> None:
+    analysis = analysis_of(Calls().open_query())
+    for view, kind in ((Counters(analysis), COMMANDS["counters"][0]), (Show(analysis, 1), COMMANDS["show"][0])):
+        assert set(table_of(view).columns) >= {"server_ip"}, kind
