@@ -116,7 +116,7 @@ SUMMARY = {
     "calls_shown": int,
     "selected_by": TEXT,
 }
-SAMPLE = {"record": str, "call": int, "time_ns": int, "source": str, "server": ENDPOINT}
+SAMPLE = {"record": str, "call": int, "time_ns": int, "source": str, "server": ENDPOINT, "handle": TEXT}
 VALUE = {
     "counter_name": TEXT,
     "counter_type": NUMBER,
