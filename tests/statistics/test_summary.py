@@ -130,7 +130,7 @@ def test_errors_are_counted_by_kind_and_method() -> None:
             replace(make.counter_data(b"", status=0), fault=0x1C00001A),
         )
     )
-    assert [(one.kind, one.code, one.name, one.count, one.calls) for one in found] == [
+    assert [(one.kind, one.code, one.name, one.count, one.call_numbers) for one in found] == [
         ("return", 8, "ERROR_NOT_ENOUGH_MEMORY", 3, (3, 4, 5)),
         ("counter", 0x106A, "ERROR_WMI_ITEMID_NOT_FOUND", 2, (2,)),
         ("fault", 0x1C00001A, "nca_s_fault_context_mismatch", 1, (6,)),
