@@ -29,8 +29,8 @@ from analyzer.auth.keyring import Keyring
 from analyzer.buffers import ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, winperf_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plan_for
-from analyzer.buffers.vector import PartReader
-from analyzer.buffers.vector_v1 import V1Reader, read_v1
+from analyzer.buffers.regular import RegularReader
+from analyzer.buffers.regular_v1 import V1Reader, read_v1
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
 from analyzer.channel.channels import Channels, TcpChannels
@@ -120,7 +120,7 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
     plain = "plain compiled parser, objects only"
     cells: dict[str, list[str]] = {}
     for data in made.values():
-        again, trees = PartReader(), ReadyTrees()
+        again, trees = RegularReader(), ReadyTrees()
         decoders: dict[str, Callable[[], object]] = {
             plain: lambda data=data: plan_for("perf-data", data, None).fresh("plain"),  # type: ignore[misc]
             "rows from the plain parser": lambda data=data: plain_perf_data_rows(data),  # type: ignore[misc]
@@ -146,7 +146,7 @@ def decoding(rounds: int, scale: float = 1.0) -> list[str]:
     ]
 
 
-def _checked(data: bytes, reader: PartReader) -> int:
+def _checked(data: bytes, reader: RegularReader) -> int:
     """How many values a buffer has, after making sure that arrays and the plain parser agree about them."""
     rows = plain_perf_data_rows(data).rows
     raw = [(it.block, it.block_type, it.status, it.counter_id, it.instance, it.instance_id, it.data) for it in rows]

@@ -33,7 +33,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     """The hot paths, on small captures and buffers of their own."""
     from analyzer.auth.keyring import Keyring
     from analyzer.buffers import ReadyTrees, perf_data_columns
-    from analyzer.buffers.vector import PartReader
+    from analyzer.buffers.regular import RegularReader
     from analyzer.contents.chunks import sample_chunks
     from analyzer.formats.sample_lines import sample_json_lines
     from analyzer.pipeline.run import analyze
@@ -45,7 +45,7 @@ def paths(directory: Path) -> dict[str, Callable[[], object]]:
     traffic.calls(calls, 500_000)
     traffic.polling(sealed, 300_000, 100, 10)
     buffers = inside.shapes(0.01)
-    reader, trees = PartReader(), ReadyTrees()
+    reader, trees = RegularReader(), ReadyTrees()
     analysis = analyze([str(calls)], pdus=False)
     large, tiny = buffers["6000 instances x 40 counters"], buffers["80,000 tiny blocks"]
     return {

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, field
 
-from analyzer.buffers.fast import RegularBlock, read_regular
+from analyzer.buffers.derived import BlockParts, block_parts, instances_of
 from analyzer.buffers.layout import (
     BLOCK,
     BLOCK_SIZE,
@@ -30,8 +30,10 @@ from analyzer.buffers.layout import (
     INSTANCES_HEADER,
     KINDS,
     SINGLE,
+    planned,
     u4s,
 )
+from analyzer.buffers.regular import Grid, read_regular
 from analyzer.buffers.text import utf16_length
 
 BLOCK_HEADER = BLOCK.size
@@ -190,17 +192,14 @@ def read_answer(data: bytes) -> DataAnswer:
         )
         answer.is_walked = False
         return answer
+    answer.header = DATA_HEADER.unpack_from(data)
     regular = read_regular(data)
     if regular is not None:
-        answer.header = regular[0]
-        at = DATA_HEADER.size
-        for number, block in enumerate(regular[1]):
+        for number, block in enumerate(block_parts(data, regular.layout)):
             before = len(answer.flaws)
-            answer.blocks.append(_of_regular(answer, number, at, block))
+            answer.blocks.append(_of_regular(answer, number, block))
             _belong(answer, before, block.kind)
-            at += block.size
         return answer
-    answer.header = DATA_HEADER.unpack_from(data)
     _walk(answer, answer.header[1])
     if answer.header[0] != len(data):
         answer.flaws.append(Flaw(FlawKind.TOTAL, "lpData.total_size", (0, 4), f"{len(data)}", f"{answer.header[0]}"))
@@ -217,24 +216,33 @@ def rounded(size: int) -> int:
     return size + -size % 8
 
 
-def _of_regular(answer: DataAnswer, number: int, at: int, regular: RegularBlock) -> Block:
+def _of_regular(answer: DataAnswer, number: int, regular: BlockParts) -> Block:
     """A block in which every byte belongs to something; what is left to look at is padding."""
+    at = regular.start
     block = Block(number, at, regular.status, regular.kind, regular.size, regular.reserved, at + regular.size)
     position = at + BLOCK_HEADER
     if regular.ids is not None:
-        block.ids_at, (block.ids_size, block.ids) = position, regular.ids
+        block.ids_at, block.ids_size, block.ids = position, regular.ids[0], tuple(regular.ids[1])
         position += block.ids_size
         natural = 8 + 4 * len(block.ids)
         if block.ids_size not in (natural, rounded(natural)):
             _ids_size(answer, block, natural)
-    if regular.total_size is not None:
-        block.instances_at, block.num_instances = position, len(regular.rows)
-    block.rows = [Row(*row) for row in regular.rows]
+    if regular.kind in (SINGLE, COUNTERS):
+        block.rows = [Row(0, -1, position, position, planned(regular.pairs))]
+    elif regular.kind != ERROR:
+        block.rows = [row for grid in regular.grids for row in _grid_rows(answer.data, grid)]
+        block.instances_at, block.num_instances = position, len(block.rows)
     before = len(answer.flaws)
     _look_at_values(answer, block)
     block.is_whole = not any(flaw.kind not in _PADDING for flaw in answer.flaws[before:])
     _look_at_alignment(block)
     return block
+
+
+def _grid_rows(data: bytes, grid: Grid) -> Iterator[Row]:
+    instances = instances_of(data, grid)
+    for (size, number, _), start, begin in zip(instances, grid.starts.tolist(), grid.begins.tolist(), strict=True):
+        yield Row(size, number, start + INSTANCE_HEADER.size, begin, grid.shape)
 
 
 def _ids_size(answer: DataAnswer, block: Block, natural: int) -> None:

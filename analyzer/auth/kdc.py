@@ -85,11 +85,9 @@ class KdcLayer:
             return (event,)
         if isinstance(event, StreamClosed):
             del self._streams[event.connection.number]
-        elif isinstance(event, Gap):
-            stream.gap(event.direction)
         else:
-            for part in event:
-                for message in stream.take(part):
+            for part in (event,) if isinstance(event, Gap) else event:
+                for message in stream.feed(part):
                     self._message(message)
         return ()
 
@@ -121,13 +119,12 @@ class _Stream:
         self._size = 0
         self._wanted = 0
 
-    def gap(self, direction: Direction) -> None:
-        if direction == self._direction:
-            self._drop()
-
-    def take(self, part: StreamBatch) -> Iterator[TracedBytes]:
+    def feed(self, part: StreamBatch | Gap) -> Iterator[TracedBytes]:
         """The messages that one part completes. After a loss, the next message is taken up where a part begins with one."""
         if part.direction != self._direction:
+            return
+        if isinstance(part, Gap):
+            self._drop()
             return
         self._held.append(part.data)
         self._size += len(part.data)

@@ -17,11 +17,11 @@ from analyzer.buffers.columns import (
     winperf_rows,
 )
 from analyzer.buffers.decode import KINDS, BufferDecode, decode_buffer, find_damage
+from analyzer.buffers.derived import PerfColumns
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import Guess, guess_kind
 from analyzer.buffers.ready import ReadyTrees
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
-from analyzer.buffers.vector import PerfColumns
 
 __all__ = [
     "KINDS",

@@ -1,6 +1,6 @@
 """Performance data as rows, for whoever wants values rather than trees: buffers in, one row a value out.
 
-Regular performance data is read on the fast path (`fast`), anything else by the compiled parsers. What stands before damage is
+Regular performance data is read on the fast path (`regular`), anything else by the compiled parsers. What stands before damage is
 returned, the damage is `problem`.
 """
 
@@ -24,9 +24,10 @@ from analyzer.buffers.adapt import (
     v1_value,
 )
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
-from analyzer.buffers.fast import RawRow, read_regular, rows_of
+from analyzer.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
+from analyzer.buffers.layout import DATA_HEADER
+from analyzer.buffers.regular import read_regular
 from analyzer.buffers.text import code_page_text, utf16_text
-from analyzer.buffers.vector import PerfColumns, regular_columns
 from analyzer.core.errors import DecodeError
 
 
@@ -84,9 +85,8 @@ def perf_data_rows(data: bytes) -> PerfData:
     regular = read_regular(data)
     if regular is None:
         return plain_perf_data_rows(data)
-    header, blocks = regular
-    rows = tuple(PerfRow(*row) for row in rows_of(data, blocks))
-    size, count, stamp, time_100ns, freq, *clock = header
+    rows = tuple(PerfRow(*row) for row in rows_of(data, regular.layout))
+    size, count, stamp, time_100ns, freq, *clock = DATA_HEADER.unpack_from(data)
     return PerfData(size, count, stamp, time_100ns, freq, SystemTime(*clock), rows, None, ())
 
 

@@ -19,10 +19,10 @@ from analyzer.buffers.adapt import (
     plain_value,
     unfinished_in,
 )
-from analyzer.buffers.fast import regular_tree
+from analyzer.buffers.derived import regular_tree
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.buffers.regular import read_regular
 from analyzer.buffers.remarks import remarks
-from analyzer.buffers.vector import regular_parts
 from analyzer.core.errors import DecodeError
 from analyzer.model.buffer import BufferKind
 
@@ -111,7 +111,7 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
     """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
-    if kind == "perf-data" and regular_parts(data) is not None:
+    if kind == "perf-data" and read_regular(data) is not None:
         return None
     return decode_buffer(kind, data, big_endian=big_endian).problem
 

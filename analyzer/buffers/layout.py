@@ -68,6 +68,12 @@ def record(paths: str | tuple[str, ...], *names: str) -> struct.Struct:
     return struct.Struct(form)
 
 
+def spans(paths: str | tuple[str, ...], *names: str) -> tuple[tuple[int, int], ...]:
+    """Offset and size of these fields of a structure."""
+    places = _places((paths,) if isinstance(paths, str) else paths)
+    return tuple((places[name][0], struct.calcsize(f"<{places[name][1]}")) for name in names)
+
+
 def u4s(data: bytes, at: int, count: int) -> tuple[int, ...]:
     """So many integers of 32 bits; raises struct.error where there are fewer."""
     return struct.unpack_from(f"<{count}I", data, at)
@@ -100,9 +106,11 @@ V1_HEADER = record(
     *("perf_time_100ns", "system_name_length", "system_name_offset"),
 )
 V1_HEADER_LENGTH = record("winperf").size
+V1_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
 _V1_OBJECT = ("winperf.perf_object", "winperf.object_body")
 V1_OBJECT = record(_V1_OBJECT, *(name for name in _places(_V1_OBJECT) if not name.startswith("perf_")))
 V1_OBJECT_CLOCKS = record(_V1_OBJECT, "perf_time", "perf_freq")
+V1_OBJECT_CLOCK_PLACES = spans(_V1_OBJECT, "perf_time", "perf_freq")
 V1_OBJECT_LENGTH = record(_V1_OBJECT).size
 V1_DEFINITION = record("winperf.counter_definition")
 V1_INSTANCE = record(("winperf.instance", "winperf.instance_body"))
@@ -170,6 +178,11 @@ class Shape:
 _planned = lru_cache(maxsize=64)(Shape)
 
 
+def planned(pairs: tuple[tuple[int, int], ...]) -> Shape:
+    """The shape of a row whose values have these sizes (dwDataSize, dwSize)."""
+    return _planned(pairs) if len(pairs) <= _LONGEST_PLAN else Shape(pairs)
+
+
 def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
     """The shape of the row of `count` values that begins at `at`."""
     if count * 8 > stop - at:
@@ -185,4 +198,4 @@ def shape_at(data: bytes, at: int, stop: int, count: int) -> Shape:
         at += size
     if at > stop:
         raise IrregularError
-    return _planned(tuple(pairs)) if count <= _LONGEST_PLAN else Shape(pairs)
+    return planned(tuple(pairs))

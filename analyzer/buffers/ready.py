@@ -1,7 +1,7 @@
 """Trees of buffers as JSON text: an undamaged buffer in, what orjson makes of its tree out, where possible without the tree.
 
 The text of performance data is written around places for its values, which are then filled in all at once. Answers of the same
-layout (`vector.PartReader`) have the same text around their clocks and values, so that only these are looked at.
+layout (`regular.RegularReader`) have the same text around their clocks and values, so that only these are looked at.
 
 Instances of a block nearly always have values of the same sizes. Some neighbouring columns of one size are one array then, which
 orjson writes as `[1,2],[3,4]`, and what stands between two values of a row takes the place of each comma.
@@ -23,10 +23,9 @@ import orjson
 from msgspec import Struct
 
 from analyzer.buffers.decode import decode_buffer
-from analyzer.buffers.fast import RegularBlock, Row, read_regular, row_values
-from analyzer.buffers.layout import CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape
-from analyzer.buffers.text import utf16_text
-from analyzer.buffers.vector import Layout, PartReader, Words
+from analyzer.buffers.derived import BlockParts, block_parts, instances_of, values_of
+from analyzer.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
+from analyzer.buffers.regular import Layout, PerfParts, RegularReader, Words, read_regular
 from analyzer.core.errors import DecodeError
 from analyzer.model.buffer import BufferKind
 
@@ -96,7 +95,7 @@ class ReadyTrees:
     MAX_BYTES = 4 * 1024 * 1024
 
     def __init__(self) -> None:
-        self._reader = PartReader()
+        self._reader = RegularReader()
         self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
         self._cached: dict[tuple[BufferKind, bool | None, bytes], ReadyTree | None] = {}
         self._bytes = 0
@@ -120,18 +119,14 @@ class ReadyTrees:
 
     def _perf_data(self, data: bytes) -> bytes | None:
         read = self._reader.read(data)
-        if read is None or read.layout.places is None:
-            return regular_json(data)
+        if read is None:
+            return None
         pieces: Iterable[_Piece] | None = self._pieces.get(read.layout)
         if pieces is None:
-            regular = read_regular(data)
-            if regular is None:
-                return None
-            pieces = _grouped(_pieces(data, regular[1]))
+            pieces = _grouped(_pieces(data, read.layout))
             if self._reader.remembers(read.layout):
                 pieces = self._pieces[read.layout] = list(pieces)
-        held = read.layout.data_sizes >= 0
-        return _filled(data, pieces, read.values if held.all() else read.values[held])
+        return _filled(data, pieces, _written(read))
 
 
 def _length(tree: ReadyTree | None) -> int:
@@ -151,10 +146,15 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
 def regular_json(data: bytes) -> bytes | None:
     """The text of the tree of one buffer of performance data, on the fast path."""
     read = read_regular(data)
-    if read is None:
-        return None
-    values = [value for block in read[1] for row in block.rows for value in row_values(data, row)]
-    return _filled(data, _grouped(_pieces(data, read[1])), values)
+    return _filled(data, _grouped(_pieces(data, read.layout)), _written(read)) if read is not None else None
+
+
+def _written(read: PerfParts) -> Words | Sequence[int | str]:
+    """The values that have a place in the text: those of error blocks have none."""
+    held = read.layout.data_sizes >= 0
+    if read.texts:
+        return [value for value, has_place in zip(values_of(read), held.tolist(), strict=True) if has_place]
+    return read.values if held.all() else read.values[held]
 
 
 def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> bytes:
@@ -185,51 +185,53 @@ def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:
     yield _Text(b"".join(texts), count)
 
 
-def _pieces(data: bytes, blocks: list[RegularBlock]) -> Iterator[_Piece]:
+def _pieces(data: bytes, layout: Layout) -> Iterator[_Piece]:
     """All of a buffer behind its header."""
-    for number, block in enumerate(blocks):
+    for number, block in enumerate(block_parts(data, layout)):
         if number:
             yield _Text(b",", 0)
         yield from _block_pieces(data, block)
     yield _Text(b"]}", 0)
 
 
-def _block_pieces(data: bytes, block: RegularBlock) -> Iterator[_Piece]:
+def _block_pieces(data: bytes, block: BlockParts) -> Iterator[_Piece]:
     head = b'{"status":%d,"block_type":%d,"size":%d,"reserved":%d,"body":{' % (
         *(block.status, block.kind),
         *(block.size, block.reserved),
     )
+    total_size = block.size - BLOCK.size
     if block.ids is not None:
         size, ids = block.ids
-        numbers = orjson.dumps(ids)
-        head += b'"counters":{"size":%d,"num_counters":%d,"counter_ids":%b}' % (size, len(ids), numbers)
-        head += b"," if block.kind != ERROR else b""
+        head += b'"counters":{"size":%d,"num_counters":%d,"counter_ids":%b},' % (size, len(ids), orjson.dumps(ids))
+        total_size -= size
     if block.kind in (SINGLE, COUNTERS):
-        shape = block.rows[0][4]
+        shape = planned(block.pairs)
         data_text = shape.json if block.kind == SINGLE else b"[" + shape.json + b"]"
-        yield _Text(head + b'"data":' + data_text + b"}}", len(shape.sizes))
+        yield _Text(head + b'"data":' + data_text + b"}}", len(block.pairs))
         return
     if block.kind == ERROR:
         yield _Text(head + b"}}", 0)
         return
-    counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (block.total_size or 0, len(block.rows))
+    counts = b'"instances":{"total_size":%d,"num_instances":%d,' % (
+        total_size,
+        sum(len(grid.names) for grid in block.grids),
+    )
     yield _Text(head + counts + b'"instances":[', 0)
     comma = b""
-    for shape, alike in groupby(block.rows, key=lambda row: row[4]):
-        rows = list(alike)
-        at_once = max(_VALUES_AT_ONCE // max(len(shape.sizes), 1), 1)
-        for first in range(0, len(rows), at_once):
-            yield _row_texts(data, rows[first : first + at_once], shape, comma)
+    for grid in block.grids:
+        at_once = max(_VALUES_AT_ONCE // max(len(grid.shape.sizes), 1), 1)
+        heads = [_instance_head(*instance) for instance in instances_of(data, grid)]
+        for first in range(0, len(heads), at_once):
+            yield _row_texts(heads[first : first + at_once], grid.shape, comma)
             comma = b","
     yield _Text(b"]}}}", 0)
 
 
-def _row_texts(data: bytes, rows: Sequence[Row], shape: Shape, before: bytes) -> _Piece:
+def _row_texts(heads: Sequence[bytes], shape: Shape, before: bytes) -> _Piece:
     """Instances whose values have the same sizes."""
     sizes = list(zip(shape.data_sizes, shape.sizes, strict=True))
     columns = [(size, len(list(alike))) for size, alike in groupby(sizes)]
-    count = len(rows) * len(sizes)
-    heads = [_instance_head(data, row) for row in rows]
+    count = len(heads) * len(sizes)
     if shape.texts or count < _FEW_VALUES * max(len(columns), 1):
         body = shape.json + b"]}"
         return _Text(before + b",".join([head.replace(b"%", b"%%") + body for head in heads]), count)
@@ -247,8 +249,6 @@ def _row_texts(data: bytes, rows: Sequence[Row], shape: Shape, before: bytes) ->
     return _Grid(texts, list(zip(starts, stops, between, strict=True)), count)
 
 
-def _instance_head(data: bytes, row: Row) -> bytes:
+def _instance_head(size: int, number: int, name: str) -> bytes:
     """The text of an instance up to its values."""
-    size, number, start, stop, _ = row
-    name = orjson.dumps(utf16_text(data[start:stop]))
-    return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + name + b'},"data":['
+    return b'{"header":{"size":%d,"instance_id":%d,"name":' % (size, number) + orjson.dumps(name) + b'},"data":['

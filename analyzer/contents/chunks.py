@@ -17,8 +17,8 @@ from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
 from analyzer.buffers import PerfData, PerfRow, WinPerf
-from analyzer.buffers.vector import Grid, Layout, Part, PartReader
-from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
+from analyzer.buffers.regular import Grid, Layout, Part, RegularReader
+from analyzer.buffers.regular_v1 import V1Block, V1Layout, V1Reader, mixed_object
 from analyzer.contents.samples import call_samples, sample_record
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
@@ -76,7 +76,7 @@ class _Chunks:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._reader, self._v1_reader = PartReader(), V1Reader()
+        self._reader, self._v1_reader = RegularReader(), V1Reader()
         # By layout, query and server; an entry holds on to both objects, so that no others can have their identity.
         self._bound: dict[tuple[int, int, Endpoint], _Bound] = {}
         self._values = 0
@@ -95,7 +95,7 @@ class _Chunks:
 
     def _of_perflib(self, call: Call, data: bytes, of_call: Values) -> Iterator[SampleChunk] | None:
         read = self._reader.read(data)
-        if read is None:
+        if read is None or read.texts:
             return None
         catalog = self._analysis.catalogs.of(call.server)
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.buffers import WinPerfObject, perf_data_rows, winperf_rows
-from analyzer.buffers.vector import Layout, PartReader
-from analyzer.buffers.vector_v1 import V1Block, V1Layout, V1Reader, mixed_object
+from analyzer.buffers.regular import Layout, RegularReader
+from analyzer.buffers.regular_v1 import V1Block, V1Layout, V1Reader, mixed_object
+from analyzer.buffers.same_layout import SameLayout
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.perflib import Opnum
@@ -105,7 +106,7 @@ class Answers:
         self._analysis = analysis
         self.registry = Registry(select)
         self._viewers: dict[Key, _Viewer] = {}
-        self._perflib_reader, self._v1_reader = PartReader(), V1Reader()
+        self._perflib_reader, self._v1_reader = RegularReader(), V1Reader()
         self._plans: dict[Key, Plan] = {}
         self._planned = 0
         # By layout and query, which an entry keeps alive, so that no others can have their identity.
@@ -143,7 +144,7 @@ class Answers:
         data = side.buffer.data
         read = self._perflib_reader.read(data)
         is_whole = call.state == "complete"
-        if read is not None and not self._has_text(read.layout, call):
+        if read is not None and not read.texts and not self._has_text(read.layout, call):
             # What the blocks mean may be unknown for a while (see `pcq.queries`): for a series, that is an answer lost.
             damaged = not is_whole or (len(read.values) > 0 and not (query is not None and query.blocks))
             plan = self._known(
@@ -171,7 +172,7 @@ class Answers:
         key = id(layout), id(call.query)
         known = self._text.get(key)
         if known is None:
-            if len(self._text) >= PartReader.MAX_LAYOUTS:
+            if len(self._text) >= SameLayout.MAX_LAYOUTS:
                 self._text.clear()
             catalog = self._analysis.catalogs.of(call.server)
             samples = layout_samples(layout, call.query, catalog, most_instances=1)
@@ -250,7 +251,7 @@ class Answers:
         """Where the values stand that distinguish instances."""
         known = self._id_places.get(id(layout))
         if known is None:
-            if len(self._id_places) >= V1Reader.MAX_LAYOUTS:
+            if len(self._id_places) >= SameLayout.MAX_LAYOUTS:
                 self._id_places.clear()
             table = self._analysis.name_tables.of(call.server)
             instances, _ = winperf_layout_samples(layout, table)

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.buffers import PerfData, PerfRow, WinPerf
-from analyzer.buffers.vector import Grid, Layout
-from analyzer.buffers.vector_v1 import V1Layout
+from analyzer.buffers.regular import Grid, Layout
+from analyzer.buffers.regular_v1 import V1Layout
 from analyzer.core.win32 import win32_name
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalog

@@ -43,7 +43,7 @@ class SmbConnection:
         """The parts of a batch one after the other, or a gap."""
         if isinstance(item, Gap):
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
-            self._take(item.direction, begun.gap(item.length, item.frames, item.reason))
+            self._take(item.direction, begun.feed(item))
         else:
             borders = item.borders
             for part, is_reply in enumerate(item.replies):

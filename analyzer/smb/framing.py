@@ -23,6 +23,7 @@ from msgspec import Struct
 from analyzer.channel.events import Span
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import EMPTY, TracedBuffer, TracedBytes
+from analyzer.tcp.events import Gap
 from analyzer.tcp.recognition import (
     HEADER_SPAN,
     KEEPALIVE,
@@ -193,9 +194,13 @@ class Framing:
         """About how many bytes of memory the message takes that is coming in."""
         return len(self._held) + self._pieces_length + _PIECE_COST * len(self._pieces)
 
-    def feed(self, data: TracedBytes, start: int = 0, stop: int | None = None) -> list[Framed]:
-        """The bytes of `data` from `start` to `stop`; gives the messages they complete."""
+    def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
+        """Takes the bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the messages that
+        this completes."""
         out: list[Framed] = []
+        if isinstance(data, Gap):
+            self._gap(data, out)
+            return out
         stop = len(data) if stop is None else stop
         at = start
         while at < stop:
@@ -264,9 +269,8 @@ class Framing:
         self._lose(Lost(0, frames, "no SMB header where one was due"), out)
         return True
 
-    def gap(self, length: int | None, frames: tuple[int, ...], reason: str) -> list[Framed]:
-        """`length` bytes (None: unknown) are missing behind what was fed."""
-        out: list[Framed] = []
+    def _gap(self, gap: Gap, out: list[Framed]) -> None:
+        length, frames, reason = gap.length, gap.frames, gap.reason
         if self._state is FramingState.SEEKING:
             self._skip_held()
             if self._lost is None:
@@ -275,7 +279,7 @@ class Framing:
                 known = self._lost.length is not None and length is not None
                 total = (self._lost.length or 0) + (length or 0) if known else None
                 self._lost = Lost(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
-            return out
+            return
         over: int | None = length
         if (
             self._state is FramingState.AT_HEADER
@@ -292,13 +296,12 @@ class Framing:
                 self._at += length
                 if self._at == self._total:
                     out.append(self._message())
-                return out
+                return
             over = None if length is None else max(length - left, 0)
             out.append(self._message())
         else:
             self._skip_held()
         self._lose(Lost(over, frames, reason), out)
-        return out
 
     def finish(self) -> list[Framed]:
         """The end of the stream: what was begun is handed over as it is."""

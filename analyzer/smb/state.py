@@ -1,6 +1,36 @@
 """What SMB remembers: sessions, trees and opens, and the channels that opens of pipes become.
 
 Sessions outlive messages and may span connections (multichannel); a `World` holds what all connections of a capture share.
+
+A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for
+SMB2, `smb1` those of SMB1:
+
+    state        input                                                 next state
+    -            SESSION_SETUP response with MORE_PROCESSING_REQUIRED   IN SETUP (in `_setups`)
+    -            any other message that names it                        VALID: that of a client's other connection, or made up
+    -            SESSION_SETUP response with success                    VALID; a binding joins the session of another connection
+    IN SETUP     MORE_PROCESSING_REQUIRED                               IN SETUP
+    IN SETUP     success, another message that names it, the end        VALID
+    IN SETUP     an error                                               OVER, with its status (`refused`); VALID where it was before
+    VALID        SESSION_SETUP of the same session                      VALID: renewed, the keys stay
+    VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
+    VALID        LOGOFF response                                        OVER on all of its connections
+    VALID        more than MAX_SESSIONS after it, the connection ends   OVER, as soon as it has no connection left
+    OVER         -                                                      emitted as `SmbSession`, with its opens closed
+
+A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
+
+    -            TREE_CONNECT response with success                     CONNECTED
+    CONNECTED    TREE_DISCONNECT response, more than MAX_TREES          forgotten; its opens are closed at a disconnect
+    CONNECTED    the session is over                                    forgotten
+
+An open ([MS-SMB2] section 3.3.1.10), by its FileId; what it is of (`Open.kind`) may show later than that it is:
+
+    -            CREATE response with success                           OPEN: pipe or file, as the tree says
+    -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
+    OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
+    OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel
+                 session's end, more than MAX_OPENS
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from analyzer.audit.catalogue import Requirement
 from analyzer.buffers import PERF_NO_INSTANCES, BufferDecode
 from analyzer.buffers.names import counter_type_name
-from analyzer.buffers.vector import Grid, Layout, regular_parts
+from analyzer.buffers.regular import Grid, Layout, read_regular
 from analyzer.contents.fields import status_name
 from analyzer.contents.lines import Damages, decoded_buffer
 from analyzer.core.absence import Missing
@@ -152,7 +152,7 @@ def _answer_of_perflib(call: Call, catalog: Catalog, damages: Damages) -> str:
         return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
     size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
     if side.buffer is not None and side.buffer_kind == "perf-data":
-        read = regular_parts(side.buffer.data)
+        read = read_regular(side.buffer.data)
         if read is not None:
             damages.note(call.number, "response", side, None)
             return size + _parts_words(read.layout, call.query, catalog)

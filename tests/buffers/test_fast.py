@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
-from analyzer.buffers.fast import read_regular
+from analyzer.buffers.derived import regular_columns
 from analyzer.buffers.ready import regular_json
+from analyzer.buffers.regular import read_regular
 from analyzer.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, decode_stub, stub_places
-from analyzer.buffers.vector import regular_columns
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import untraced
 from analyzer.model.buffer import BufferKind

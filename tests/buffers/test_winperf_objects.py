@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.buffers import WinPerf, decode_buffer, map_fields, winperf_rows
-from analyzer.buffers.vector_v1 import read_v1
+from analyzer.buffers.regular_v1 import read_v1
 from tests.buffers.strategies import objects
 from tests.build.buffers import Counter, Instance, Order, PerfObject, winperf
 

@@ -153,12 +153,16 @@ def test_any_cut_gives_the_same_messages(cuts: list[int]) -> None:
     assert [event.head.data for event in found if isinstance(event, Message)] == MESSAGES
 
 
+def hole(length: int | None, frames: tuple[int, ...]) -> Gap:
+    return Gap(RPC, 0, 0, length, frames, "lost")
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.integers(0, len(STREAM) - 1), st.integers(1, 300))
 def test_a_hole_costs_only_the_messages_it_touches(start: int, length: int) -> None:
     stop = min(start + length, len(STREAM))
     framing = Framing("test")
-    found = [*framing.feed(traced(STREAM[:start])), *framing.gap(stop - start, (1,), "lost")]
+    found = [*framing.feed(traced(STREAM[:start])), *framing.feed(hole(stop - start, (1,)))]
     found += [*framing.feed(traced(STREAM[stop:], stop)), *framing.finish()]
     wholes = [event.head.data for event in found if isinstance(event, Message) and event.whole]
     expected, at = [], 0
@@ -184,7 +188,7 @@ def test_a_gap_of_unknown_length_is_lost_until_the_next_header() -> None:
     framing = Framing("test")
     found = [
         *framing.feed(traced(STREAM[:100])),
-        *framing.gap(None, (1, 2), "lost"),
+        *framing.feed(hole(None, (1, 2))),
         *framing.feed(traced(STREAM[150:])),
     ]
     assert [event.length for event in found if isinstance(event, Lost)] == [None]

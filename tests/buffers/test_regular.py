@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from analyzer.buffers import perf_data_columns
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
-from analyzer.buffers.vector import Grid, PartReader, PerfParts, regular_parts
+from analyzer.buffers.derived import values_of
+from analyzer.buffers.regular import MAX_BYTES, Grid, PerfParts, RegularReader, read_regular
+from analyzer.buffers.same_layout import SameLayout
 from tests.buffers.strategies import perf_datas, u32
 from tests.buffers.test_fast import assert_columns, counterset, number
 from tests.buffers.test_vectors import BAD, BUFFERS, VECTORS, data_of
@@ -42,7 +44,7 @@ def rows_of_parts(read: PerfParts) -> list[tuple[object, ...]]:
                     strict=True,
                 )
             ]
-    return [(*row, value if row[-1] else None) for row, value in zip(out, read.values.tolist(), strict=True)]
+    return [(*row, value if row[-1] is not None else None) for row, value in zip(out, values_of(read), strict=True)]
 
 
 def assert_parts(read: PerfParts | None, data: bytes) -> None:
@@ -78,11 +80,11 @@ def damaged(data: bytes, draw: st.DataObject) -> bytes:
 @given(perf_datas(), st.data())
 def test_a_reader_is_not_misled_by_what_it_read_before(made: tuple[list[Block], bytes], draw: st.DataObject) -> None:
     """Buffers of one size, each a little different from the others: only some of them are of one layout."""
-    reader = PartReader()
+    reader = RegularReader()
     for _ in range(4):
         data = damaged(made[1], draw)
         read = reader.read(data)
-        assert (read is None) == (regular_parts(data) is None)
+        assert (read is None) == (read_regular(data) is None)
         assert_parts(read, data)
 
 
@@ -105,7 +107,7 @@ def test_many_instances(rows: int, values: list[bytes], draw: st.DataObject) -> 
         values=tuple(table),
     )
     data = damaged(perf_data([block]), draw)
-    assert_parts(regular_parts(data), data)
+    assert_parts(read_regular(data), data)
     assert_columns(perf_data_columns(data), data)
 
 
@@ -125,15 +127,15 @@ def test_many_tiny_blocks(counts: list[int], draw: st.DataObject) -> None:
         else:
             blocks.append(Block(2, ids=tuple(range(count)), values=(values,)))
     data = damaged(perf_data(blocks), draw)
-    assert_parts(regular_parts(data), data)
+    assert_parts(read_regular(data), data)
     assert_columns(perf_data_columns(data), data)
 
 
 def test_values_that_look_like_rows_do_not_mislead() -> None:
     fake = number(16 << 32 | 8)
     data = perf_data([counterset([(fake, fake), (number(1), fake)] * 20)])
-    assert regular_parts(data) is not None
-    assert_parts(regular_parts(data), data)
+    assert read_regular(data) is not None
+    assert_parts(read_regular(data), data)
 
 
 @pytest.mark.parametrize("rows", [3, 30])
@@ -148,14 +150,14 @@ def test_values_that_are_not_padded_to_words(rows: int) -> None:
     body = pack("<IIII", 16, 2, 5, 6) + pack("<II", 8 + len(inner), rows) + inner
     block = pack("<4I", 0, 6, 16 + len(body), 0) + body
     data = pack("<II3Q8H", 48 + len(block), 1, 1, 2, 3, *[0] * 8) + block
-    read = regular_parts(data)
+    read = read_regular(data)
     assert read is not None
     assert read.layout.places is None
     assert_parts(read, data)
 
 
 def test_answers_of_one_layout_share_it() -> None:
-    reader = PartReader()
+    reader = RegularReader()
     first, second, third = (
         reader.read(perf_data([counterset([(number(at), number(at + 1, 4))] * 30)], clocks=(at, at, at)))
         for at in (1, 2, 3)
@@ -169,7 +171,7 @@ def test_answers_of_one_layout_share_it() -> None:
 
 
 def test_another_name_is_another_layout() -> None:
-    reader = PartReader()
+    reader = RegularReader()
     block = counterset([(number(1),)] * 30)
     first = reader.read(perf_data([block]))
     renamed = replace(block, instances=(("INSTANCE 0", 0), *block.instances[1:]))
@@ -181,11 +183,11 @@ def test_another_name_is_another_layout() -> None:
 
 
 def test_what_a_reader_remembers_is_bounded() -> None:
-    reader = PartReader()
-    for rows in range(1, 3 * PartReader.MAX_LAYOUTS):
+    reader = RegularReader()
+    for rows in range(1, 3 * SameLayout.MAX_LAYOUTS):
         assert reader.read(perf_data([counterset([(number(1),)] * rows)])) is not None
-    assert len(reader._known) == PartReader.MAX_LAYOUTS
-    assert reader._bytes == sum(reader._known)
+    assert len(reader._known) == SameLayout.MAX_LAYOUTS
+    assert reader._known.bytes_held <= MAX_BYTES
 
 
 def test_columns_of_nothing() -> None:
@@ -197,7 +199,7 @@ def test_columns_of_nothing() -> None:
 def test_vectors_say_the_same_also_with_any_word_replaced(name: str) -> None:
     """Good ones and those that have to be refused, whole, cut at any word, and with each word replaced in several ways."""
     whole = data_of(name)
-    reader = PartReader()
+    reader = RegularReader()
     for at in range(0, len(whole), 4):
         made = [whole[:at]]
         for word in (0, 1, 8, 16, 0x7FFFFFFF, 0xFFFFFFFF):

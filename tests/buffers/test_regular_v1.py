@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.buffers import WinPerf, decode_buffer, winperf_rows
-from analyzer.buffers.vector_v1 import V1Block, V1Reader, mixed_object, read_v1
+from analyzer.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
+from analyzer.buffers.same_layout import SameLayout
 from tests.buffers.strategies import objects, u32
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 
@@ -109,7 +110,7 @@ def test_big_endian_blocks_are_left_to_the_parser() -> None:
 
 def test_what_a_reader_remembers_is_bounded() -> None:
     reader = V1Reader()
-    for count in range(1, 3 * V1Reader.MAX_LAYOUTS):
+    for count in range(1, 3 * SameLayout.MAX_LAYOUTS):
         assert reader.read(winperf([PLAIN] * count)) is not None
-    assert len(reader._known) == V1Reader.MAX_LAYOUTS
-    assert reader._bytes == sum(reader._known)
+    assert len(reader._known) == SameLayout.MAX_LAYOUTS
+    assert reader._known.bytes_held <= MAX_BYTES

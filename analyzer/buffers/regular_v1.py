@@ -1,16 +1,17 @@
-"""PERF_DATA_BLOCK (winperf.h) in arrays: an undamaged little-endian block in, its values out, of numbers none as an object.
+"""PERF_DATA_BLOCK (winperf.h) described by columns: an undamaged little-endian block in, where each of its values stands out.
 
 Objects, definitions and instances are followed by their own lengths, as `ksy/winperf.ksy` does, and each of its conditions is
 checked; where one does not hold, or anything is not aligned to 4 bytes, there is no result, and the compiled parser reads the
 block; its results are what these arrays are tested against. Where the values of an instance stand is known from the
 definitions, so that all of them are taken at once; an object that has text or numbers of odd sizes is read value by value
 (`mixed_object`). A block that differs from one already read in clocks and values only, every other bit being equal, reads as
-that one did (as in `vector`).
+that one did.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -26,18 +27,23 @@ from analyzer.buffers.columns import (
     WinPerfObject,
 )
 from analyzer.buffers.layout import (
+    V1_CLOCKS,
     V1_DEFINITION,
     V1_HEADER,
     V1_HEADER_LENGTH,
     V1_INSTANCE,
     V1_LENGTH,
     V1_OBJECT,
+    V1_OBJECT_CLOCK_PLACES,
     V1_OBJECT_CLOCKS,
     V1_OBJECT_LENGTH,
     IrregularError,
 )
+from analyzer.buffers.same_layout import SameLayout
 from analyzer.buffers.text import code_page_text, utf16_text
 
+# Blocks of so many bytes are compared with later ones.
+MAX_BYTES = 8 * 1024 * 1024
 _SIGNATURE = "PERF".encode("utf-16-le") + b"\1\0\0\0"
 
 
@@ -199,54 +205,32 @@ def _value(data: bytes, start: int, definition: CounterDefinition) -> int | str 
     return v1_value(definition, data[at : at + definition.size] if definition.size else None, Reading())
 
 
-class _Known(Struct, frozen=True, eq=False):
-    """A block that was read: its words, which of their bits have to be the same, and its layout."""
-
-    words: npt.NDArray[np.uint32]
-    fixed: npt.NDArray[np.uint32]
-    layout: V1Layout
-
-
 class V1Reader:
     """Reads one block after the other, as `read_v1` does, faster where a block has the layout of an earlier one."""
 
-    MAX_LAYOUTS = 64
-    MAX_BYTES = 8 * 1024 * 1024
-
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
-        self._bytes = 0
+        self._known: SameLayout[V1Layout, np.uint32] = SameLayout("<u4", MAX_BYTES)
 
     def read(self, data: bytes) -> V1Block | None:
         """`layout` of blocks that have the same is the same object."""
-        known = self._known.get(len(data))
-        if known is not None:
-            words: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4")
-            if not ((words ^ known.words) & known.fixed).any():
-                return _block(data, known.layout)
+        layout = self._known.find(data)
+        if layout is not None:
+            return _block(data, layout)
         block = read_v1(data)
-        if block is not None and len(data) % 4 == 0 and len(data) <= self.MAX_BYTES:
-            self._remember(data, block.layout)
+        if block is not None:
+            self._known.remember(data, block.layout, _free(block.layout))
         return block
 
-    def _remember(self, data: bytes, layout: V1Layout) -> None:
-        fixed = np.full(len(data) // 4, 0xFFFFFFFF, np.uint32)
-        # SYSTEMTIME and the clocks of the header; PerfTime and PerfFreq of each object.
-        fixed[36 // 4 : 52 // 4] = fixed[56 // 4 : 80 // 4] = 0
-        for start in layout.starts:
-            fixed[start // 4 + 12 : start // 4 + 16] = 0
-        for item, is_mixed, blocks in zip(layout.objects, layout.mixed, layout.blocks, strict=True):
-            for definition in item.definitions if is_mixed else ():
-                for begin in blocks if definition.size else ():
-                    at = begin + definition.offset
-                    fixed[at // 4 : (at + definition.size + 3) // 4] = 0
-        fixed[layout.places] = 0
-        fixed[layout.places[layout.wide] + 1] = 0
-        if self._known.pop(len(data), None) is not None:
-            self._bytes -= len(data)
-        self._bytes += len(data)
-        self._known[len(data)] = _Known(np.frombuffer(data, "<u4"), fixed, layout)
-        while len(self._known) > self.MAX_LAYOUTS or self._bytes > self.MAX_BYTES:
-            oldest = next(iter(self._known))
-            del self._known[oldest]
-            self._bytes -= oldest
+
+def _free(layout: V1Layout) -> Iterator[npt.NDArray[np.int64]]:
+    """The 4-byte words that differ from block to block of a layout: clocks and values."""
+    yield from (np.arange(at // 4, (at + size) // 4) for at, size in V1_CLOCKS)
+    for start in layout.starts:
+        yield from (np.arange((start + at) // 4, (start + at + size) // 4) for at, size in V1_OBJECT_CLOCK_PLACES)
+    for item, is_mixed, blocks in zip(layout.objects, layout.mixed, layout.blocks, strict=True):
+        for definition in item.definitions if is_mixed else ():
+            for begin in blocks if definition.size else ():
+                at = begin + definition.offset
+                yield np.arange(at // 4, (at + definition.size + 3) // 4)
+    yield layout.places
+    yield layout.places[layout.wide] + 1

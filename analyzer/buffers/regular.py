@@ -1,7 +1,9 @@
-"""Performance data (MS-PCQ 2.2.4.7) in arrays: an undamaged buffer of numbers in, its values out, none of them an object.
+"""Performance data (MS-PCQ 2.2.4.7) described by columns: an undamaged buffer in, what each value is of and where it stands out.
 
-Every step is checked before it is believed, and a buffer in which anything is not as it should be is None here; then `fast`
-and the compiled parser read it, and their rows are what these arrays are tested against (tests/buffers/test_vector.py).
+There is one description (`Layout`) of a buffer, and everything but the compiled parser's own results is derived from it: columns,
+rows and trees (`derived`), JSON text (`ready`), and the comparison with the answer before (`RegularReader`). Every size has to be
+what the layout makes it, every byte has to belong to something, and nothing may call for a remark. A buffer in which anything is
+not as it should be has no description, and the compiled parser reads it; its results are what all this is tested against.
 
 * Blocks are found one after the other, by their sizes. Those without instances (types 0, 1 and 2) are then read all at once:
   the first value of each, the second of each, and so on, as each size says where the next value is.
@@ -11,17 +13,20 @@ and the compiled parser read it, and their rows are what these arrays are tested
   looks like them. If it does not, the sizes are followed one by one.
 * Names are decoded as one text. Each has to begin with a character and to end with a NUL; if there are then as many pieces
   between NULs as names, each name is one piece.
+* A buffer with text among its values, with instances of several shapes, or with blocks between words, and a short one, is
+  followed value by value. The description is the same.
 * The answers to a query have the same layout again and again. One that differs from an answer already read in its clocks
-  and values only, every other bit being equal, reads as that one did (`PartReader`).
+  and values only, every other bit being equal, reads as that one did.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +35,7 @@ from msgspec import Struct
 from analyzer.buffers.layout import (
     BLOCK,
     BLOCK_SIZE,
+    COUNTER_DATA,
     COUNTER_IDS,
     COUNTERS,
     COUNTERSET,
@@ -40,14 +46,16 @@ from analyzer.buffers.layout import (
     INSTANCE_SIZE,
     INSTANCES,
     INSTANCES_HEADER,
+    KINDS,
     SINGLE,
     IrregularError,
     Shape,
+    planned,
     shape_at,
     u4s,
 )
+from analyzer.buffers.same_layout import SameLayout
 from analyzer.buffers.text import utf16_text
-from analyzer.core.errors import DecodeError
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -57,6 +65,9 @@ _HIGH = np.uint64(32)
 # Below this many blocks or instances, arrays take longer to set up than the work takes.
 _FEW = 24
 _FEW_VALUES = 400
+_SHORT = 1024
+# Answers of so many bytes are compared with later ones.
+MAX_BYTES = 16 * 1024 * 1024
 # Searching for rows compares each word with each size; beyond this many sizes it is faster to follow the instances.
 _SEARCHED_SIZES = 8
 # Values at odd places are read through a description with a name for each, which must not become as long as a forged row.
@@ -66,24 +77,34 @@ _KNOWN = np.array([kind in (ERROR, SINGLE, COUNTERS, INSTANCES, COUNTERSET) for 
 
 
 class Grid(Struct, frozen=True, eq=False):
-    """A block with instances: a row of values for each, one a counter (`counter_ids` None: type 4 has none)."""
+    """Successive instances of a block whose values have the same sizes (`shape`): a row of values for each, one a counter.
+
+    `counter_ids` is None for type 4, which has none. The header of each instance begins at `starts`, its values at `begins`.
+    """
 
     block: int
     block_type: int
     status: int
     counter_ids: Sequence[int] | None
-    data_sizes: Sequence[int]
+    shape: Shape
     names: Sequence[str]
     instance_ids: Ints
+    starts: Ints
+    begins: Ints
+
+    @property
+    def data_sizes(self) -> Sequence[int]:
+        return self.shape.data_sizes
 
     def __len__(self) -> int:
-        return len(self.names) * len(self.data_sizes)
+        return len(self.names) * len(self.shape.data_sizes)
 
 
 class Singles(Struct, frozen=True, eq=False):
     """Successive blocks without instances, value by value.
 
-    `counter_id` is -1 where the block has none, `data_size` -1 for an error block.
+    `counter_id` is -1 where the block has none, `data_size` and `size` (dwDataSize and dwSize) are -1
+    for an error block. `at` is where the data of the value begin, for an error block where the block does.
     """
 
     block: Ints
@@ -91,6 +112,8 @@ class Singles(Struct, frozen=True, eq=False):
     status: Ints
     counter_id: Ints
     data_size: Ints
+    size: Ints
+    at: Ints
 
     def __len__(self) -> int:
         return len(self.block)
@@ -102,10 +125,11 @@ Part = Grid | Singles
 class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """All of a buffer but its clocks and values, in the order of the buffer.
 
-    `statuses` is that of each block. `places` states in which word of the buffer each value stands, None where values are not
-    aligned to words.
+    Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
+    stands, None where a value is text or does not begin at a word.
     """
 
+    starts: Sequence[int]
     statuses: Ints
     parts: tuple[Part, ...]
     places: Ints | None
@@ -119,19 +143,39 @@ class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
         ]
         return np.concatenate([np.empty(0, np.int64), *sizes])
 
+    @cached_property
+    def masks(self) -> Words | None:
+        """Which bits of its word each value has; None where all have all. The upper half of a word with 4 bytes is padding."""
+        if not (self.data_sizes < 8).any():
+            return None
+        masks: Words = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)
+        found: Words = masks[np.maximum(self.data_sizes, 0) // 4]
+        return found
+
 
 class PerfParts(Struct, frozen=True, eq=False):
-    """A buffer's clocks, its layout, and its values in the order of the layout's parts (0 for an error block)."""
+    """A buffer's clocks, its layout, and its values in the order of the layout's parts: 0 for an error block, and for text,
+    whose bytes are in `texts` by the position of the value."""
 
     perf_time_stamp: int
     perf_time_100ns: int
     perf_freq: int
     layout: Layout
     values: Words
+    texts: Mapping[int, bytes] = MappingProxyType({})
 
 
-def regular_parts(data: bytes) -> PerfParts | None:
-    """The values of a buffer in which everything is as it should be, all values are numbers, and blocks begin at multiples of 8."""
+class _Read(NamedTuple):
+    """A part with its values, the words these stand in (None: not in words), and those that are text."""
+
+    part: Part
+    values: Words
+    places: Ints | None
+    texts: Mapping[int, bytes] = MappingProxyType({})
+
+
+def read_regular(data: bytes) -> PerfParts | None:
+    """The values of a buffer in which everything is as it should be."""
     if len(data) < DATA_HEADER.size:
         return None
     total_size, count, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
@@ -140,12 +184,44 @@ def regular_parts(data: bytes) -> PerfParts | None:
     starts = _block_starts(data, count)
     if starts is None:
         return None
+    read = _in_arrays(data, starts) if len(data) > _SHORT else None
+    if read is None:
+        try:
+            read = list(_one_by_one(data, starts))
+        except (IrregularError, struct.error):
+            return None
+    places = [found.places for found in read if found.places is not None]
+    in_words = arrays_joined(places, np.int64) if len(places) == len(read) else None
+    statuses = _windows(data, "u1", 4)[np.array(starts[:-1], np.int64)].view("<u4")[:, 0].astype(np.int64)
+    layout = Layout(starts, statuses, tuple(found.part for found in read), in_words)
+    return PerfParts(
+        stamp, time_100ns, freq, layout, arrays_joined([found.values for found in read], np.uint64), _texts(read)
+    )
+
+
+def _texts(read: Sequence[_Read]) -> Mapping[int, bytes]:
+    if not any(found.texts for found in read):
+        return MappingProxyType({})
+    texts: dict[int, bytes] = {}
+    before = 0
+    for found in read:
+        texts.update((before + at, text) for at, text in found.texts.items())
+        before += len(found.values)
+    return texts
+
+
+def _in_arrays(data: bytes, starts: Sequence[int]) -> list[_Read] | None:
+    """The parts of a buffer of numbers whose blocks begin at words, and whose instances are alike in each block; else None."""
+    count = len(starts) - 1
+    at = np.array(starts, np.int64)
+    if (at[:-1] % 8).any():
+        return None
+    at //= 8
     words: Words = np.frombuffer(data, "<u8", len(data) // 8)
-    at = np.array(starts, np.int64) // 8
     kinds = (words[at[:-1]] >> _HIGH).astype(np.int64)
     statuses = (words[at[:-1]] & _LOW).astype(np.int64)
     with_instances = np.flatnonzero((kinds == INSTANCES) | (kinds == COUNTERSET)).tolist()
-    read: list[tuple[Part, Words, Ints | None]] = []
+    read: list[_Read] = []
     try:
         singles = _Singles(data, words, at, kinds, statuses) if len(with_instances) < count else None
         for before, number in pairwise([-1, *with_instances, count]):
@@ -156,14 +232,11 @@ def regular_parts(data: bytes) -> PerfParts | None:
                 read.append(_grid(data, words, (number, kind, status), starts[number], starts[number + 1]))
     except (IrregularError, struct.error):
         return None
-    values = [part[1] for part in read]
-    places = [part[2] for part in read if part[2] is not None]
-    in_words = _joined(places, np.int64) if len(places) == len(read) else None
-    layout = Layout(statuses, tuple(part[0] for part in read), in_words)
-    return PerfParts(stamp, time_100ns, freq, layout, _joined(values, np.uint64))
+    return read
 
 
-def _joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
+def arrays_joined(arrays: Sequence[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """One array of several, or of none."""
     return arrays[0] if len(arrays) == 1 else np.concatenate([np.empty(0, dtype), *arrays])
 
 
@@ -173,7 +246,7 @@ def _block_starts(data: bytes, count: int) -> list[int] | None:
     at, end = DATA_HEADER.size, len(data)
     size_at = BLOCK_SIZE.unpack_from
     for _ in range(count):
-        if at + BLOCK.size > end or at % 8:
+        if at + BLOCK.size > end:
             return None
         size = size_at(data, at)[0]
         if size < BLOCK.size:
@@ -214,6 +287,7 @@ class _Singles:
         self._kind, self._status = np.repeat(kinds, counts), np.repeat(statuses, counts)
         self._counter = np.full(total, -1, np.int64)
         self._held = np.full(total, -1, np.int64)
+        self._sizes = np.full(total, -1, np.int64)
         self._values = np.zeros(total, np.uint64)
         # An error block has no value; its own first word stands in for one, and is masked.
         self._places = np.repeat(at[:-1], counts)
@@ -236,6 +310,7 @@ class _Singles:
                 if start + shape.length != stop or not shape.in_words:
                     raise IrregularError
                 self._held[row : row + number] = shape.data_sizes
+                self._sizes[row : row + number] = shape.sizes
                 self._values[row : row + number] = shape.ints.unpack_from(data, start)[2::3]
                 self._places[row : row + number] = [start // 8 + word for word in shape.words]
             return
@@ -249,16 +324,18 @@ class _Singles:
             values = words[at + 1]
             self._values[rows + column] = np.where(held == 4, values & _LOW, values)
             self._held[rows + column] = held
+            self._sizes[rows + column] = sizes
             self._places[rows + column] = at + 1
             at = at + (sizes // np.uint64(8)).astype(np.int64)
         if (at != stops).any():
             raise IrregularError
 
-    def between(self, block: int, stop: int) -> tuple[Singles, Words, Ints]:
-        """Some successive blocks, their values, and the words these stand in."""
+    def between(self, block: int, stop: int) -> _Read:
+        """Some successive blocks."""
         cut = slice(int(self._offsets[block]), int(self._offsets[stop]))
-        part = Singles(self._block[cut], self._kind[cut], self._status[cut], self._counter[cut], self._held[cut])
-        return part, self._values[cut], self._places[cut]
+        places = self._places[cut]
+        head = self._block[cut], self._kind[cut], self._status[cut], self._counter[cut]
+        return _Read(Singles(*head, self._held[cut], self._sizes[cut], 8 * places), self._values[cut], places)
 
 
 def _number_shape(data: bytes, at: int, stop: int, count: int) -> Shape:
@@ -268,78 +345,185 @@ def _number_shape(data: bytes, at: int, stop: int, count: int) -> Shape:
     return shape
 
 
-def _grid(
-    data: bytes, words: Words, head: tuple[int, int, int], start: int, stop: int
-) -> tuple[Grid, Words, Ints | None]:
-    """A block of type 4 or 6 (`head`: its number, type and status), its values, and the words these stand in."""
-    at, count = start + BLOCK.size, 1
-    ids: Sequence[int] | None = None
-    if head[1] == COUNTERSET:
-        if at + 8 > stop:
-            raise IrregularError
-        ids_size, count = COUNTER_IDS.unpack_from(data, at)
-        if ids_size < 8 or ids_size % 8 or count > (ids_size - 8) // 4 or at + ids_size > stop:
-            raise IrregularError
-        ids = u4s(data, at + COUNTER_IDS.size, count)
-        at += ids_size
-    if at + 8 > stop:
-        raise IrregularError
-    total_size, rows = INSTANCES_HEADER.unpack_from(data, at)
-    if total_size != stop - at or rows * 8 > total_size:
-        raise IrregularError
-    at += 8
-    nothing = np.empty(0, np.int64)
+def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, stop: int) -> _Read:
+    """A block of type 4 or 6 (`head`: its number, type and status) whose instances are alike."""
+    ids, at = _counter_ids(data, start + BLOCK.size, stop) if head[1] == COUNTERSET else (None, start + BLOCK.size)
+    rows, at = _instance_count(data, at, stop)
+    count = 1 if ids is None else len(ids)
     if rows == 0 or count == 0:
         if rows or at != stop:
             raise IrregularError
-        return Grid(*head, ids, (8,) * count, (), nothing), np.empty(0, np.uint64), nothing
+        return _no_instances((*head, ids))
     header_size, _ = INSTANCE_HEADER.unpack_from(data, at)
     if not 8 <= header_size < stop - at:
         raise IrregularError
     shape = _number_shape(data, at + header_size, stop, count)
     if rows < _FEW and rows * count < _FEW_VALUES:
-        return _few_instances(data, (*head, ids), at, stop, rows, shape)
-    found = _instances_by_search(words, at, stop, rows, shape) if rows >= _FEW and count <= _SEARCHED_SIZES else None
-    starts, begins = found if found is not None else _instances_by_size(data, at, stop, rows, shape)
+        found = list(_instances(data, (*head, ids), at, stop, rows))
+        if len(found) > 1:
+            raise IrregularError
+        return found[0]
+    searched = _instances_by_search(words, at, stop, rows, shape) if rows >= _FEW and count <= _SEARCHED_SIZES else None
+    starts, begins = searched if searched is not None else _instances_by_size(data, at, stop, rows, shape)
     aligned = shape.in_words and not (begins % 8).any()
     if not aligned and count > _MOST_PACKED:
         raise IrregularError
     values = _aligned_values(data, begins, shape) if aligned else _packed_values(data, begins, shape)
     numbers = _windows(data, "u1", 4)[starts + 4].view("<u4")[:, 0].astype(np.int64)
-    part = Grid(*head, ids, shape.data_sizes, _names(data, starts + 8, begins), numbers)
+    part = Grid(*head, ids, shape, _names(data, starts + 8, begins), numbers, starts, begins)
     places = (begins[:, None] // 8 + np.array(shape.words)).reshape(-1) if aligned else None
-    return part, values.reshape(-1), places
+    return _Read(part, values.reshape(-1), places)
 
 
-def _few_instances(
-    data: bytes, head: tuple[int, int, int, Sequence[int] | None], at: int, stop: int, count: int, shape: Shape
-) -> tuple[Grid, Words, Ints | None]:
-    """A block whose instances are from `at` to `stop`, one by one."""
-    names: list[str] = []
-    numbers: list[int] = []
-    values: list[int] = []
-    places: list[int] = []
-    unpack, read, length = INSTANCE_HEADER.unpack_from, shape.ints.unpack_from, shape.length
-    aligned = shape.in_words
+def _counter_ids(data: bytes, at: int, stop: int) -> tuple[Sequence[int], int]:
+    """The counter ids of a block that stand at `at`, and where they end."""
+    if at + COUNTER_IDS.size > stop:
+        raise IrregularError
+    size, count = COUNTER_IDS.unpack_from(data, at)
+    # Ids that leave what follows unaligned can be read in two ways.
+    if size < COUNTER_IDS.size or size % 8 or at % 8 or count > (size - COUNTER_IDS.size) // 4 or at + size > stop:
+        raise IrregularError
+    return u4s(data, at + COUNTER_IDS.size, count), at + size
+
+
+def _instance_count(data: bytes, at: int, stop: int) -> tuple[int, int]:
+    """How many instances a block has, and where the first one begins."""
+    if at + INSTANCES_HEADER.size > stop:
+        raise IrregularError
+    total_size, rows = INSTANCES_HEADER.unpack_from(data, at)
+    if total_size != stop - at or rows * INSTANCE_HEADER.size > total_size - INSTANCES_HEADER.size:
+        raise IrregularError
+    return rows, at + INSTANCES_HEADER.size
+
+
+_GridHead = tuple[int, int, int, Sequence[int] | None]
+
+
+def _no_instances(head: _GridHead) -> _Read:
+    nothing = np.empty(0, np.int64)
+    # No value shows what sizes they would have.
+    shape = planned(((8, 16),) * (1 if head[3] is None else len(head[3])))
+    return _Read(Grid(*head, shape, (), nothing, nothing, nothing), np.empty(0, np.uint64), nothing)
+
+
+def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> Iterator[_Read]:
+    """A block's instances from `at` to `stop`, one by one: a part for all that follow each other with the same shape."""
+    if count == 0:
+        yield _no_instances(head)
+    columns = 1 if head[3] is None else len(head[3])
+    unpack = INSTANCE_HEADER.unpack_from
+    shape: Shape | None = None
+    rows = _Rows()
     for _ in range(count):
+        if at + INSTANCE_HEADER.size > stop:
+            raise IrregularError
         size, instance_id = unpack(data, at)
         begin = at + size
-        if size < 8 or begin + length > stop:
+        if size < INSTANCE_HEADER.size or begin > stop:
             raise IrregularError
-        row = read(data, begin)
-        if not shape.fits(row):
-            raise IrregularError
-        names.append(utf16_text(data[at + 8 : begin]))
-        numbers.append(instance_id)
-        values.extend(row[2::3])
-        aligned = aligned and begin % 8 == 0
-        word = begin // 8
-        places += [word + place for place in shape.words]
-        at = begin + length
+        row = shape.ints.unpack_from(data, begin) if shape is not None and begin + shape.length <= stop else None
+        if shape is None or row is None or not shape.fits(row):
+            if shape is not None:
+                yield rows.part(data, head, shape)
+                rows = _Rows()
+            shape = shape_at(data, begin, stop, columns)
+            row = shape.ints.unpack_from(data, begin)
+        rows.starts.append(at)
+        rows.begins.append(begin)
+        rows.instance_ids.append(instance_id)
+        rows.values.extend(row[2::3])
+        at = begin + shape.length
     if at != stop:
         raise IrregularError
-    part = Grid(*head, shape.data_sizes, names, np.array(numbers, np.int64))
-    return part, np.array(values, np.uint64), np.array(places, np.int64) if aligned else None
+    if shape is not None:
+        yield rows.part(data, head, shape)
+
+
+class _Rows:
+    """Instances of one shape."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.begins: list[int] = []
+        self.instance_ids: list[int] = []
+        self.values: list[int | bytes] = []
+
+    def part(self, data: bytes, head: _GridHead, shape: Shape) -> _Read:
+        starts, begins = self.starts, self.begins
+        names = [
+            utf16_text(data[start + INSTANCE_HEADER.size : stop]) for start, stop in zip(starts, begins, strict=True)
+        ]
+        places = None
+        if shape.in_words and not shape.texts and not any(begin % 8 for begin in begins):
+            places = [begin // 8 + word for begin in begins for word in shape.words]
+        values, texts = _numbers(self.values)
+        arrays = (np.array(column, np.int64) for column in (self.instance_ids, starts, begins))
+        return _Read(Grid(*head, shape, names, *arrays), values, _as_places(places), texts)
+
+
+def _numbers(values: Sequence[int | bytes]) -> tuple[Words, Mapping[int, bytes]]:
+    """Values as numbers, 0 for text; and the texts by their positions."""
+    texts = {at: value for at, value in enumerate(values) if isinstance(value, bytes)}
+    return np.array([0 if isinstance(value, bytes) else value for value in values], np.uint64), texts
+
+
+def _as_places(places: list[int] | None) -> Ints | None:
+    return np.array(places, np.int64) if places is not None else None
+
+
+def _one_by_one(data: bytes, starts: Sequence[int]) -> Iterator[_Read]:
+    """The parts of any regular buffer, value by value."""
+    singles = _SinglesOneByOne()
+    for number, (start, stop) in enumerate(pairwise(starts)):
+        status, kind, _, _ = BLOCK.unpack_from(data, start)
+        at = start + BLOCK.size
+        if kind not in KINDS:
+            raise IrregularError
+        ids: Sequence[int] | None = None
+        if kind in (COUNTERS, COUNTERSET):
+            ids, at = _counter_ids(data, at, stop)
+        if kind in (INSTANCES, COUNTERSET):
+            if singles.blocks:
+                yield singles.part()
+                singles = _SinglesOneByOne()
+            count, at = _instance_count(data, at, stop)
+            yield from _instances(data, (number, kind, status, ids), at, stop, count)
+            continue
+        singles.blocks += 1
+        if kind == ERROR:
+            singles.entries.append((number, kind, status, -1, -1, -1, start, 0))
+        else:
+            at = singles.take(data, (number, kind, status), ids, at, stop)
+        if at != stop:
+            raise IrregularError
+    if singles.blocks:
+        yield singles.part()
+
+
+class _SinglesOneByOne:
+    """Successive blocks without instances."""
+
+    def __init__(self) -> None:
+        self.blocks = 0
+        # What `Singles` has of each value, and the value.
+        self.entries: list[tuple[int, int, int, int, int, int, int, int | bytes]] = []
+
+    def take(self, data: bytes, head: tuple[int, int, int], ids: Sequence[int] | None, at: int, stop: int) -> int:
+        """Takes the values of a block that begin at `at`; where they end."""
+        shape = shape_at(data, at, stop, 1 if ids is None else len(ids))
+        values = shape.ints.unpack_from(data, at)[2::3]
+        pairs = zip(shape.data_sizes, shape.sizes, values, strict=True)
+        for counter, (held, size, value) in zip((-1,) if ids is None else ids, pairs, strict=True):
+            self.entries.append((*head, counter, held, size, at + COUNTER_DATA.size, value))
+            at += size
+        return at
+
+    def part(self) -> _Read:
+        columns = list(zip(*self.entries, strict=True)) or [()] * 8
+        block, kind, status, counter, held, size, at = (np.array(column, np.int64) for column in columns[:7])
+        values, texts = _numbers(columns[7])
+        places = at // 8 if not texts and not (at % 8).any() else None
+        return _Read(Singles(block, kind, status, counter, held, size, at), values, places, texts)
 
 
 def _windows(data: bytes, form: str, length: int) -> npt.NDArray[Any]:
@@ -433,141 +617,31 @@ def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
     return [utf16_text(data[start:stop]) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
 
 
-class _Known(Struct, frozen=True, eq=False):
-    """An answer that was read, without its clocks and values: its words, which of their bits have to be the same, its layout."""
-
-    words: Words
-    fixed: Words
-    short: Words | None
-    layout: Layout
-
-
-class PartReader:
-    """Reads one answer after the other, as `regular_parts` does, faster where an answer has the layout of an earlier one.
+class RegularReader:
+    """Reads one answer after the other, as `read_regular` does, faster where an answer has the layout of an earlier one.
 
     `layout` of both is then the same object, so that whoever makes something of a layout can make it once.
     """
 
-    # Of more distinct sizes than these, or larger in all, the one that was not used for longest is forgotten.
-    MAX_LAYOUTS = 64
-    MAX_BYTES = 16 * 1024 * 1024
-
     def __init__(self) -> None:
-        self._known: dict[int, _Known] = {}
-        self._bytes = 0
+        self._known: SameLayout[Layout, np.uint64] = SameLayout("<u8", MAX_BYTES)
 
     def read(self, data: bytes) -> PerfParts | None:
-        known = self._known.get(len(data))
-        if known is not None:
+        layout = self._known.find(data)
+        if layout is not None and layout.places is not None:
             words: Words = np.frombuffer(data, "<u8")
-            if not ((words ^ known.words) & known.fixed).any():
-                values = words[known.layout.places]
-                if known.short is not None:
-                    values &= known.short
-                _, _, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
-                return PerfParts(stamp, time_100ns, freq, known.layout, values)
-        read = regular_parts(data)
-        if read is not None and read.layout.places is not None and len(data) % 8 == 0 and len(data) <= self.MAX_BYTES:
-            self._remember(data, read.layout, read.layout.places)
+            values = words[layout.places]
+            if layout.masks is not None:
+                values &= layout.masks
+            _, _, stamp, time_100ns, freq = DATA_NUMBERS.unpack_from(data)
+            return PerfParts(stamp, time_100ns, freq, layout, values)
+        read = read_regular(data)
+        if read is not None and (places := read.layout.places) is not None:
+            # Error blocks have no value: what stands there has to be the same.
+            clocks = np.arange(1, DATA_HEADER.size // 8)
+            self._known.remember(data, read.layout, (clocks, places[read.layout.data_sizes > 0]))
         return read
 
     def remembers(self, layout: Layout) -> bool:
         """Whether an answer of this layout would be read by comparison."""
-        return any(known.layout is layout for known in self._known.values())
-
-    def _remember(self, data: bytes, layout: Layout, places: Ints) -> None:
-        words: Words = np.frombuffer(data, "<u8")
-        fixed = np.full(len(words), np.uint64(0xFFFFFFFF_FFFFFFFF))
-        fixed[places[layout.data_sizes > 0]] = 0
-        fixed[1 : DATA_HEADER.size // 8] = 0
-        # What stands in an error block's place is not a value, and the upper half of a word that holds 4 bytes is padding.
-        masks = np.array([0, 0xFFFFFFFF, 0xFFFFFFFF_FFFFFFFF], np.uint64)[np.maximum(layout.data_sizes, 0) // 4]
-        short = masks if (layout.data_sizes < 8).any() else None
-        if self._known.pop(len(data), None) is not None:
-            self._bytes -= len(data)
-        self._bytes += len(data)
-        self._known[len(data)] = _Known(words, fixed, short, layout)
-        while len(self._known) > self.MAX_LAYOUTS or self._bytes > self.MAX_BYTES:
-            oldest = next(iter(self._known))
-            del self._known[oldest]
-            self._bytes -= oldest
-
-
-class PerfColumns(Struct, frozen=True, eq=False, dict=True):
-    """The values of performance data as columns of equal length, one entry a value, in the order of the rows (`PerfRow`).
-
-    Ids are -1 where there is none. `name` is a position in `names`, the distinct names of instances in order of appearance, or
-    -1. `data_size` is -1 for an error block. Where `is_int` does not hold, `value` is 0, and `texts` has the text at that
-    position (nothing: an error block). `problem` is the damage that ends them, None for a whole buffer.
-    """
-
-    block: npt.NDArray[np.uint32]
-    block_type: npt.NDArray[np.uint32]
-    status: npt.NDArray[np.uint32]
-    counter_id: Ints
-    instance_id: Ints
-    data_size: Ints
-    value: Words
-    is_int: npt.NDArray[np.bool_]
-    texts: dict[int, str]
-    # The name of each instance, and which instance a value is of: -1 for none.
-    instance_names: Sequence[str]
-    instance: Ints
-    problem: DecodeError | None = None
-
-    def __len__(self) -> int:
-        return len(self.value)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self.instance_names))
-
-    @cached_property
-    def name(self) -> Ints:
-        if len(self.names) == len(self.instance_names):
-            return self.instance
-        numbers = {name: number for number, name in enumerate(self.names)}
-        # The last entry is what -1 finds.
-        return np.array([*(numbers[name] for name in self.instance_names), -1], np.int64)[self.instance]
-
-
-def regular_columns(data: bytes) -> PerfColumns | None:
-    """The columns of a regular buffer."""
-    read = regular_parts(data)
-    if read is None:
-        return None
-    columns = []
-    names: list[str] = []
-    for part in read.layout.parts:
-        columns.append(_part_columns(part, len(names)))
-        if isinstance(part, Grid):
-            names.extend(part.names)
-    joined = [_joined(arrays, np.int64) for arrays in zip(*columns, strict=True)] or [np.empty(0, np.int64)] * 6
-    block, kind, status, counter, number, instance = joined
-    held = read.layout.data_sizes
-    return PerfColumns(
-        block.astype(np.uint32),
-        kind.astype(np.uint32),
-        status.astype(np.uint32),
-        counter,
-        number,
-        held,
-        read.values,
-        held >= 0,
-        {},
-        names,
-        instance,
-    )
-
-
-def _part_columns(part: Part, named: int) -> tuple[npt.NDArray[Any], ...]:
-    """Block, type, status, counter, instance id and instance of each value; `named` instances come before this part."""
-    if isinstance(part, Singles):
-        none = np.full(len(part), -1)
-        return part.block, part.block_type, part.status, part.counter_id, none, none
-    rows, count = len(part.names), len(part.data_sizes)
-    ids = np.full(count, -1) if part.counter_ids is None else np.array(part.counter_ids, np.int64)
-    return (
-        *(np.full(len(part), value, np.uint32) for value in (part.block, part.block_type, part.status)),
-        *(np.tile(ids, rows), np.repeat(part.instance_ids, count), np.repeat(np.arange(named, named + rows), count)),
-    )
+        return self._known.holds(layout)
