@@ -28,7 +28,11 @@ PACKAGES = {
 
 
 # What stubs without parameters are called, of which interface.
-STUBS = {"ms_pcq_stubs": ("perflib_v2", "[MS-PCQ]"), "ms_rrp_stubs": ("winreg", "[MS-RRP]")}
+STUBS = {
+    "ms_pcq_stubs": ("perflib_v2", "[MS-PCQ]"),
+    "ms_rrp_stubs": ("winreg", "[MS-RRP]"),
+    "ms_scmr_stubs": ("svcctl", "[MS-SCMR]"),
+}
 STUB = """\
 # Written by ksy/compile.py.
 meta:

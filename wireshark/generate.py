@@ -63,6 +63,8 @@ LEAVES = {"ms_dtyp.guid": "guid", "ndr.uuid": "uuid"}
 BARE = {"winperf.counter_value", "winperf.counter_values"}
 WRAPPERS = {"ndr.conformant_varying", "ndr.conformant"}
 SILENT = "ms_rrp_stubs"
+# What Wireshark itself shows.
+LEFT_OUT = ("ms_scmr_stubs",)
 INTEGERS = {"u1": "uint8", "u2": "uint16", "u4": "uint32", "u8": "uint64", "s4": "int32", "s8": "int64"}
 # Fields that all methods have are found under one name.
 SHARED = {"status": "pcq.status", "machine": "pcq.machine"}
@@ -216,7 +218,8 @@ class Generator:
 
     def run(self) -> str:
         for name, node in spec_texts().items():
-            self._type(node, (name,))
+            if name not in LEFT_OUT:
+                self._type(node, (name,))
         self._register("pcq.opnum", "opnum", "uint16", "base.DEC, methods")
         stubs = "\n".join(_stubs(spec, table) for spec, table in (("ms_pcq_stubs", "stubs"), (SILENT, "winreg_stubs")))
         return "\n".join(

@@ -383,7 +383,7 @@ class _Mapper:
 
 
 # Types whose `value` or `data` is what the field that has them is about.
-_WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4"}
+_WRAPPERS = {"ndr.conformant_varying", "ms_rrp_stubs.optional_u4", "ms_scmr_stubs.optional_u4"}
 _NUMBERS = {"u1", "u2", "u4", "u8", "s4", "s8"}
 
 

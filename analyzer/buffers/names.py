@@ -29,7 +29,7 @@ def buffer_field_names() -> frozenset[str]:
     return frozenset(
         field.name
         for spec in types().values()
-        if not spec.path.startswith(("ms_pcq_stubs", "ms_rrp_stubs"))
+        if not spec.path.startswith(("ms_pcq_stubs", "ms_rrp_stubs", "ms_scmr_stubs"))
         for field in spec.fields
         if not field.is_filler
     )

@@ -1,4 +1,5 @@
-"""RPC stubs of PerflibV2 and winreg: bytes in, parameters by their IDL names out (MS-PCQ 3.1.4.1; MS-RRP 3.1.5)."""
+"""RPC stubs of PerflibV2, winreg and svcctl: bytes in, parameters by their IDL names out (MS-PCQ 3.1.4.1; MS-RRP 3.1.5; MS-SCMR
+3.1.4)."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from msgspec import Struct
 
 from analyzer.buffers._compiled import parser, type_of
 from analyzer.buffers.adapt import PARSER_ERRORS, JsonValue, Reading, guid_of, is_guid, located
-from analyzer.buffers.text import utf16_text
+from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
 
-Interface = Literal["perflib-v2", "winreg"]
+Interface = Literal["perflib-v2", "winreg", "svcctl"]
 Side = Literal["request", "response"]
-_SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs"}
+_SPECS = {"perflib-v2": "ms_pcq_stubs", "winreg": "ms_rrp_stubs", "svcctl": "ms_scmr_stubs"}
 
 
 class ArrayLayout(Struct, frozen=True):
@@ -199,6 +200,10 @@ def try_stub(
     return stub, None
 
 
+# What no result holds: the password of the account that a service is to run as.
+_SECRET = frozenset({"lpPassword"})
+
+
 class _Found:
     """Collects parameters from a compiled stub."""
 
@@ -219,6 +224,8 @@ class _Found:
                 self._array(
                     value if type(value).__qualname__ != "MsRrpStubs.OptionalData" else getattr(value, "array", None)
                 )
+            elif field.spelling in _SECRET:
+                continue
             elif not field.is_filler:
                 self.params[field.spelling] = self._value(value)
 
@@ -237,7 +244,20 @@ class _Found:
         match type(value).__qualname__:
             case "Ndr.ContextHandle":
                 return {"attributes": value.attributes, "uuid": guid_of(value.uuid)}
-            case "MsPcqStubs.MachineName" | "MsRrpStubs.UnicodeString":
+            case "MsScmrStubs.NarrowText":
+                return code_page_text(value.string.data, 1252)
+            case "MsScmrStubs.OptionalData":
+                array = getattr(value, "array", None)
+                return None if array is None else array.data.hex()
+            case "MsScmrStubs.Arguments":
+                array = getattr(value, "array", None)
+                return None if array is None else [self._value(one) for one in array.strings]
+            case "MsScmrStubs.Argument":
+                return self._value(getattr(value, "wide", None) or getattr(value, "narrow", None))
+            case "MsScmrStubs.ServiceStatus" | "MsScmrStubs.ServiceConfig":
+                fields = [field for field in type_of(value).fields if not field.is_filler and field.spelling[0] != "("]
+                return {field.spelling: self._value(getattr(value, field.name, None)) for field in fields}
+            case "MsPcqStubs.MachineName" | "MsRrpStubs.UnicodeString" | "MsScmrStubs.Text":
                 string = getattr(value, "string", None)
                 return None if string is None else utf16_text(string.data, big_endian=self.reading.big_endian)
             case "MsRrpStubs.Filetime":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from analyzer.output.gate import say
@@ -33,15 +34,20 @@ def say_why(error: InputError) -> None:
     say(f"pcq-analyzer: {error}", *(f"  {error.hint}".splitlines() if error.hint is not None else ()))
 
 
-def exit_of(analysis: Analysis, *, strict: bool = False, is_enough: bool = False) -> int:
+def exit_of(
+    analysis: Analysis, *, strict: bool = False, is_enough: bool = False, asked_for: Callable[[], bool] | None = None
+) -> int:
     """What the exit code says of an analysis that went through; the sentence for it goes to standard error.
 
     `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
-    comes first, since nothing is known of what they hold.
+    comes first, since nothing is known of what they hold. `asked_for` says whether it has shown calls that were asked for by
+    name, whatever they are about; it is asked where there is no performance call.
     """
     from analyzer.views.verdict import nothing_found, unread, unreadable
 
     sentence = None if is_enough else nothing_found(analysis)
+    if sentence is not None and asked_for is not None and asked_for():
+        sentence = None
     if sentence is not None:
         say(sentence)
     if unreadable(analysis):

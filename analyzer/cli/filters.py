@@ -262,7 +262,7 @@ FollowHandle = Annotated[
         "--follow-handle",
         metavar="HANDLE",
         parse=_handle,
-        help="Only calls on this query handle (q2, 2) or registry key (k1), by number or UUID.",
+        help="Only calls on this query handle (q2, 2) or registry key (k1) or service (s1), by number or UUID.",
     ),
 ]
 FollowSession = Annotated[
@@ -291,6 +291,10 @@ class CallSelection(Struct, frozen=True):
 
     def of(self, analysis: Analysis) -> Analysis:
         return self.selection.of(analysis)
+
+    def finds(self, analysis: Analysis) -> Callable[[], bool]:
+        """Whether calls of some kind were asked for, and there are some."""
+        return lambda: self.selection.finds(analysis)
 
 
 class SampleSelection(Struct, frozen=True):

@@ -23,4 +23,4 @@ def stats(
 
     analysis = reading.analysis(files)
     writing.write(Stats(selection.of(analysis)), output_format.value)
-    raise typer.Exit(exit_of(analysis, strict=strict))
+    raise typer.Exit(exit_of(analysis, strict=strict, asked_for=selection.finds(analysis)))

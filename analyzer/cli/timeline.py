@@ -43,4 +43,4 @@ def timeline(
     analysis = reading.analysis(files)
     wanted = replace(selection.selection, tail=tail)
     writing.write(Timeline(analysis, wanted, all_attempts, time.value, unfold), output_format.value)
-    raise typer.Exit(exit_of(analysis, strict=strict))
+    raise typer.Exit(exit_of(analysis, strict=strict, asked_for=selection.finds(analysis)))

@@ -6,7 +6,14 @@ from analyzer.buffers import FieldMap, Interface, StubKind, map_fields
 from analyzer.contents.lines import buffer_order
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
+from analyzer.model import perflib, scmr, winreg
 from analyzer.model.call import Call, Side, SideName
+
+_INTERFACES: dict[str, Interface] = {
+    perflib.INTERFACE: "perflib-v2",
+    winreg.INTERFACE: "winreg",
+    scmr.INTERFACE: "svcctl",
+}
 
 
 def stub_fields(call: Call, name: SideName) -> FieldMap | None:
@@ -16,8 +23,8 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
     and answers that are faults, which carry no stub of the method (C706 section 12.6.4.7).
     """
     side = call.request if name == "request" else call.response
-    interface: Interface = "perflib-v2" if call.is_perflib else "winreg"
-    if side is None or call.opnum is None or not (call.is_perflib or call.is_winreg):
+    interface = _INTERFACES.get(call.interface.uuid or "")
+    if side is None or call.opnum is None or interface is None:
         return None
     if name == "response" and call.fault is not None:
         return None

@@ -25,6 +25,7 @@ from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import PlaceExtent, Record
 from analyzer.model.registry import registry_value
+from analyzer.model.service import service_facts
 from analyzer.rpc.status import fault_name
 
 
@@ -222,6 +223,7 @@ def call_record(
         request=side_record(call, "request", facts, damages, ready=ready) if sides else None,
         response=side_record(call, "response", facts, damages, ready=ready) if sides else None,
         registry=registry_facts(call),
+        service=service_facts(call),
         read=read,
     )
 
@@ -229,7 +231,7 @@ def call_record(
 def registry_facts(call: Call) -> RegistryFacts | None:
     """The key and value that a winreg call is about; None for performance keys and other interfaces."""
     value = registry_value(call)
-    if call.path is None and value is None:
+    if not call.is_winreg or (call.path is None and value is None):
         return None
     content = value.content() if value is not None else None
     return RegistryFacts(

@@ -84,6 +84,11 @@ class Selection(Struct, frozen=True):
         more = f" and {len(shown) - _CHOICES:,} more" if len(shown) > _CHOICES else ""
         raise InputError(f"{len(shown):,} calls pass: {self.words}", hint=f"choose one by --call: {first}{more}")
 
+    def finds(self, analysis: Analysis) -> bool:
+        """Whether it asks for calls of some kind, and there are some."""
+        is_asking = self.interfaces or self.handle is not None or self.session is not None or self.filter is not None
+        return bool(is_asking) and len(self.calls(analysis)) > 0
+
     def of(self, analysis: Analysis) -> Analysis:
         """The analysis, of which only what is selected is shown; itself where that is everything."""
         if self.words is None:
@@ -190,12 +195,14 @@ def known_interface(text: str) -> str:
 
 
 def handle_name(text: str) -> str:
-    """`q2`, `k1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
+    """`q2`, `k1`, `s1` or a UUID, as reports write them, of what a user wrote; a number alone is a query handle's."""
     if match := _UUID.fullmatch(text):
         return match[1].lower()
-    if match := re.fullmatch(r"([qkQK]?)(\d{1,9})", text):
+    if match := re.fullmatch(r"([qksQKS]?)(\d{1,9})", text):
         return f"{match[1].lower() or 'q'}{int(match[2])}"
-    raise ValueError(f"{text} is no handle: write q2 or 2 for a query handle, k1 for a registry key, or a UUID")
+    raise ValueError(
+        f"{text} is no handle: write q2 or 2 for a query handle, k1 for a registry key, s1 for a service, or a UUID"
+    )
 
 
 def session_name(text: str) -> str:

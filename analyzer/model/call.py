@@ -16,7 +16,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import kind_of
 from analyzer.core.traced import TracedBytes
-from analyzer.model import perflib, winreg
+from analyzer.model import perflib, scmr, winreg
 from analyzer.model.buffer import BufferKind
 from analyzer.model.capture import Decryption
 from analyzer.model.pdus import Fragment, frame_range_of, frames_of, stub_of
@@ -111,6 +111,17 @@ class RegistryFacts(Value, frozen=True):
     ]
 
 
+class ServiceFacts(Value, frozen=True):
+    """The service that a svcctl call is about, as far as the capture states it."""
+
+    name: Annotated[str | None, doc("its name; null where its opening was not captured")]
+    display_name: Annotated[str | None, doc("the name that people see")]
+    image_path: Annotated[str | None, doc("what it runs: lpBinaryPathName", source="[MS-SCMR] section 3.1.4.12")]
+    account: Annotated[str | None, doc("the account that it runs as")]
+    start: Annotated[str | None, doc("when it starts: `automatic`, `on demand`, `disabled`, `boot`, `system`")]
+    arguments: Annotated[tuple[str, ...] | None, doc("what it is started with")]
+
+
 class CallKeys(Record, frozen=True, kw_only=True):
     """What every form of a call has."""
 
@@ -193,12 +204,14 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     handle: Annotated[
         str | None,
         doc(
-            "the handle that the call works on or gives out: `q2` the second query handle, `k1` the first registry key"
+            "the handle that the call works on or gives out: `q2` the second query handle, `k1` the first registry key, `s1` the "
+            "first handle of a service or of the service control manager"
         ),
     ]
     handle_uuid: Annotated[str | None, doc("UUID of that context handle")]
     counterset: Annotated[CountersetFacts | None, doc("the counterset that the call asks about")]
     registry: Annotated[RegistryFacts | None, doc("of winreg: the key and value that the call is about")] = None
+    service: Annotated[ServiceFacts | None, doc("of svcctl: the service that the call is about")] = None
     request: Annotated[SideRecord | None, doc("what the client sent; null where it was not captured")]
     response: Annotated[SideRecord | None, doc("what the server answered; null where it was not captured")]
     read: Annotated[ReadFacts | None, doc("of a BaseRegQueryValue that reads performance data: which read it is")]
@@ -318,6 +331,7 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     handle that a PerflibV2 call works on as it stood before the call. Of a call of the registry, `read` is set for reads of
     performance values, `key` for calls on a performance key, and `key_number` counts the key handles of the capture from 1;
     `path` is the other key that it opens, deletes or works on (`HKLM\\SOFTWARE`), as far as the openings of handles were captured.
+    Of a call of the service control manager, `key_number` counts its handles likewise, and `path` is the name of the service.
     """
 
     channel: int
@@ -341,6 +355,11 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
     def is_winreg(self) -> bool:
         """Whether it is of the remote registry."""
         return self.interface.uuid == winreg.INTERFACE
+
+    @property
+    def is_svcctl(self) -> bool:
+        """Whether it is of the service control manager."""
+        return self.interface.uuid == scmr.INTERFACE
 
     @property
     def frames(self) -> tuple[int, ...]:
@@ -375,10 +394,11 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def handle(self) -> str | None:
-        """The handle it works on: `q2` for the second query handle of the capture, `k1` for the first registry key."""
+        """The handle it works on: `q2` for the second query handle of the capture, `k1` for the first registry key, `s1` for the
+        first handle of a service or of their manager."""
         if self.query is not None:
             return f"q{self.query.number}"
-        return f"k{self.key_number}" if self.key_number is not None else None
+        return f"{'s' if self.is_svcctl else 'k'}{self.key_number}" if self.key_number is not None else None
 
     @property
     def handle_uuid(self) -> str | None:
@@ -387,7 +407,13 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
             return self.query.handle
         if self.key_number is None:
             return None
-        return handle_of(self.request, "hKey") or handle_of(self.response, "phKey")
+        named = ((self.request, _USED), (self.response, _GIVEN))
+        return next((found for side, names in named for name in names if (found := handle_of(side, name))), None)
+
+
+# Where handles of keys and services stand among the parameters: those that are used, and those that are given out.
+_USED = ("hKey", "hService", "hSCObject")
+_GIVEN = ("phKey", "lpServiceHandle", "lpScHandle")
 
 
 def handle_of(side: Side | None, name: str) -> str | None:

@@ -35,6 +35,7 @@ from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from analyzer.smb.layer import SmbLayer
 from analyzer.smb.state import KeyLog, MessageLog
+from analyzer.svcctl.layer import ServiceLayer
 from analyzer.tcp.events import Recognised
 from analyzer.tcp.reassembler import Reassembler
 from analyzer.winperf.layer import KeyFollower, WinregLayer
@@ -114,7 +115,8 @@ def analyze(
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
-    waiting = [_Chain([*_layers(keyring, limits, pdus=pdus), *redactor, pcq, WinregLayer(follower)]).run(segments)]
+    above = (*redactor, pcq, WinregLayer(follower), ServiceLayer())
+    waiting = [_Chain([*_layers(keyring, limits, pdus=pdus), *above]).run(segments)]
     del segments
     collected = _collected(waiting, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)

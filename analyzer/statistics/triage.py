@@ -18,9 +18,11 @@ from analyzer.core.events import Problem
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S
+from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.security import ANONYMOUS_LOGON, Decryption
+from analyzer.model.service import service_facts
 from analyzer.model.statistics import ImageRecord, Who
 from analyzer.model.triage import (
     SEVERITIES,
@@ -362,7 +364,7 @@ class _Search:
             if method_of(call) in _SERVICE_METHODS.get(call.interface.name or "", ())
         ]
         if started:
-            methods = Counter(f"{interface_of(call)}.{method_of(call)}" for _, call in started)
+            methods = Counter(_set_up(call) for _, call in started)
             first = started[0][1]
             yield self._of_calls(
                 "high",
@@ -523,6 +525,15 @@ def _key_for(mechanism: str | None, account: str | None, service: str | None) ->
     if "krb5" in (mechanism or ""):
         return f"the keytab or password of the service {service or 'that was called'} (--keytab, --password)"
     return f"the password or NT hash of {account or 'the user'} (--password, --nt-hash)"
+
+
+def _set_up(call: Call) -> str:
+    """What was set up: a service and what it runs, where the call states that, else the method."""
+    facts = service_facts(call)
+    if facts is None or facts.name is None:
+        return f"{interface_of(call)}.{method_of(call)}"
+    refused = f" (refused: {win32_name(call.status) or call.status})" if call.status else ""
+    return f'service "{facts.name}"' + (f' runs "{facts.image_path}"' if facts.image_path else "") + refused
 
 
 def _numbers(frames: Iterable[int]) -> tuple[int, ...]:

@@ -20,10 +20,12 @@ from analyzer.model.name_tables import NameTable, table_language, value_in_words
 from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
 from analyzer.model.query import QueryView
 from analyzer.model.registry import RegistryValue, registry_value
+from analyzer.model.scmr import DECODED
 from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.model.winreg import Opnum as WinregOpnum
 from analyzer.pcq.samples import counterset_of, perflib_samples
 from analyzer.rpc.status import fault_name
+from analyzer.viewmodel.service_words import answer_of_service, asked_of_service
 from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
@@ -73,6 +75,8 @@ def asked(call: Call, analysis: Analysis) -> str:
         return _asked_of_perflib(call, analysis.catalogs.of(call.server))
     if call.is_winreg:
         return _asked_of_winreg(call, analysis)
+    if call.is_svcctl:
+        return asked_of_service(call)
     return f"({len(call.request.stub)} bytes)"
 
 
@@ -88,6 +92,8 @@ def answered(call: Call, analysis: Analysis, damages: Damages | None = None) -> 
         return _answer_of_perflib(call, analysis.catalogs.of(call.server), damages)
     if call.is_winreg:
         return _answer_of_winreg(call, analysis, damages)
+    if call.is_svcctl and call.opnum in DECODED:
+        return answer_of_service(call)
     return f"{len(side.stub)} bytes" if call.fault is None else ""
 
 

@@ -126,7 +126,7 @@ def test_every_description_has_one_without_parameters() -> None:
         if "params" not in spec or name.endswith("_stubs"):
             continue
         assert ALONE[name][0] in STANDALONE
-    for spec, prefix in (("ms_pcq_stubs", "perflib_v2"), ("ms_rrp_stubs", "winreg")):
+    for spec, prefix in (("ms_pcq_stubs", "perflib_v2"), ("ms_rrp_stubs", "winreg"), ("ms_scmr_stubs", "svcctl")):
         for field in spec_texts()[spec]["seq"]:
             assert {f"{prefix}_{name}" for name in field["type"]["cases"].values()} <= STANDALONE
     assert {f"perflib_v2_{METHODS[VECTORS[name]['opnum']]}" for name in STUBS} <= STANDALONE

@@ -23,6 +23,7 @@ from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.resolution.resolve import resolved
 from analyzer.rpc.events import Exchange, Message
+from analyzer.svcctl.layer import ServiceLayer
 from analyzer.winperf.layer import KeyFollower, WinregLayer
 from tests.build.buffers import Ndr
 from tests.build.rpc import CHANNEL, FAULT, PCQ, REQUEST, RESPONSE, SMB, WINREG, Auth, pdu
@@ -265,11 +266,12 @@ def sealed(exchange: Exchange) -> Exchange:
 def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Analysis:
     """What the layers above make of these events, as the pipeline puts it together."""
     learner, follower, collected = CatalogLearner(), KeyFollower(), _Collector(DEFAULTS)
-    pcq, registry = PerflibLayer(learner), WinregLayer(follower)
+    pcq, registry, services = PerflibLayer(learner), WinregLayer(follower), ServiceLayer()
     for event in events:
         for higher in pcq.feed(event):
             for highest in registry.feed(higher):
-                collected.take(highest)
+                for made in services.feed(highest):
+                    collected.take(made)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     return Analysis(
         capture=CaptureFacts(files, 100, 6400, 0, 1000 * MS),

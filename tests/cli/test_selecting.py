@@ -10,6 +10,7 @@ import typer.main
 from analyzer.cli.commands import command_line
 from tests.cli.test_commands import CAPTURES, run
 from tests.cli.test_commands import records as lines
+from tests.corpus import CORPUS
 
 COMMAND: Any = typer.main.get_command(command_line())
 NAME = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients"
@@ -144,3 +145,14 @@ def test_options_are_completed_from_the_capture() -> None:
 
 
 SEEN = "v1_samba_impacket_smb311_noauth.pcap"
+
+
+@pytest.mark.corpus
+def test_calls_that_are_asked_for_are_enough_whatever_they_are_about() -> None:
+    path = CORPUS / "OISF-suricata-verify/tests__dcerpc-smb-test-01__input.pcap"
+    assert run("timeline", path).exit_code == 3
+    for options in (("--interface", "svcctl"), ("--filter", "interface == svcctl"), ("--follow-handle", "s2")):
+        shown = run("timeline", path, *options)
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        assert 'svcctl.RCreateServiceWOW64W "PSEXESVC"' in shown.stdout
+    assert run("timeline", path, "--interface", "winreg").exit_code == 3

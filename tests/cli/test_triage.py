@@ -109,4 +109,4 @@ def test_the_conversation_of_windows_xp_names_account_host_time_and_processes() 
     text = run("triage", path).stdout
     assert "2012-03-16T14:38:19Z" in text
     assert "qyFQReH" in text
-    assert "svcctl.RCreateServiceW" in text
+    assert 'service "PSEXESVC" runs "%SystemRoot%\\PSEXESVC.EXE"' in " ".join(text.split())

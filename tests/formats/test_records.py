@@ -90,6 +90,7 @@ CALL = {
     "handle_uuid": TEXT,
     "counterset": (dict, type(None)),
     "registry": (dict, type(None)),
+    "service": (dict, type(None)),
     "request": (dict, type(None)),
     "response": (dict, type(None)),
     "read": (dict, type(None)),
