@@ -111,6 +111,29 @@ class Keyring:
             (path for ring in rings for path in ring.files),
         )
 
+    def named(self, names: Iterable[str]) -> Keyring:
+        """The keys of these names alone: of a user (`DOMAIN\\name`, `any user`), a principal (`name@REALM`), a session (`0x1d`).
+        Raises `KeyError` with the first name that has none."""
+        chosen = Keyring()
+        for name in names:
+            wanted = name.casefold()
+            one = Keyring(
+                (user for user in self._users if user.name.casefold() == wanted),
+                (key for key in self._kerberos if f"{key.principal}@{key.realm}".casefold() == wanted),
+                (keys for keys in self._smb if f"{keys.session_id:#x}" == wanted),
+            )
+            if not one:
+                raise KeyError(name)
+            chosen = chosen.merged(one)
+        return chosen
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that `named` takes."""
+        users = (user.name for user in self._users)
+        principals = (f"{key.principal}@{key.realm}" for key in self._kerberos)
+        return tuple(dict.fromkeys((*users, *principals, *(f"{keys.session_id:#x}" for keys in self._smb))))
+
     def users_for(self, username: str, domain: str | None = None) -> tuple[UserKey, ...]:
         """What may be the key of this user: the same name and domain first, then the name alone, then keys for anybody."""
         folded = username.casefold()

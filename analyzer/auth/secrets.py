@@ -67,6 +67,43 @@ def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
     return keyring
 
 
+def embedded_keyring(path: Path, documents: Iterable[bytes]) -> Keyring:
+    """The keys that a capture carries for its readers, in documents that `document_of` made. Raises `InputError`.
+
+    Such a document comes with the capture and not from the user: the files it names are not read.
+    """
+    keyring = Keyring()
+    for data in documents:
+        document = _parse_document(path, data)
+        keyring = keyring.merged(
+            _FileReader(path).read({key: value for key, value in document.items() if key != "keytabs"})
+        )
+    return keyring
+
+
+def document_of(keyring: Keyring) -> bytes:
+    """The keys as a document of the form that a secrets file has."""
+    users = [
+        {"username": user.username, "domain": user.domain}
+        | ({"password": user.password} if user.password is not None else {"nt_hash": user.nt_hash.hex()})
+        for user in keyring.users
+    ]
+    kerberos = [
+        {"principal": f"{key.principal}@{key.realm}", "etype": key.etype, "key": key.key.hex()}
+        | ({"kvno": key.kvno} if key.kvno is not None else {})
+        for key in keyring.kerberos_keys
+    ]
+    smb = [
+        {"session_id": f"{keys.session_id:#x}"}
+        | {name: key.hex() for name in _SMB_KEYS if (key := getattr(keys, name))}
+        for keys in keyring.smb_keys
+    ]
+    return json.dumps({"users": users, "kerberos_keys": kerberos, "smb_session_keys": smb}).encode()
+
+
+_SMB_KEYS = ("session_key", "client_to_server_key", "server_to_client_key")
+
+
 def _near_misses(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Where in the document a word stands that is nearly one of ours: the place, the word, and ours."""
     for word, meant in _misspelt(document, _KNOWN_KEYS[""]):

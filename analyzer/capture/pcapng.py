@@ -58,6 +58,8 @@ _OPT_END, _IF_TSRESOL, _IF_TSOFFSET = 0, 9, 14
 _NAME_END, _NAME_IPV4, _NAME_IPV6 = 0, 1, 2
 _GUESS_TRIES = 16
 _FIRST_STEP, _LAST_STEP = 1024, 64 * 1024
+# "PCQS": what `pcq export --dsb` writes.
+SECRETS_OF_OURS = 0x50435153
 _SECRET_KINDS = {0x544C534B: "a TLS key log", 0x57474B4C: "a WireGuard key log", 0x5353484B: "an SSH key log"}
 _INT64_MAX = (1 << 63) - 1
 # Offsets beyond this overflow 64 bits of nanoseconds.
@@ -275,6 +277,8 @@ class PcapngFile:
                 self._read_names(data, pos, length)
             elif kind == DECRYPTION_SECRETS and length >= 20:
                 secret = unpack_from(self._order + "I", data, pos + 8)[0]
+                if secret == SECRETS_OF_OURS:
+                    continue
                 what = _SECRET_KINDS.get(secret, f"secrets of type {secret:#x}")
                 yield self._problem("note", f"the file carries {what} in a decryption secrets block; it is not used")
         yield from self._frames(data, at, fields, np.minimum(described, len(self._interfaces)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,15 @@ def export(
             "--slice", metavar="OUT", help="Write the captured packets of the calls, and the handshakes they need."
         ),
     ] = None,
+    dsb: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dsb",
+            metavar="NAME",
+            help=r"Put the key of this user (DOMAIN\name), principal (name@REALM) or SMB session (0x1d) into the slice: "
+            "whoever has the slice then has the key. Only what is named.",
+        ),
+    ] = None,
     force: Force = False,
     tail: Tail = None,
 ) -> None:
@@ -47,11 +57,15 @@ def export(
         raise typer.BadParameter(f"{why}; write --pcapng instead", param_hint="--slice")
     if sliced is not None:
         reading.refuse_redaction("a slice is made of packets as they were captured; write --pcapng instead")
+    secrets = _secrets(reading, sliced, dsb or ())
     if pcapng is not None and sliced is not None and pcapng == sliced:
         raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
     # Checked before anything is read.
     decrypted, packets = (
-        destination_of(path, files, reading, force=force) if path is not None else None for path in (pcapng, sliced)
+        destination_of(path, files, reading, force=force, private=path is sliced and secrets is not None)
+        if path is not None
+        else None
+        for path in (pcapng, sliced)
     )
     analysis = reading.analysis(files, pdus=sliced is not None)
     calls = replace(selection.selection, tail=tail).shown(analysis)
@@ -61,8 +75,29 @@ def export(
     if decrypted is not None:
         _write_decrypted(analysis, calls, decrypted)
     if packets is not None:
-        _write_slice(reading, files, analysis, calls, packets)
+        _write_slice(reading, files, analysis, calls, packets, secrets)
     raise typer.Exit(exit_of(analysis))
+
+
+def _secrets(reading: CaptureReading, sliced: Path | None, names: Sequence[str]) -> bytes | None:
+    """The keys of these names, None where nobody asked for any."""
+    if not names:
+        return None
+    if sliced is None:
+        raise typer.BadParameter("only a slice needs keys: --slice OUT", param_hint="--dsb")
+    from analyzer.auth.secrets import document_of
+
+    try:
+        chosen = reading.keyring.named(names)
+    except KeyError as error:
+        known = ", ".join(reading.keyring.names) or "none"
+        raise typer.BadParameter(
+            f"no key of {error.args[0]} is given; there are keys of: {known}", param_hint="--dsb"
+        ) from None
+    say(
+        f"warning: the slice will hold the keys of {', '.join(names)}; whoever reads it can decrypt more than these calls"
+    )
+    return document_of(chosen)
 
 
 def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destination) -> None:
@@ -82,12 +117,17 @@ def _write_decrypted(analysis: Analysis, calls: Selected, destination: Destinati
 
 
 def _write_slice(
-    reading: CaptureReading, files: list[str], analysis: Analysis, calls: Selected, destination: Destination
+    reading: CaptureReading,
+    files: list[str],
+    analysis: Analysis,
+    calls: Selected,
+    destination: Destination,
+    secrets: bytes | None,
 ) -> None:
     from analyzer.pipeline.run import sources_of
     from analyzer.pipeline.slicing import slice_of
 
-    found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits)
+    found = slice_of(sources_of(files), analysis, calls, reading.keyring, reading.limits, secrets)
     with destination.opened() as out:
         for piece in found.pieces():
             out.write(piece)

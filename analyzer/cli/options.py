@@ -383,9 +383,11 @@ def _writing(output: Output = None, force: Force = False, csv_raw: CsvRaw = Fals
     return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force)
 
 
-def destination_of(path: Path | None, files: list[str], reading: CaptureReading, *, force: bool) -> Destination:
+def destination_of(
+    path: Path | None, files: list[str], reading: CaptureReading, *, force: bool, private: bool = False
+) -> Destination:
     """A file that a command writes beside its result, checked at once: it takes the place of nothing that is read."""
-    destination = Destination(path, force=force).sparing([*_named({"files": files}), *reading.files])
+    destination = Destination(path, force=force, private=private).sparing([*_named({"files": files}), *reading.files])
     destination.check()
     return destination
 

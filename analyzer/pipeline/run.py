@@ -108,7 +108,7 @@ def analyze(
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were. With
     `pseudonyms`, the result holds these in the place of names and addresses.
     """
-    keyring = keyring if keyring is not None else Keyring()
+    keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits = limits or DEFAULTS
     own = engine == "own"
     segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
@@ -120,7 +120,7 @@ def analyze(
     del segments
     collected = _collected(waiting, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
-    collected.problems += notes
+    collected.problems += [*notes, *notes_on_keys]
     if metadata:
         collected.problems += _filled(calls, learner, follower, metadata, metadata_from)
     analysis = Analysis(
@@ -193,6 +193,25 @@ def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:
     kdc = KdcLayer()
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
     return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets), rpc]
+
+
+def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:
+    """The keyring with the keys that captures carry, which are tried last; and what is wrong with these."""
+    from analyzer.capture.embedded import embedded_secrets
+    from analyzer.capture.reader import expand
+
+    problems: list[Problem] = []
+    for path in expand(sources, []):
+        if isinstance(path, Path) and path.is_file() and (found := embedded_secrets(path)):
+            from analyzer.auth.secrets import embedded_keyring
+
+            try:
+                keyring = keyring.merged(embedded_keyring(path, found))
+            except InputError as error:
+                problems.append(
+                    Problem("note", "capture", (), f"the secrets that {path} carries are not used: {error}")
+                )
+    return keyring, problems
 
 
 def sources_of(names: Sequence[str]) -> list[Source]:

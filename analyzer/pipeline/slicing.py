@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.capture.reader import CaptureReader, Source
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
@@ -104,16 +105,21 @@ class _Reader:
 
 
 def slice_of(
-    sources: Sequence[Source], analysis: Analysis, calls: Sequence[tuple[int, Call]], keyring: Keyring, limits: Limits
+    sources: Sequence[Source],
+    analysis: Analysis,
+    calls: Sequence[tuple[int, Call]],
+    keyring: Keyring,
+    limits: Limits,
+    secrets: bytes | None = None,
 ) -> Slice:
-    """The slice of some calls of an analysis, which was made of these sources with all its PDUs."""
+    """The slice of some calls of an analysis, which was made of these sources with all its PDUs. `secrets` go with it."""
     needs = _Needs.of(analysis, calls)
     packets = _Packets(needs)
     follow_messages(sources, keyring, limits, message_log=packets.take_message, segment_log=packets.take_segments)
     wanted = Counter(_essence(call) for _, call in calls)
     # First what should do, then whole connections where it did not.
     for _ in range(2):
-        found = _written(sources, analysis, packets.frames(), limits)
+        found = _written(sources, analysis, packets.frames(), limits, secrets)
         again = Counter(_essence(call) for call in analyze([found.reader()], keyring, limits=limits, pdus=False).calls)
         missing = wanted - again
         found.whole, found.lacking = len(needs.whole), missing.total()
@@ -282,7 +288,9 @@ class _Packets:
         return found
 
 
-def _written(sources: Sequence[Source], analysis: Analysis, frames: set[int], limits: Limits) -> Slice:
+def _written(
+    sources: Sequence[Source], analysis: Analysis, frames: set[int], limits: Limits, secrets: bytes | None
+) -> Slice:
     """The frames of the sources, as they were captured."""
     from importlib.metadata import version
 
@@ -294,6 +302,8 @@ def _written(sources: Sequence[Source], analysis: Analysis, frames: set[int], li
     writer = PcapngWriter(out, application=f"pcq-analyzer {version('pcq-analyzer')}", comment=comment)  # type: ignore[arg-type]
     ids = np.array(sorted(frames), np.int64)
     writer.names(machine_names(analysis))
+    if secrets is not None:
+        writer.secrets(SECRETS_OF_OURS, secrets)
     interfaces: dict[tuple[int, int], int] = {}
     for block in CaptureReader(sources, limits=limits):
         if isinstance(block, Problem):

@@ -10,16 +10,18 @@ from pathlib import Path
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.filters.selection import Selection
 from analyzer.formats.conversation import Unwritten, write_conversation
+from analyzer.formats.pcapng import PcapngWriter
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.output.gate import Destination
-from analyzer.pipeline.run import analyze
+from analyzer.pipeline.run import analyze, with_embedded
 from analyzer.pipeline.slicing import slice_of
 from tests import truth
 from tests.cli.test_commands import CLEAR, PCQ, SECRETS, process, run
@@ -190,3 +192,70 @@ def test_captures_are_not_written_over(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert b"it is not written over" in ran.stderr
     assert copy.read_bytes() == CLEAR.read_bytes()
+
+
+# ------------------------------------------------------------------------------------------------------- --dsb
+
+
+def states_of(path: Path, *options: object) -> set[str]:
+    lines = map(json.loads, run("timeline", path, "--format", "jsonl", *options).stdout.splitlines())
+    return {line["state"] for line in lines if line["record"] == "call"}
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [(PCQ.name, "lab\\\\Perfmon"), ("pcq_smbd_scapy_sambalib_krb5rc4only_krb5_seal.pcap", None)],
+)
+def test_a_slice_with_a_key_needs_no_other(file: str, name: str | None, tmp_path: Path) -> None:
+    capture, path = CAPTURES[file], tmp_path / "slice.pcapng"
+    named = [name] if name is not None else list(Keyring.load(capture.secrets_path).names)
+    options = [word for one in named for word in ("--dsb", one.replace("\\\\", "\\"))]
+    result = run("export", capture.path, "--secrets", capture.secrets_path, "--slice", path, *options)
+    assert result.exit_code == 0, result.output
+    assert "warning: the slice will hold the keys of" in result.stderr
+    assert path.stat().st_mode & 0o077 == 0
+    assert states_of(path) == states_of(capture.path, "--secrets", capture.secrets_path)
+    assert "sealed" in states_of(capture.path)
+    assert not [problem.text for problem in analyze([path]).problems if "secrets" in problem.text]
+
+
+def test_without_dsb_no_key_is_in_the_slice(tmp_path: Path) -> None:
+    path = tmp_path / "slice.pcapng"
+    assert run("export", PCQ, "--secrets", SECRETS, "--slice", path).exit_code == 0
+    assert "sealed" in states_of(path)
+    assert b"PCQS"[::-1] not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--slice", "x", "--dsb", "LAB\\nobody"), "there are keys of: LAB\\perfmon"),
+        (("--pcapng", "x", "--dsb", "LAB\\perfmon"), "only a slice needs keys"),
+    ],
+)
+def test_only_keys_that_are_there_can_be_named(options: tuple[str, ...], sentence: str) -> None:
+    ran = process("export", PCQ, "--secrets", SECRETS, *options)
+    assert ran.returncode == 2
+    assert sentence in " ".join(ran.stderr.decode().split())
+    assert not Path("x").exists()
+
+
+def test_files_that_a_capture_names_as_keytabs_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "hostile.pcapng"
+    keytab = next(truth.CAPTURES.glob("*.keytab"))
+    with path.open("wb") as out:
+        writer = PcapngWriter(out, application="x", comment="y")
+        writer.secrets(SECRETS_OF_OURS, json.dumps({"keytabs": [str(keytab)]}).encode())
+        writer.secrets(SECRETS_OF_OURS, b"{")
+        writer.interface(1, "z")
+    assert with_embedded([path], Keyring())[0].kerberos_keys == ()
+    (problem,) = with_embedded([path], Keyring())[1]
+    assert (problem.kind, "not used" in problem.text) == ("note", True)
+
+
+@pytest.mark.needs("tshark")
+def test_wireshark_passes_over_the_keys(tmp_path: Path) -> None:
+    path = tmp_path / "slice.pcapng"
+    run("export", PCQ, "--secrets", SECRETS, "--slice", path, "--dsb", "LAB\\perfmon", "-Y", "opnum == 6")
+    shown = subprocess.run(["tshark", "-r", path], capture_output=True, text=True, check=True).stdout
+    assert "Negotiate Protocol Request" in shown
