@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers man constraints clean
+.PHONY: help timeline test setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -28,6 +28,7 @@ help:
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
+	@echo 'make page        build web/ into analyzer/formats/page_assets'
 	@echo 'make man         write docs/pcq-analyzer.1 from the command line'
 	@echo 'make constraints write the versions now installed to constraints.txt, and their hashes to requirements.lock'
 	@echo 'make clean       remove what these targets made'
@@ -50,6 +51,7 @@ lint: setup-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
+	@sh .ci/with-compiler.sh $(BIN)/python web/build.py --check
 	$(BIN)/python wireshark/generate.py --check
 
 pytest: setup-tests
@@ -81,6 +83,9 @@ buffers: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py
 	$(BIN)/python wireshark/generate.py
 
+page: setup-tests
+	@sh .ci/with-compiler.sh $(BIN)/python web/build.py
+
 man: setup-package
 	$(BIN)/pcq-analyzer docs man -o docs/pcq-analyzer.1 --force
 
@@ -88,4 +93,4 @@ constraints: setup-tests
 	@sh .ci/constraints.sh '$(BIN)'
 
 clean:
-	rm -rf '$(VENV)' ksy/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf '$(VENV)' ksy/node_modules web/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

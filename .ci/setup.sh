@@ -106,6 +106,8 @@ tests)
         lacking "xxd and hexdump are missing and cannot be installed from here: their dumps are not read in tests/views/test_decode.py ('apt-get install xxd bsdextrautils' as root)."
     command -v groff >/dev/null || debian groff-base ||
         lacking "groff is missing and cannot be installed from here: the manual page is not formatted in tests/cli/test_front_door.py ('apt-get install groff-base' as root)."
+    command -v chromium >/dev/null || debian chromium ||
+        lacking "chromium is missing and cannot be installed from here: the page of report is not looked at in tests/page/test_browser.py ('apt-get install chromium' as root)."
     { command -v node >/dev/null && command -v npm >/dev/null; } || debian nodejs npm ||
         lacking "node and npm are missing and cannot be installed from here: ksy/ is not compiled anew and compared ('apt-get install nodejs npm' as root)."
     ;;

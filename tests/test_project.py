@@ -180,16 +180,17 @@ def test_tests_that_need_programs_say_so_with_the_marker() -> None:
     other = re.compile(r"mark\.skipif|importorskip|skip" + r"test", re.IGNORECASE)
     found = {name for name, text in _texts() if name.startswith("tests/") and other.search(text)}
     assert found <= {"tests/test_project.py"}
-    # A test that looks for a program by itself can end early and assert nothing; the marker, and what fetches by npm, may look.
+    # A test that looks for a program by itself can end early and assert nothing; the marker may look, what fetches by npm, and
+    # what starts the browser that the marker found.
     asks = {name for name, text in _texts() if name.startswith("tests/") and re.search(r"shutil\.which\(", text)}
-    assert asks <= {"tests/conftest.py", "tests/sarif/__init__.py"}
+    assert asks <= {"tests/conftest.py", "tests/sarif/__init__.py", "tests/page/test_browser.py"}
 
 
 # What may lie in the repository, by its first folder; a file that no line explains is a mistake.
 _EXPLAINED = {
     ".ci": r"run|[a-z-]+\.sh",
     ".github": r"workflows/[a-z-]+\.yml|ISSUE_TEMPLATE/[a-z_]+\.md",
-    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)",
+    "analyzer": r".*\.(py|lark|toml|typed|json|html|md)|formats/page_assets/report\.(js|css)",
     "benchmarks": r"[a-z_]+\.(py|json|yaml)|README\.md",
     "captures": r"[\w.-]+\.(pcap|pcapng|keytab|json|json\.gz|toml|md)",
     "docs": r".*\.(md|svg|png|json|yml|1)",
@@ -198,6 +199,7 @@ _EXPLAINED = {
     "notebooks": r"[\w-]+\.(ipynb|md)",
     "tests": r".*\.(py|json|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|ksy|zst|gz|seed)|fuzz/corpus/.*|hostile/.*",
     "tools": r".*\.(py|ps1|md|toml)",
+    "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",
     "wireshark": r".*\.(py|lua|md)",
 }
 _IN_THE_ROOT = {

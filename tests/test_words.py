@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PLACES = ("analyzer", "docs", "ksy", "README.md", "CONTRIBUTING.md", "SECURITY.md")
-GENERATED = ("analyzer/buffers/_generated/", "docs/performance.svg")
+GENERATED = ("analyzer/buffers/_generated/", "analyzer/formats/page_assets/", "docs/performance.svg")
 
 # A word that means something to its author alone, what stands in its place, and where it may stand in its common meaning.
 PRIVATE = {

@@ -240,7 +240,7 @@ class _Contract(Struct, frozen=True):
     def exit_of(self, judged: Audit) -> int:
         """The exit code of an audit whose findings are exhausted: what was found goes before what was not there."""
         from analyzer.audit.verdicts import Outcome
-        from analyzer.views.verdict import nothing_decrypted
+        from analyzer.viewmodel.verdict import nothing_decrypted
 
         code = exit_of(judged.analysis)
         if judged.found[Outcome.FAILED]:

@@ -17,6 +17,7 @@ _COMMANDS = {
     "triage": ("triage", "triage"),
     "timeline": ("timeline", "timeline"),
     "show": ("show", "show"),
+    "report": ("report", "report"),
     "sessions": ("sessions", "sessions"),
     "hosts": ("sessions", "hosts"),
     "handles": ("handles", "handles"),

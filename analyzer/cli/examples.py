@@ -36,6 +36,10 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("one field and the frames that carried it", "show x.pcapng --call 12 --field response.lpData.perf_freq"),
         ),
     ),
+    "report": (
+        LOOK,
+        (("a page for a browser, with everything in it", "report x.pcapng --secrets keys.toml -o report.html"),),
+    ),
     "sessions": (LOOK, (("who was logged on, and what would open it", "sessions x.pcapng"),)),
     "hosts": (LOOK, (("the machines and their names", "hosts x.pcapng"),)),
     "handles": (LOOK, (("what each query asked for, and when", "handles x.pcapng --secrets keys.toml"),)),

@@ -43,7 +43,7 @@ def exit_of(
     comes first, since nothing is known of what they hold. `asked_for` says whether it has shown calls that were asked for by
     name, whatever they are about; it is asked where there is no performance call.
     """
-    from analyzer.views.verdict import nothing_found, unread, unreadable
+    from analyzer.viewmodel.verdict import nothing_found, unread, unreadable
 
     sentence = None if is_enough else nothing_found(analysis)
     if sentence is not None and asked_for is not None and asked_for():

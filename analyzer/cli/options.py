@@ -216,7 +216,7 @@ class CaptureReading(Struct, frozen=True):
         """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
         from analyzer.cli.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
-        from analyzer.views.verdict import unreadable
+        from analyzer.viewmodel.verdict import unreadable
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
@@ -392,11 +392,12 @@ def destination_of(
     return destination
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+def command(function: Callable[..., None], *, hashing: bool = False) -> Callable[..., None]:
     """Gives a command the options of what it takes: of a `Writing` those of `_writing`, of a `CaptureReading` those of `_reading`,
     of a selection those of its maker in `filters.SELECTIONS`.
 
-    Typer makes options of a function's parameters; commands that share options would have to repeat all of them.
+    Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that
+    is `hashing` states what its result was made from if not told otherwise.
     """
     makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())
@@ -413,7 +414,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def with_options(**values: Any) -> None:
         given = dict(values)
         if values.get("hashes") is None and CaptureReading in taken:
-            values["hashes"] = values.get("output_format") == "sarif"
+            values["hashes"] = hashing or values.get("output_format") == "sarif"
         made = {
             kind: makers[kind](**{item.name: values.pop(item.name) for item in items}) for kind, items in shared.items()
         }

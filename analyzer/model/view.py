@@ -166,6 +166,7 @@ class SeriesView(Value, frozen=True, kw_only=True):
     instance: Annotated[str | None, doc("name of the instance")]
     counter: Annotated[str, doc("name of the counter")]
     path: Annotated[str, doc("counter path")]
+    added: Annotated[str | None, doc("what the client added to its query to get it, as a path")]
     type: Annotated[str | None, doc("name of the counter type")]
     unit: Annotated[str | None, doc("unit of the values")]
     hidden: Annotated[bool, doc("whether a monitor does not list it")]
@@ -206,3 +207,70 @@ class SectionCoverage(Value, frozen=True):
 
     section: Annotated[str, doc("document and section")]
     verdicts: Annotated[dict[str, int], doc("number of its requirements by verdict")]
+
+
+class FileView(Value, frozen=True):
+    """A file of the capture."""
+
+    name: Annotated[str, doc("name as given; `-` is standard input")]
+    size: Annotated[int | None, doc("its size; null where it was not asked for", unit="bytes")]
+    sha256: Annotated[str | None, doc("its SHA-256 in hexadecimal; null where it was not asked for")]
+
+
+class HostView(Value, frozen=True):
+    """One address and what the traffic states about it."""
+
+    ip: Annotated[str, doc("address")]
+    roles: Annotated[tuple[str, ...], doc("what it took part as")]
+    names: Annotated[tuple[tuple[str, str], ...], doc("its names, and where each was stated")]
+    users: Annotated[tuple[str, ...], doc("accounts that were used from there")]
+    systems: Annotated[tuple[str, ...], doc("versions of its operating system")]
+
+
+class IdentityView(Value, frozen=True):
+    """An account at a client, as it was used with a server."""
+
+    user: Annotated[str | None, doc("account; null where nothing states it")]
+    client: Annotated[str, doc("address of the client")]
+    server: Annotated[str, doc("address of the server")]
+    security: Annotated[str, doc("provider and level")]
+    calls: Annotated[int, doc("calls made so")]
+    failed: Annotated[int, doc("how many of these failed")]
+
+
+class ProblemView(Value, frozen=True):
+    """Something that could not be read, and how often the same was met."""
+
+    kind: Annotated[str, doc("`gap`, `sealed`, `truncated`, `malformed`, ...")]
+    layer: Annotated[str, doc("layer that noticed")]
+    text: Annotated[str, doc("one sentence, of the first")]
+    count: Annotated[int, doc("how many there are")]
+    frames: Annotated[tuple[str, ...], doc("frames of the first")]
+
+
+class IncompleteView(Value, frozen=True):
+    """Calls that are not complete for the same reason."""
+
+    state: Annotated[CallState, doc("state of the calls")]
+    reason: Annotated[str | None, doc("why, in a sentence")]
+    count: Annotated[int, doc("how many there are")]
+
+
+class Overview(Value, frozen=True, kw_only=True):
+    """What was captured, by whom, and what of it could not be read."""
+
+    files: Annotated[tuple[FileView, ...], doc("the files of the capture")]
+    frames: Annotated[int, doc("frames in them")]
+    bytes: Annotated[int, doc("captured bytes", unit="bytes")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame, since 1970 UTC", unit="ns")]
+    last_time_ns: Annotated[int | None, doc("time of the last frame, since 1970 UTC", unit="ns")]
+    calls: Annotated[int, doc("calls of all interfaces")]
+    methods: Annotated[dict[str, int], doc("calls by interface and method")]
+    sessions: Annotated[tuple[str, ...], doc("SMB sessions, a sentence each")]
+    hosts: Annotated[tuple[HostView, ...], doc("every address")]
+    identities: Annotated[tuple[IdentityView, ...], doc("who called")]
+    decrypted: Annotated[tuple[str, ...], doc("what the keys decrypted, a sentence each")]
+    undecrypted: Annotated[str | None, doc("that nothing was decrypted, in a sentence")]
+    hint: Annotated[str | None, doc("what would decrypt the rest")]
+    incomplete: Annotated[tuple[IncompleteView, ...], doc("calls that are not complete, by reason")]
+    problems: Annotated[tuple[ProblemView, ...], doc("what could not be read")]

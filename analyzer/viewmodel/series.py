@@ -60,6 +60,7 @@ def _view(readings: _Readings) -> SeriesView:
         instance=series.instance,
         counter=series.counters[0],
         path=series.path,
+        added=series.added,
         type=type_name(series.counter_type) if series.counter_type is not None else None,
         unit=series.unit,
         hidden=series.is_hidden,

@@ -14,9 +14,9 @@ from analyzer.audit.records import coverage_record, finding_record, requirement_
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.model.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
 from analyzer.model.record import Record
+from analyzer.viewmodel.verdict import nothing_decrypted
 from analyzer.viewmodel.words import section_words
 from analyzer.views.text import folded, frames_words, header_lines, safe, styled
-from analyzer.views.verdict import nothing_decrypted
 from analyzer.views.view import OfCapture
 
 if TYPE_CHECKING:

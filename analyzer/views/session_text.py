@@ -11,7 +11,8 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import Identity
 from analyzer.statistics.hosts import host_records
-from analyzer.views.text import folded, opening_lines, part_lines, safe, session_words, styled
+from analyzer.viewmodel.overview import session_words
+from analyzer.views.text import folded, opening_lines, part_lines, safe, styled
 
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:

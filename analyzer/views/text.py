@@ -6,7 +6,6 @@ fold with the details indented below their column.
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,14 +17,12 @@ from rich.markup import escape as escape_markup
 from analyzer.contents.lines import Damages, all_problems
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
-from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import NS_PER_S, iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
-from analyzer.model.connection import SmbSession
 from analyzer.model.security import AuthLevel, Decryption
 from analyzer.model.view import Outcome
-from analyzer.statistics.decryption import decrypted_by_account
+from analyzer.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_words
 from analyzer.viewmodel.rows import outcome_of
 from analyzer.viewmodel.words import answered, asked, handle_words, method_words, status_words
 from analyzer.views.runs import Run
@@ -46,7 +43,6 @@ _FRAMES_SHOWN = 8
 # So many sessions, ways of calling and kinds of problems are listed, the others counted.
 _HEADER_LINES = 12
 _SHOWN_PROBLEMS = 24
-_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
 _UNBROKEN = "\u00a0"  # keeps a number and its unit on one line
 
 
@@ -123,14 +119,8 @@ def _more(count: int, what: str) -> Iterator[str]:
 
 
 def opening_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    by_account: dict[str, list[str]] = {}
-    for one in decrypted_by_account(analysis):
-        contexts = one.contexts if one.tried != 1 else one.contexts.removesuffix("s")
-        by_account.setdefault(one.account, []).append(f"{one.decrypted} of {one.tried} {contexts}")
-    for account, decrypted in by_account.items():
-        yield from (
-            safe(line) for line in folded(f"keys given for {account} decrypted {', '.join(decrypted)}", 4, width)
-        )
+    for sentence in decrypted(analysis):
+        yield from (safe(line) for line in folded(sentence, 4, width))
 
 
 def _span(facts: CaptureFacts) -> str:
@@ -138,28 +128,6 @@ def _span(facts: CaptureFacts) -> str:
         return ""
     seconds = (facts.last_time_ns - facts.first_time_ns) / NS_PER_S
     return f", from {iso_time(facts.first_time_ns)} over {seconds:,.3f} s"
-
-
-def session_words(session: SmbSession) -> str:
-    identity = session.identity
-    who = identity.who
-    if identity.workstation:
-        who += f" on {identity.workstation}"
-    server = identity.server_dns_name or identity.server_name
-    parts = [f"SMB {session.dialect}" if session.dialect else "SMB"]
-    if identity.mechanism:
-        parts.append(identity.mechanism)
-    if session.encrypted_messages:
-        parts.append(
-            f"{session.cipher or 'unknown cipher'}, {session.decrypted_messages} of {session.encrypted_messages} decrypted"
-        )
-    return (
-        f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
-        + (f" ({server})" if server else "")
-        + (f", refused: {nt_status_name(session.refused)}" if session.refused is not None else "")
-        + f", {', '.join(parts)}"
-        + (f"; pipes: {', '.join(session.pipes)}" if session.pipes else "")
-    )
 
 
 def _rpc_words(analysis: Analysis) -> Counter[str]:
@@ -303,46 +271,24 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
     """What could not be read, and why. `damages` as for `all_problems`."""
     facts = analysis.capture
     problems = list(all_problems(analysis, damages))
-    reasons = Counter((call.state, call.reason) for call in analysis.calls if call.state != "complete")
-    if not problems and not reasons:
+    unread = incomplete(analysis)
+    if not problems and not unread:
         return
     yield ""
     yield "[bold]What could not be read, and why[/]"
-    for (state, reason), count in sorted(reasons.items(), key=lambda item: (item[0][0], str(item[0][1]))):
-        line = f"  {count} call{'s' if count != 1 else ''} {state}: {reason}"
+    for one in unread:
+        line = f"  {one.count} call{'s' if one.count != 1 else ''} {one.state}: {one.reason}"
         yield from (styled("yellow", text) for text in folded(line, 4, width))
-    if hint := _key_hint(analysis):
+    if hint := key_hint(analysis):
         yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
-    # The same sentence with other numbers is stated once.
-    grouped: dict[tuple[str, str, str], list[Problem]] = {}
-    for problem in problems:
-        grouped.setdefault((problem.kind, problem.layer, _NUMBERS.sub("0", problem.text)), []).append(problem)
-    for alike in list(grouped.values())[:_SHOWN_PROBLEMS]:
-        words = _problem_words(alike[0], facts)
-        if len(alike) > 1:
-            words += f" (and {len(alike) - 1:,} more like it)"
+    grouped = alike(problems)
+    for group in grouped[:_SHOWN_PROBLEMS]:
+        words = _problem_words(group[0], facts)
+        if len(group) > 1:
+            words += f" (and {len(group) - 1:,} more like it)"
         yield from (styled("yellow", text) for text in folded(words, 4, width))
     for text in _more(len(grouped) - _SHOWN_PROBLEMS, "kinds of problems: pcq-analyzer timeline --format jsonl"):
         yield styled("yellow", f"  {text}")
-
-
-def _key_hint(analysis: Analysis) -> str | None:
-    """What would open the calls that no key opened."""
-    undecrypted = [
-        call.security
-        for call in analysis.calls
-        if call.security.decryption in (Decryption.NO_KEY, Decryption.WRONG_KEY)
-    ]
-    if not undecrypted:
-        return None
-    keys = (
-        ["the password or NT hash (--password, --nt-hash)"]
-        if any("ntlm" in auth.mechanism for auth in undecrypted)
-        else []
-    )
-    if any("krb5" in auth.mechanism for auth in undecrypted):
-        keys.append("the service's keytab or password (--keytab, --password)")
-    return f"to open what is sealed, give {' or '.join(keys)}, or --secrets with them" if keys else None
 
 
 def _problem_words(problem: Problem, facts: CaptureFacts) -> str:

@@ -15,9 +15,9 @@ from analyzer.model.record import Record
 from analyzer.model.statistics import Who
 from analyzer.model.triage import SEVERITIES, Severity, TriageFinding, TriageProcess, TriageSummary
 from analyzer.statistics.triage import Triaged, triage, unreadable
+from analyzer.viewmodel.verdict import nothing_found
 from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, safe, styled
-from analyzer.views.verdict import nothing_found
 
 _STYLES: dict[Severity, str] = {"high": "bold red", "medium": "yellow", "info": "cyan"}
 _SHOWN_PROCESSES = 60

@@ -235,7 +235,7 @@ def test_without_a_key_everything_is_sealed_and_said_why() -> None:
     assert states(run("timeline", PCQ, "--format", "jsonl")) == {"sealed"}
     text = run("timeline", PCQ).stdout
     assert "no password or NT hash given for LAB\\perfmon" in text
-    assert "to open what is sealed, give" in text
+    assert "to decrypt what is sealed, give" in text
 
 
 def test_a_wrong_password_is_said_by_user_and_opens_nothing() -> None:

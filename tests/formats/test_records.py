@@ -18,8 +18,8 @@ from analyzer.model.analysis import Analysis
 from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze
 from analyzer.statistics.hosts import host_records
+from analyzer.viewmodel.verdict import nothing_found, unread
 from analyzer.views.timeline import Timeline
-from analyzer.views.verdict import nothing_found, unread
 from tests import truth
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of, sealed, winreg

@@ -9,7 +9,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.model.connection import Bound
 from analyzer.model.record import Endpoint
 from analyzer.tcp.events import Connection, Recognised
-from analyzer.views.verdict import nothing_found, unread
+from analyzer.viewmodel.verdict import nothing_found, unread
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"

@@ -1,0 +1,37 @@
+"""`pcq report`: one page for a browser, with everything in it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from analyzer.cli.audit import ProfileName
+from analyzer.cli.exits import exit_of
+from analyzer.cli.options import CaptureReading, Files, Strict, Writing, command
+
+
+@partial(command, hashing=True)
+def report(
+    reading: CaptureReading,
+    writing: Writing,
+    files: Files,
+    title: Annotated[
+        str | None, typer.Option("--title", help="Title of the page; the files' names if not given.")
+    ] = None,
+    profile: Annotated[
+        ProfileName, typer.Option("--profile", help="Whose known deviations the audit lets pass.")
+    ] = ProfileName.windows,
+    strict: Strict = False,
+) -> None:
+    """One self-contained page for a browser: timeline, calls down to their bytes, counters and findings. It needs -o."""
+    if writing.path is None:
+        raise typer.BadParameter("name the file to write: -o report.html, or -o - into a pipe", param_hint="-o")
+    from analyzer.audit.engine import Audit, Profile
+    from analyzer.formats.page import write_page
+    from analyzer.views.report import Report
+
+    analysis = reading.analysis(files)
+    write_page(Report(Audit(analysis, profile=Profile(profile.value)), title), writing.destination)
+    raise typer.Exit(exit_of(analysis, strict=strict))

@@ -1,0 +1,277 @@
+"""The page in Chromium, from a file: what is chosen, hovered, filtered, zoomed and followed, in both themes and widths.
+
+A message on the console, a script error or a request for anything but the file fails every test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from analyzer.filters.filter import CallFilter
+from analyzer.model.analysis import Analysis
+from tests.build.buffers import Block, identifier, perf_data
+from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed
+from tests.page import THREE, analysis_named, fetch, page_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.needs("chromium", "playwright")
+AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
+HOSTILE = "<img src=x onerror=alert(1)>\u202e"
+WIDE, NARROW = {"width": 1280, "height": 1200}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(analysis_named(THREE[0]), tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with little in it, for what takes long with much."""
+    make = Calls()
+    blocks = [Block(1, values=((b"\1\0\0\0",),))]
+    calls = [make.open_query(), make.validate(identifier(COUNTERSET)), make.counter_data(perf_data(blocks))]
+    failed = make.faulted(6, make.stub().handle(HANDLE).uint(4096), 0x1C00001A)
+    analysis = analysis_of(*calls, make.counter_data(perf_data(blocks)), failed, sealed(make.close_query()))
+    return written(analysis, tmp_path_factory.mktemp("few") / "report.html")
+
+
+def written(analysis: Analysis, path: Path) -> Path:
+    path.write_text(page_of(analysis), encoding="utf-8")
+    return path
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, place: str = "", **options: Any) -> Iterator[Page]:
+    """The page in a window of its own; what went wrong in it fails the test."""
+    wrong: list[str] = []
+    with browser.new_context(viewport=options.pop("viewport", WIDE), **options) as context:
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
+        page.goto(path.as_uri() + place)
+        page.wait_for_selector("#main")
+        yield page
+    assert wrong == []
+
+
+def words(page: Page, selector: str) -> str:
+    return page.locator(selector).first.inner_text()
+
+
+def test_a_call_is_chosen_with_the_keyboard_and_taken_apart(browser: Browser, report: Path) -> None:
+    with opened(browser, report) as page:
+        page.keyboard.press("2")
+        page.locator("#list").focus()
+        for _ in range(5):
+            page.keyboard.press("ArrowDown")
+        page.wait_for_selector("#call-6.selected")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "tree"
+        page.keyboard.press("End")
+        page.wait_for_selector(".line.selected")
+        page.keyboard.press("ArrowLeft")
+        page.locator("#list").focus()
+        page.keyboard.press("End")
+        page.wait_for_selector("#call-210.selected")
+        assert "#view=calls&call=210" in page.url
+
+
+def test_hovering_a_field_lights_its_bytes_and_the_reverse(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#view=calls&call=5") as page:
+        page.wait_for_selector(".dump")
+        page.locator('[data-tab="request.stub"]').click()
+        page.locator(".line", has_text="RequestCode").hover()
+        page.wait_for_selector(".dump b.lit")
+        lit = page.locator(".dump b.lit")
+        assert [lit.nth(at).get_attribute("data-at") for at in range(lit.count())] == ["52", "53", "54", "55"]
+        page.locator('.dump b[data-at="56"]').hover()
+        page.wait_for_selector('.line.lit:has-text("RequestLCID")')
+        page.locator('.dump b[data-at="57"]').click()
+        assert words(page, ".where").startswith("RequestLCID: bytes 56 to 60 of 64")
+        assert words(page, ".line.selected").startswith("RequestLCID")
+
+
+def test_filters_are_those_of_the_command(browser: Browser, report: Path) -> None:
+    analysis, wanted = analysis_named(THREE[0]), CallFilter("opnum == 6 and status == 0")
+    passing = sum(wanted(call.number, call, analysis) for call in analysis.calls)
+    with opened(browser, report, "#view=calls") as page:
+        page.keyboard.press("/")
+        page.keyboard.type("opnum == 6 and status == 0")
+        page.wait_for_selector('#filter-words:has-text("of 210 calls")')
+        assert words(page, "#filter-words") == f"{passing} of 210 calls"
+        page.locator(".filter input").fill("response.buffer.counter_type == PERF_COUNTER_RAWCOUNT")
+        page.wait_for_selector(f'#filter-words:has-text(" of 210 calls"):not(:has-text("{passing} of"))')
+        page.locator(".filter input").fill("opnum = 6")
+        page.wait_for_selector("#filter-words.bad")
+        assert words(page, "#filter-words") == "column 7: a single = is no operator, write == or !="
+        page.locator(".filter input").fill("")
+        page.keyboard.type("laten")
+        page.wait_for_selector(".offers li")
+        page.keyboard.press("Tab")
+        assert page.locator(".filter input").input_value() == "latency "
+
+
+def test_a_finding_leads_to_its_bytes(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#view=audit") as page:
+        page.locator(".finding", has_text="PCQ210").get_by_role("button", name="Call #139").click()
+        page.wait_for_selector(".dump b.chosen")
+        assert words(page, ".where").startswith("RequestCode: bytes 52 to 56")
+        assert words(page, ".line.selected").startswith("RequestCode")
+        page.keyboard.press("]")
+        page.wait_for_selector(".row.selected")
+
+
+def test_the_timeline_zooms_and_a_click_selects(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#view=calls") as page:
+        whole = words(page, ".window")
+        page.locator(".timeline-frame").focus()
+        page.keyboard.press("+")
+        page.wait_for_function("whole => document.querySelector('.window').innerText !== whole", arg=whole)
+        page.keyboard.press("0")
+        page.wait_for_function("whole => document.querySelector('.window').innerText === whole", arg=whole)
+        box = page.locator(".tracks canvas").bounding_box()
+        assert box is not None
+        page.mouse.click(box["x"] + 232 + (box["width"] - 230) * 0.3, box["y"] + 9)
+        page.wait_for_function("!document.location.hash.endsWith('call=1')")
+
+
+def test_rows_are_sorted_and_counters_are_plotted(browser: Browser, report: Path) -> None:
+    with opened(browser, report, "#view=calls") as page:
+        page.get_by_role("button", name="Latency").click()
+        page.get_by_role("button", name="Latency").click()
+        slowest = page.locator(".row:not(.header)").first
+        assert float(slowest.locator(".c-latency").inner_text().split()[0]) > 1
+        page.keyboard.press("3")
+        page.wait_for_selector(".uplot canvas")
+        before = page.locator(".chosen-series tbody tr").count()
+        page.locator(".counter-tools input[type=search]").fill("page faults")
+        page.locator("label.series input").first.check()
+        page.wait_for_function("n => document.querySelectorAll('.chosen-series tbody tr').length === n", arg=before + 1)
+
+
+def test_names_of_a_hostile_capture_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
+    make = Calls()
+    asked = make.stub().string(HOSTILE).uuid("383487a6-3676-4870-a4e7-d45b30c35629").uint(5).uint(0).uint(4096)
+    analysis = analysis_of(make.exchange(1, asked, make.sized(b"")), files=(f"{HOSTILE}.pcap",))
+    with opened(browser, written(analysis, tmp_path / "hostile.html")) as page:
+        assert words(page, "h1") == "<img src=x onerror=alert(1)>\\u202e.pcap"
+        assert page.locator("img").count() == 0
+        page.keyboard.press("2")
+        page.wait_for_selector('.line:has-text("onerror")')
+        assert page.locator("img").count() == 0
+
+
+def test_what_is_sealed_is_shown_as_that(browser: Browser, tmp_path: Path) -> None:
+    make = Calls()
+    analysis = analysis_of(sealed(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None)))
+    with opened(browser, written(analysis, tmp_path / "sealed.html"), "#view=calls") as page:
+        page.wait_for_selector('.line:has-text("not decrypted")')
+        page.keyboard.press("1")
+        assert "1 call sealed" in words(page, ".overview")
+
+
+# The whole of WCAG A and AA in one theme and width, what depends on colours and widths in the others.
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "scrollable-region-focusable"]}}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "size", "rules"),
+    [("light", WIDE, RULES), ("dark", WIDE, COLOURS), ("light", NARROW, COLOURS), ("dark", NARROW, COLOURS)],
+    ids=["light 1280", "dark 1280", "light 390", "dark 390"],
+)
+@pytest.mark.needs("npm", "node")
+def test_nobody_is_kept_out(
+    browser: Browser, few: Path, scheme: str, size: dict[str, int], rules: dict[str, Any]
+) -> None:
+    """axe-core finds no violation in any view, and nothing is wider than the window."""
+    fetch()
+    with browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True) as context:
+        page = context.new_page()
+        page.goto(few.as_uri() + "#view=calls&call=5")
+        page.wait_for_selector("#main")
+        page.add_script_tag(path=AXE)
+        for view in ("2", "1", "3", "4"):
+            page.keyboard.press(view)
+            page.wait_for_selector(".dump, .tiles, .row, .plots, .findings")
+            found = page.evaluate("rules => axe.run(rules)", rules)
+            violations = [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found["violations"]]
+            assert violations == [], view
+            assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.keyboard.press("?")
+        page.wait_for_selector("dialog[open]")
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+
+
+def test_fifty_thousand_calls_scroll_without_a_blank_row(browser: Browser, tmp_path: Path) -> None:
+    """Whatever the scroll bar does, each frame that is drawn has a row at every place of the list."""
+    path = written_many(tmp_path / "many.html", 50_000)
+    with opened(browser, path, "#view=calls") as page:
+        page.wait_for_selector(".row.selected")
+        blank = page.evaluate(SCROLLED)
+        assert blank == 0
+        page.locator("#list").focus()
+        page.keyboard.press("End")
+        page.wait_for_selector("#call-50000.selected")
+        assert page.locator(".row").count() < 100
+
+
+# Scrolls by leaps through the list and counts, frame by frame, the places of the list at which there is no row.
+SCROLLED = """async () => {
+  const list = document.getElementById("list");
+  const box = list.getBoundingClientRect();
+  let blank = 0;
+  for (let at = 0; at < 60; at++) {
+    list.scrollTop = ((at * 7919) % 60) / 60 * list.scrollHeight;
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    for (let y = box.top + 40; y < box.bottom - 4; y += 24) {
+      if (document.elementFromPoint(box.left + 300, y)?.closest(".row") === null) blank++;
+    }
+  }
+  return blank;
+}"""
+
+
+def written_many(path: Path, count: int) -> Path:
+    """A page of very many calls, made of that of one."""
+    from analyzer.formats.page_data import packed
+    from tests.page import blocks
+
+    make = Calls()
+    page = page_of(analysis_of(make.counter_data(b"")))
+    found = blocks(page)
+    rows = found["rows"]
+    for name, column in rows.items():
+        if name not in ("base", "texts"):
+            rows[name] = column * count
+    rows["time"] = [number * 1_000_000 for number in range(count)]
+    before = page.split('id="rows">', 1)
+    path.write_text(
+        before[0] + 'id="rows">' + packed(rows).decode() + before[1][before[1].index("</script>") :], "utf-8"
+    )
+    return path

@@ -1,0 +1,213 @@
+"""The data of the page: the same calls, fields, values, ranges, series and findings as the other views, and no HTML."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from analyzer.audit.engine import Audit, Profile
+from analyzer.formats import page as page_module
+from analyzer.formats.page import asset
+from analyzer.formats.page_data import exact
+from analyzer.model.analysis import Analysis
+from analyzer.model.call import CallRecord
+from analyzer.output.json import document
+from analyzer.viewmodel.findings import finding_views
+from analyzer.viewmodel.rows import rows
+from analyzer.viewmodel.series import series_views
+from analyzer.views.show import Show
+from analyzer.views.timeline import Timeline
+from tests.build.calls import Calls, analysis_of
+from tests.page import THREE, analysis_named, blocks, blocks_named, layers, page_of, whole
+
+
+def without_places(tree: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A tree of `show` without the frames and bytes beside each field, which the page has for the layer."""
+    if tree is None:
+        return None
+    kept = {key: tree[key] for key in ("name", "spelling", "type", "offset", "length", "value", "meaning")}
+    return kept | {"children": [without_places(child) for child in tree.get("children", ())]}
+
+
+def frames_at(layer: dict[str, Any], start: int, stop: int) -> list[int]:
+    """As the page finds them (web/src/calls.ts, framesOf)."""
+    return sorted({run[2] for run in layer["runs"] if max(run[0], start) < min(run[1], stop)})
+
+
+def same_places(tree: dict[str, Any], layer: dict[str, Any], data: bytes) -> None:
+    start, stop = tree["offset"], tree["offset"] + tree["length"]
+    assert frames_at(layer, start, stop) == tree["frames"]
+    if "children" not in tree:
+        assert data[start:stop].hex() == tree["raw"]
+    for child in tree.get("children", ()):
+        same_places(child, layer, data)
+
+
+@pytest.mark.parametrize("file", THREE)
+def test_each_call_has_the_fields_values_and_ranges_of_show(file: str) -> None:
+    analysis = analysis_named(file)
+    found = blocks_named(file)
+    for number in range(1, len(analysis.calls) + 1):
+        (shown_record,) = Show(analysis, number).records()
+        record = document(shown_record)
+        by_id = {layer["id"]: (layer, data) for layer, data in layers(found, number, page_module.DETAILS_IN_BLOCK)}
+        for side, shown in record["layers"].items():
+            for part in ("stub", "buffer"):
+                layer, data = by_id.get(f"{side}.{part}", ({"tree": None}, b""))
+                assert layer["tree"] == without_places(shown[part]), f"call {number}, {side} {part}"
+                if shown[part] is not None:
+                    same_places(shown[part], layer, data)
+            for at, pdu in enumerate(shown["pdus"], 1):
+                layer, data = by_id[f"{side}.pdu{at}"]
+                assert len(data) == pdu["length"]
+                extents = [{"frames": [run[2]], "start": run[4], "length": run[5]} for run in layer["runs"]]
+                assert extents == pdu["extents"]
+
+
+@pytest.mark.parametrize("file", THREE)
+def test_the_list_is_that_of_the_view_model(file: str) -> None:
+    analysis = analysis_named(file)
+    columns = blocks_named(file)["rows"]
+    texts, base = columns["texts"], int(columns["base"])
+
+    def text(name: str, at: int) -> str | None:
+        return texts[columns[name][at]] if columns[name][at] >= 0 else None
+
+    listed = list(rows(analysis))
+    assert len(columns["time"]) == len(listed)
+    for at, row in enumerate(listed):
+        assert base + columns["time"][at] == row.time_ns
+        assert (text("client", at), text("server", at)) == (str(row.client), str(row.server))
+        for name in (
+            "user",
+            "interface",
+            "method",
+            "handle",
+            "asked",
+            "answered",
+            "status",
+            "outcome",
+            "state",
+            "reason",
+        ):
+            assert text(name, at) == getattr(row, name)
+        assert columns["latency"][at] == row.latency_ns
+        assert columns["frames"][at] == ", ".join(row.frames)
+
+
+@pytest.mark.parametrize("file", THREE)
+def test_records_series_and_findings_are_whole(file: str) -> None:
+    analysis = analysis_named(file)
+    found = blocks_named(file)
+    records = [document(record) for record in Timeline(analysis).records() if isinstance(record, CallRecord)]
+    heads = [head for name, block in found.items() if name.startswith("heads-") for head in block]
+    buffers = [both for name, block in found.items() if name.startswith("buffers-") for both in block]
+    for record, head, both in zip(records, heads, buffers, strict=True):
+        made = {key: value for key, value in record.items() if key != "time_delta_ns"}
+        for side, buffer in zip(("request", "response"), both, strict=True):
+            if made[side] is not None:
+                assert exact(made[side]["buffer"]) == buffer
+                made[side] = {key: value for key, value in made[side].items() if key != "buffer"}
+                made[side]["has_buffer"] = bool(buffer)
+        assert head == exact(made)
+    series, _ = series_views(analysis)
+    assert [(one["path"], [whole(value) for value in one["values"]]) for one in found["series"]] == [
+        (one.path, list(one.values)) for one in series
+    ]
+    findings = finding_views(analysis, Audit(analysis, profile=Profile.SPEC))
+    assert [
+        (one["rule"], one["call"], one["layer"], one["start"], one["stop"]) for one in found["audit"]["findings"]
+    ] == [(one.rule, one.call, one.layer, one.start, one.stop) for one in findings]
+
+
+class _Elements(HTMLParser):
+    """Every element of a page with its attributes, and the text in scripts."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+HOSTILE = "</script><img src=x onerror=alert(1)><!--&lt;\u202e"
+
+
+def hostile() -> Analysis:
+    make = Calls()
+    asked = make.stub().string(HOSTILE).uuid("383487a6-3676-4870-a4e7-d45b30c35629").uint(5).uint(0).uint(4096)
+    return analysis_of(make.exchange(1, asked, make.sized(b"")), files=(f"{HOSTILE[:40]}.pcap",))
+
+
+def test_text_of_captures_is_never_an_element() -> None:
+    elements, plain = _Elements(), _Elements()
+    elements.feed(page_of(hostile()))
+    plain.feed(page_of(analysis_of(Calls().open_query())))
+    assert [tag for tag, _ in elements.tags if tag in ("img", "iframe", "object", "a")] == []
+    assert [tag for tag, _ in elements.tags] == [tag for tag, _ in plain.tags]
+
+
+def test_the_policy_allows_this_script_and_this_style_and_nothing_else() -> None:
+    page = page_of(hostile())
+    elements = _Elements()
+    elements.feed(page)
+    (policy,) = (one["content"] for tag, one in elements.tags if one.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    digests = {
+        name: f"'sha256-{b64encode(sha256(asset(file)).digest()).decode()}'"
+        for name, file in (("script-src", "report.js"), ("style-src", "report.css"))
+    }
+    assert rules == digests | {
+        "default-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+        "trusted-types": "'none'",
+    }
+    code = re.search(r"<script>(.*?)</script>", page, re.DOTALL)
+    assert code is not None
+    assert code[1].encode() == asset("report.js")
+    attributes = {name for _, attrs in elements.tags for name in attrs}
+    assert attributes <= {"lang", "charset", "http-equiv", "content", "name", "id", "class", "type"}
+    assert "http://" not in page.replace("http://www.w3.org/", "")
+    assert "https://" not in page
+
+
+def test_the_head_is_json_of_the_overview() -> None:
+    page = page_of(hostile())
+    text = re.search(r'<script type="application/json" id="head">(.*?)</script>', page, re.DOTALL)
+    assert text is not None
+    assert not set("<>&") & set(text[1])
+    head = json.loads(text[1])
+    assert head["overview"]["calls"] == 1
+    assert head["title"].endswith(".pcap")
+
+
+def test_calls_beyond_the_most_keep_their_line_and_their_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = analysis_named(THREE[0])
+    monkeypatch.setattr(page_module, "MAX_DETAILS", 40)
+    found = blocks(page_of(analysis))
+    assert found["tail"] == {"details": 40}
+    assert sum(len(block["calls"]) for name, block in found.items() if name.startswith("details-")) == 40
+    assert len(found["rows"]["time"]) == len(analysis.calls)
+    assert sum(len(block) for name, block in found.items() if name.startswith("heads-")) == len(analysis.calls)
+    monkeypatch.setattr(page_module, "MAX_DETAIL_BYTES", 1)
+    assert blocks(page_of(analysis))["tail"] == {"details": 0}
+
+
+def test_numbers_beyond_what_javascript_holds_keep_their_digits() -> None:
+    assert exact({"a": [2**53 - 1, 2**53, -(2**64), True, None]}) == {
+        "a": [2**53 - 1, {"$int": str(2**53)}, {"$int": str(-(2**64))}, True, None]
+    }

@@ -1,0 +1,154 @@
+"""The filter language in the page: on every call of every sample capture it passes what the command's passes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.contents.lines import call_record
+from analyzer.filters.filter import CallFilter
+from analyzer.filters.tree import FilterError
+from analyzer.formats.page_data import record_blocks
+from analyzer.formats.page_fields import fields_block
+from analyzer.output.json import document
+from tests.page import CAPTURES, analysis_named, built
+
+pytestmark = pytest.mark.needs("npm", "node")
+FILTERS = [
+    "number in {1, 3, 5..9}",
+    "opnum == 6 && status != 0",
+    "status == ERROR_SUCCESS or fault",
+    "not (status == 0) xor opnum > 3",
+    "status_name matches '^error_(not|more)'",
+    "method == QueryCounterData and latency > 1ms",
+    "PerflibV2QueryCounterSetRegistrationInfo == method",
+    'method contains "Query" and interface == perflibv2',
+    "interface == winreg || pipe contains winreg",
+    "ip == 127.0.0.0/8 and !(client.port < 1024)",
+    "client.ip in {127.0.0.1..127.0.0.3, ::1, 10.0.0.0/255.0.0.0}",
+    "ip == ::1/128",
+    "time > 2020-01-01 and time < 2030-01-01T00:00:00.5+01:00",
+    "time_relative >= 0.05 and time_relative < 1.5s",
+    "1ms < latency <= 20ms",
+    "user contains 'perfmon' or user ~ 'SYSTEM$'",
+    r'user == "LAB\\perfmon" or user == LAB\perfmon',
+    "lower(user) == 'lab\\\\perfmon' and len(user) > 3",
+    "count(frame) > 2 and frame & 1",
+    "any frame > 20 and all frame < 100000",
+    "frame !== 12 and number === 3",
+    "frame ~= 12",
+    "handle in {q1, 2, k1}",
+    "handle == null",
+    'counterset != null and counterset == "Processor Information"',
+    "params.dwInSize >= 4096 or request.params.dwInSize == 0x1000",
+    "params.RequestCode == COUNTER_NAME_STRINGS or params.RequestCode in {1, 2, 3..4}",
+    "params.hQuery.uuid == handle_uuid",
+    "request and not response",
+    "response.buffer and request.stub_length < response.stub_length",
+    "buffer.counter_type == PERF_COUNTER_RAWCOUNT or buffer.counter_type & 0x400",
+    "response.buffer.dw_counter_id == 3 or buffer.counter_id > 1",
+    "buffer.name contains '0' or buffer.string matches '(?-i)Processor'",
+    "buffer.perf_time_stamp > 0 and buffer.perf_freq >= 10000000",
+    "buffer.raw > 18446744073709551615",
+    "auth.level == privacy and auth.verified == true",
+    "auth.user_from == smb",
+    "smb.dialect == 3.1.1 and smb.encrypted == false and smb.session_id > 0x10",
+    "session & 0xff",
+    "state == complete and reason == null",
+    'verification_trailer == ok or why_missing in {sealed, "not captured"}',
+    "registry.path contains 'HKLM' or read.attempt > 1",
+    "read and read.value contains 'Global'",
+    "stub_sha256 matches '^[0-7]'",
+    "transport == ncacn_np AND syntax != ndr64",
+    "status > 0x7fffffffffffffffff",
+    "latency_ns % 2",
+    "latency == 1.5e-3",
+    'user == "\\x4c\\u0041B\\\\perfmon"',
+    "in == 3",
+    "not not number == 1",
+    "(((number == 1 or number == 2) and opnum) or fault) and not (state == sealed)",
+    "buffer_kind == perf-data and buffer_notes",
+    "opnum in {}",
+    "opnum in {6",
+    "opnum = 6",
+    "status == NO_SUCH_STATUS",
+    "nothing == 1",
+    "latency > soon",
+    "user > 3",
+    "'text'",
+    "any opnum",
+    "number == 1 and",
+    "ip == 300.1.1.1",
+    "time == 2026-02-30",
+    "auth.level == strong",
+    "number in {5..3}",
+    "user matches '('",
+    "user matches '(?=a)'",
+    "buffer.nothing_like_it == 1",
+    "client == server",
+    "client",
+    "client.ip == server.ip",
+    "user == workstation",
+    "number < latency",
+    "(" * 60 + "number" + ")" * 60,
+    "not " * 49 + "number == 1",
+    "",
+    "x" * 10_001,
+]
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { compile, knowledge, ofRecord, FilterError } from "./filter.mjs";
+const { fields, filters, captures } = JSON.parse(readFileSync("input.json", "utf8"));
+const known = knowledge(fields);
+const out = filters.map((source) => {
+  try {
+    const bound = compile(source, known);
+    const passes = ([record, buffers]) => bound.passes(ofRecord({ record, buffers }));
+    return captures.map((calls) => calls.flatMap((call, at) => (passes(call) ? [at + 1] : [])));
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return null;
+  }
+});
+process.stdout.write(JSON.stringify(out));
+"""
+
+
+def of_the_page(directory: Path) -> list[list[list[int]] | None]:
+    """Which calls of each capture pass each filter in the page; None for what it calls no filter."""
+    built(directory)
+    captures = []
+    for analysis in map(analysis_named, CAPTURES):
+        parts = record_blocks(analysis, range(1, len(analysis.calls) + 1))
+        captures.append([pair for heads, buffers in parts for pair in zip(heads, buffers, strict=True)])
+    given: dict[str, Any] = {"fields": fields_block(), "filters": FILTERS, "captures": captures}
+    (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")
+    (directory / "run.mjs").write_text(SCRIPT, encoding="utf-8")
+    ran = subprocess.run(["node", "run.mjs"], cwd=directory, capture_output=True, text=True, check=False, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    passed: list[list[list[int]] | None] = json.loads(ran.stdout)
+    return passed
+
+
+def of_the_command(source: str, captures: list[list[dict[str, Any]]]) -> list[list[int]] | None:
+    try:
+        wanted = CallFilter(source)
+    except FilterError:
+        return None
+    return [[record["number"] for record in records if wanted.passes(record)] for records in captures]
+
+
+def test_the_page_passes_what_the_command_passes(tmp_path: Path) -> None:
+    passed = of_the_page(tmp_path)
+    captures = [
+        [document(call_record(call, analysis)) for call in analysis.calls] for analysis in map(analysis_named, CAPTURES)
+    ]
+    for source, found in zip(FILTERS, passed, strict=True):
+        assert found == of_the_command(source, captures), source[:80]
+    # Both pass something for most, and refuse what makes no sense.
+    assert sum(found is not None and any(found) for found in passed) > 40
+    assert sum(found is None for found in passed) > 15

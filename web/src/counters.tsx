@@ -1,0 +1,186 @@
+// Counters: the tree of what was read, and plots of the series chosen in it.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { type Series, block } from "./data";
+import { compact, count, plural, seconds, short, shown } from "./text";
+
+const MOST_PLOTTED = 12;
+
+interface Props { theme: string; leftOut: number; onCall: (number: number) => void }
+
+const numberOf = (value: Series["values"][number]): number | null =>
+  value === null ? null : typeof value === "number" ? value : Number(value.$int);
+
+export function Counters({ theme, leftOut, onCall }: Props) {
+  const [series, setSeries] = useState<Series[] | null>(null);
+  const [chosen, setChosen] = useState<number[]>([]);
+  const [search, setSearch] = useState("");
+  const [hidden, setHidden] = useState(false);
+  useEffect(() => {
+    void block<Series[]>("series").then((found) => {
+      setSeries(found ?? []);
+      // Something to look at: the series that change most often.
+      const moving = new Map<string, Series>();
+      for (const one of found ?? []) if (!one.hidden && !moving.has(one.path) && new Set(one.values.map(numberOf)).size > 2) moving.set(one.path, one);
+      setChosen([...moving.values()].slice(0, 3).map((one) => one.number));
+    });
+  }, []);
+  const tree = useMemo(() => grouped(series ?? [], search, hidden), [series, search, hidden]);
+  if (series === null) return <p class="empty">Reading the series…</p>;
+  if (series.length === 0) return <p class="empty">No counter value could be read from this capture.</p>;
+  const toggle = (number: number) =>
+    setChosen((before) => (before.includes(number) ? before.filter((one) => one !== number) : [...before, number].slice(-MOST_PLOTTED)));
+  const picked = chosen.map((number) => series.find((one) => one.number === number)!).filter(Boolean);
+  const units = [...new Set(picked.map((one) => one.unit ?? ""))];
+  return (
+    <div class="counters">
+      <div class="counter-tree">
+        <div class="counter-tools">
+          <input type="search" placeholder="Find a counter" aria-label="Find a counter" value={search} onInput={(event) => setSearch((event.target as HTMLInputElement).value)} />
+          <label><input type="checkbox" checked={hidden} onChange={() => setHidden(!hidden)} /> bases</label>
+        </div>
+        <div class="scroll" tabIndex={0} role="group" aria-label="Counter sets">
+          {[...tree].map(([server, groups]) => (
+            <details open>
+              <summary>{`\\\\${shown(server)}`}</summary>
+              {[...groups].map(([group, some]) => (
+                <details open={groups.size <= 4 || search !== ""} class="set">
+                  <summary>{shown(group)} <small>{count(some.length)}</small></summary>
+                  {some.slice(0, 500).map((one) => (
+                    <label class="series">
+                      <input type="checkbox" checked={chosen.includes(one.number)} onChange={() => toggle(one.number)} />
+                      <span>{shown(one.counter)}{one.instance !== null ? ` (${shown(one.instance)})` : ""} <small>{shown([one.handle, one.unit, some.some((other) => other !== one && other.path === one.path && other.handle === one.handle) && one.added !== null ? `by ${one.added}` : ""].filter(Boolean).join(" "))}</small></span>
+                    </label>
+                  ))}
+                  {some.length > 500 && <p class="more">{count(some.length - 500)} more: search for them</p>}
+                </details>
+              ))}
+            </details>
+          ))}
+        </div>
+      </div>
+      <div class="plots scroll" tabIndex={0} role="group" aria-label="Plots">
+        {leftOut > 0 && <p class="notice">{count(leftOut)} readings are not in this page: it holds the first ones only.</p>}
+        {picked.length === 0 && <p class="empty">Choose counters on the left to plot them.</p>}
+        {units.map((unit) => (
+          <Plot key={unit} unit={unit} series={picked.filter((one) => (one.unit ?? "") === unit)} theme={theme} />
+        ))}
+        {picked.length > 0 && <Table series={picked} onCall={onCall} />}
+      </div>
+    </div>
+  );
+}
+
+function grouped(series: Series[], search: string, hidden: boolean): Map<string, Map<string, Series[]>> {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const tree = new Map<string, Map<string, Series[]>>();
+  for (const one of series) {
+    if (one.hidden && !hidden) continue;
+    const path = one.path.toLowerCase();
+    if (!words.every((word) => path.includes(word))) continue;
+    const groups = tree.get(one.server) ?? new Map<string, Series[]>();
+    tree.set(one.server, groups);
+    groups.set(one.group, [...(groups.get(one.group) ?? []), one]);
+  }
+  return tree;
+}
+
+function Plot({ unit, series, theme }: { unit: string; series: Series[]; theme: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const key = series.map((one) => one.number).join();
+  useEffect(() => {
+    const element = box.current!;
+    const style = getComputedStyle(element);
+    const of = (name: string) => style.getPropertyValue(name).trim();
+    // One axis of all times; a series without a reading at one has undefined there (joined over), a reading without a value null (a gap).
+    const data = uPlot.join(series.map((one) => [one.times_ns.map((time) => time / 1e9), one.values.map(numberOf)] as uPlot.AlignedData), series.map(() => [2]));
+    const marks = series.map((one) => new Map(one.reasons.map(([at, why]) => [one.times_ns[at]! / 1e9, why])));
+    const plot = new uPlot(
+      {
+        width: Math.max(280, element.clientWidth), height: 240, cursor: { drag: { x: true, y: false } }, legend: { live: true },
+        scales: { x: { time: false } },
+        axes: [
+          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, values: (_, ticks) => ticks.map((one) => `${+one.toFixed(6)} s`) },
+          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, size: 84, values: (_, ticks) => ticks.map((one) => short(one)) },
+        ],
+        series: [
+          { label: "time", value: (_, value) => (value === null ? "–" : `${value.toFixed(6)} s`) },
+          ...series.map((one, at): uPlot.Series => ({
+            label: `${shown(one.counter)}${one.instance === null ? "" : ` (${shown(one.instance)})`}`,
+            stroke: of(`--m${at % 9}`), width: 1.75, points: { show: one.values.length < 300, size: 5 }, spanGaps: false,
+            value: (_, value) => (value === null || value === undefined ? "–" : `${compact(value)} ${unit}`.trim()),
+          })),
+        ],
+        hooks: {
+          // Readings without a value, resets and losses: a line from top to bottom, dashed.
+          drawAxes: [(self) => {
+            const { ctx, bbox } = self;
+            ctx.save();
+            ctx.strokeStyle = of("--warn");
+            ctx.setLineDash([3, 4]);
+            for (const mark of marks) {
+              for (const time of mark.keys()) {
+                const x = Math.round(self.valToPos(time, "x", true)) + 0.5;
+                if (x < bbox.left || x > bbox.left + bbox.width) continue;
+                ctx.beginPath();
+                ctx.moveTo(x, bbox.top);
+                ctx.lineTo(x, bbox.top + bbox.height);
+                ctx.stroke();
+              }
+            }
+            ctx.restore();
+          }],
+        },
+      },
+      data,
+      element,
+    );
+    const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(280, element.clientWidth), height: 240 }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+  }, [key, theme, unit]);
+  return (
+    <figure class="plot">
+      <figcaption>{unit === "" ? "without a unit" : shown(unit)} <small>dashed: no value there, or something to know about it; drag to zoom, double click for all</small></figcaption>
+      <div ref={box} />
+    </figure>
+  );
+}
+
+function Table({ series, onCall }: { series: Series[]; onCall: (number: number) => void }) {
+  return (
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="Chosen series">
+      <table class="chosen-series">
+        <thead><tr><th scope="col">Series</th><th scope="col">Type</th><th scope="col">Values</th><th scope="col">Min</th><th scope="col">Mean</th><th scope="col">Max</th><th scope="col">Last</th><th scope="col">Without a value, or with a remark</th></tr></thead>
+        <tbody>
+          {series.map((one) => {
+            const known = one.values.map(numberOf).filter((value): value is number => value !== null);
+            const sum = known.reduce((total, value) => total + value, 0);
+            const cell = (value: number | undefined) => <td class="number">{value === undefined || known.length === 0 ? "–" : compact(value)}</td>;
+            return (
+              <tr>
+                <th scope="row">{shown(one.path)}</th>
+                <td>{one.type ?? "–"}</td>
+                <td class="number">{known.length} of {one.values.length}</td>
+                {cell(known.reduce((least, value) => Math.min(least, value), Infinity))}
+                {cell(sum / known.length)}
+                {cell(known.reduce((most, value) => Math.max(most, value), -Infinity))}
+                {cell(known.at(-1))}
+                <td>
+                  {one.reasons.slice(0, 3).map(([at, why]) => (
+                    <div><button type="button" class="link" onClick={() => onCall(one.calls[at]!)}>#{one.calls[at]}</button> {seconds(one.times_ns[at]!)} s: {shown(why)}</div>
+                  ))}
+                  {one.reasons.length > 3 && <div>{plural(one.reasons.length - 3, "more")}</div>}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+// The blocks of data in the page: JSON, deflated and in base64 (docs/report.md). Each is read when it is asked for.
+
+export interface FileView { name: string; size: number | null; sha256: string | null }
+export interface HostView { ip: string; roles: string[]; names: [string, string][]; users: string[]; systems: string[] }
+export interface IdentityView { user: string | null; client: string; server: string; security: string; calls: number; failed: number }
+export interface ProblemView { kind: string; layer: string; text: string; count: number; frames: string[] }
+export interface IncompleteView { state: string; reason: string | null; count: number }
+export interface Overview {
+  files: FileView[]; frames: number; bytes: number; first_time_ns: unknown; last_time_ns: unknown; calls: number;
+  methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
+  undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
+}
+export interface Head {
+  title: string; tool: string; overview: Overview; base: string; heads: number; details: number; profile: string; readings_left_out: number;
+}
+export interface Finding {
+  rule: string; name: string; severity: "error" | "warning" | "info"; verdict: string; confidence: string; requirements: string[];
+  section: string; statement: string; actor: string; message: string; expected: string | null; seen: string | null;
+  call: number | null; layer: string | null; start: number; stop: number; field: string | null; frames: string[]; excused: boolean;
+}
+export interface Audit { findings: Finding[]; coverage: { section: string; verdicts: Record<string, number> }[] }
+export interface Series {
+  number: number; source: string; server: string; client: string; handle: string; group: string; instance: string | null; counter: string;
+  path: string; added: string | null; type: string | null; unit: string | null; hidden: boolean; calls: number[]; times_ns: number[];
+  values: (number | null | { $int: string })[]; reasons: [number, string][];
+}
+export type Shape = [name: string, spelling: string, type: string, start: number, length: number, reference: string, children: Shape[]];
+export type Value = number | string | boolean | null | { $int: string };
+export interface RawLayer {
+  id: string; kind: "pdu" | "sealed" | "stub" | "buffer"; title: string; length: number; runs: number[][]; steps: string[]; undone: string[];
+  parent: string | null; offset: number; notes: string[]; problem: string | null; hex?: string; shape?: number; values?: Value[];
+  meanings?: [number, string][];
+}
+export interface RawSide { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; layers: RawLayer[] }
+export interface RawCall { facts: [string, string, string][]; sides: RawSide[] }
+export interface DetailBlock { shapes: Shape[]; calls: RawCall[] }
+export interface Fields {
+  fields: [name: string, kind: string, paths: string[], choices: string[], meaning: string][];
+  buffers: string[]; methods: string[]; numbers: Record<string, Record<string, number>>;
+}
+
+export function head(): Head {
+  return JSON.parse(document.getElementById("head")!.textContent!) as Head;
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let at = 0; at < text.length; at++) bytes[at] = text.charCodeAt(at);
+  return bytes;
+}
+
+async function inflated(base64: string): Promise<string> {
+  const stream = new Blob([bytesOf(base64)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}
+
+// The blocks of calls come last in the file: one that is not there yet may still be on its way.
+function parsed(): Promise<void> {
+  if (document.readyState !== "loading") return Promise.resolve();
+  return new Promise((done) => document.addEventListener("DOMContentLoaded", () => done(), { once: true }));
+}
+
+// A block by its name, null where the page has none of that name.
+export async function block<T>(name: string): Promise<T | null> {
+  let found = document.getElementById(name);
+  if (found === null) {
+    await parsed();
+    found = document.getElementById(name);
+  }
+  return found === null ? null : (JSON.parse(await inflated(found.textContent!)) as T);
+}
+
+const recent = new Map<string, Promise<unknown>>();
+
+// The same, of which the last few are remembered.
+export function remembered<T>(name: string, most = 6): Promise<T | null> {
+  const known = recent.get(name);
+  if (known !== undefined) {
+    recent.delete(name);
+    recent.set(name, known);
+    return known as Promise<T | null>;
+  }
+  const made = block<T>(name);
+  recent.set(name, made);
+  if (recent.size > most) recent.delete(recent.keys().next().value!);
+  return made;
+}

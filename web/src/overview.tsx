@@ -1,0 +1,125 @@
+// What was captured, by whom, and what of it could not be read: the first page of the report.
+
+import type { Audit, Head } from "./data";
+import type { Rows } from "./calls";
+import { bytesWords, count, plural, shown, span, utc } from "./text";
+
+interface Props { head: Head; rows: Rows; audit: Audit | null; onFinding: (at: number) => void; onFilter: (text: string) => void }
+
+export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
+  const { overview } = head;
+  const bySeverity = (severity: string) => audit?.findings.filter((one) => one.severity === severity && !one.excused).length ?? 0;
+  const unread = overview.incomplete.reduce((sum, one) => sum + one.count, 0);
+  const failed = rows.count === 0 ? 0 : rows.columns.outcome.filter((one) => rows.columns.texts[one] === "failed").length;
+  const ns = (value: unknown) => (value === null ? null : BigInt(typeof value === "object" ? (value as { $int: string }).$int : (value as number)));
+  const [from, to] = [ns(overview.first_time_ns), ns(overview.last_time_ns)];
+  return (
+    <div class="overview scroll" tabIndex={0} role="group" aria-label="Overview">
+      <div class="tiles">
+        <Tile label="calls" value={count(rows.count)} />
+        <Tile label="failed" value={count(failed)} tone={failed > 0 ? "bad" : undefined} onClick={failed > 0 ? () => onFilter("status > 0 or fault") : undefined} />
+        <Tile label="not read in whole" value={count(unread)} tone={unread > 0 ? "warn" : undefined} onClick={unread > 0 ? () => onFilter("state != complete") : undefined} />
+        <Tile label="audit errors" value={count(bySeverity("error"))} tone={bySeverity("error") > 0 ? "bad" : undefined} />
+        <Tile label="audit warnings" value={count(bySeverity("warning"))} tone={bySeverity("warning") > 0 ? "warn" : undefined} />
+        {from !== null && to !== null && <Tile label="captured" value={span(Number(to - from))} />}
+      </div>
+      {overview.undecrypted !== null && <p class="notice bad">{shown(overview.undecrypted)}</p>}
+        <section class="card">
+        <h2>Capture</h2>
+        <table>
+          <thead><tr><th scope="col">File</th><th scope="col">Size</th><th scope="col">SHA-256</th></tr></thead>
+          <tbody>
+            {overview.files.map((file) => (
+              <tr>
+                <th scope="row">{shown(file.name)}</th>
+                <td class="number">{file.size === null ? "not measured" : `${bytesWords(file.size)}`}</td>
+                <td><code class="hash">{file.sha256 ?? "not computed"}</code></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p>{plural(overview.frames, "frame")}, {bytesWords(overview.bytes)} captured{from !== null && to !== null ? `, from ${utc(from, 0)} to ${utc(to, 0)} UTC` : ""}. Read by {shown(head.tool)}.</p>
+      </section>
+      <div class="cards">
+        <section class="card">
+          <h2>Findings</h2>
+          {audit === null ? <p>…</p> : audit.findings.length === 0 ? <p>The audit (profile {head.profile}) found nothing.</p> : (
+            <ul class="plain">
+              {summarised(audit).slice(0, 8).map(({ at, finding, times }) => (
+                <li>
+                  <span class={`badge ${finding.severity}`}>{finding.severity}</span>{" "}
+                  <button type="button" class="link" onClick={() => onFinding(at)}>{finding.rule} {finding.name}</button> {times > 1 && <small>×{count(times)}</small>}
+                  <div><small>{shown(finding.message)}</small></div>
+                </li>
+              ))}
+            </ul>
+          )}
+        </section>
+        <section class="card">
+          <h2>What stayed closed, and why</h2>
+          {overview.decrypted.map((one) => <p>{shown(one)}</p>)}
+          {overview.incomplete.length === 0 && overview.problems.length === 0 && <p>Everything was read.</p>}
+          <ul class="plain">
+            {overview.incomplete.map((one) => <li><b>{plural(one.count, "call")} {one.state}</b>: {shown(one.reason ?? "")}</li>)}
+            {overview.problems.slice(0, 24).map((one) => (
+              <li><b>{one.kind}</b> <small>{one.layer}{one.frames.length > 0 ? `, frame${one.frames.length > 1 ? "s" : ""} ${one.frames.join(", ")}` : ""}{one.count > 1 ? `, and ${count(one.count - 1)} more like it` : ""}</small><div>{shown(one.text)}</div></li>
+            ))}
+          </ul>
+          {overview.problems.length > 24 && <p>and {count(overview.problems.length - 24)} more kinds of problems</p>}
+          {overview.hint !== null && <p>{shown(overview.hint)}</p>}
+        </section>
+        <section class="card">
+          <h2>Who called</h2>
+          <ul class="plain">
+            {overview.identities.map((one) => (
+              <li>
+                <strong>{one.user === null ? "unknown user" : shown(one.user)}</strong>
+                <div>{one.client} → {one.server}: {plural(one.calls, "call")}{one.failed > 0 ? `, ${count(one.failed)} failed` : ""}</div>
+                <small>{shown(one.security)}</small>
+              </li>
+            ))}
+          </ul>
+          {overview.sessions.length > 0 && <details><summary>{plural(overview.sessions.length, "SMB session")}</summary><ul class="plain">{overview.sessions.map((one) => <li>{shown(one)}</li>)}</ul></details>}
+        </section>
+        <section class="card">
+          <h2>Hosts</h2>
+          <ul class="plain">
+            {overview.hosts.map((host) => (
+              <li>
+                <strong>{host.ip}</strong> <small>{host.roles.join(", ")}</small>
+                {host.names.map(([name, source]) => <div>{shown(name)} <small>{shown(source)}</small></div>)}
+                {host.systems.length > 0 && <div><small>{host.systems.map(shown).join(", ")}</small></div>}
+              </li>
+            ))}
+          </ul>
+        </section>
+        <section class="card">
+          <h2>What was called</h2>
+          <ul class="bars">
+            {Object.entries(overview.methods).sort((one, other) => other[1] - one[1]).slice(0, 16).map(([name, number]) => (
+              <li><span>{shown(name.replace("PerflibV2.PerflibV2", "PerflibV2 ").replace(/\.(\d+)$/, " opnum $1"))}</span><b>{count(number)}</b><i style={{ width: `${(100 * number) / Math.max(1, ...Object.values(overview.methods))}%` }} /></li>
+            ))}
+          </ul>
+        </section>
+      </div>
+    </div>
+  );
+}
+
+function Tile({ label, value, tone, onClick }: { label: string; value: string; tone?: string | undefined; onClick?: (() => void) | undefined }) {
+  const inside = <><b class={tone}>{value}</b><span>{label}</span></>;
+  return onClick === undefined ? <div class="tile">{inside}</div> : <button type="button" class="tile" onClick={onClick}>{inside}</button>;
+}
+
+// Findings of one rule with one message, once, the gravest first.
+function summarised(audit: Audit) {
+  const order = { error: 0, warning: 1, info: 2 };
+  const groups = new Map<string, { at: number; finding: Audit["findings"][number]; times: number }>();
+  audit.findings.forEach((finding, at) => {
+    const key = `${finding.severity}|${finding.rule}|${finding.message}`;
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, { at, finding, times: 1 });
+    else known.times++;
+  });
+  return [...groups.values()].sort((one, other) => order[one.finding.severity] - order[other.finding.severity]);
+}
