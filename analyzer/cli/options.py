@@ -397,7 +397,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
     of a selection those of its maker in `filters.SELECTIONS`.
 
     Typer makes options of a function's parameters; commands that share options would have to repeat all of them. A command that
-    is `hashing` states what its result was made from if not told otherwise.
+    is `hashing` states what its result was made from, unless --no-hash is given.
     """
     makers: dict[Any, Callable[..., Any]] = {Writing: _writing, CaptureReading: _reading, **SELECTIONS}
     own = list(signature(function, eval_str=True).parameters.values())

@@ -68,7 +68,7 @@ def _hosts(analysis: Analysis) -> tuple[HostView, ...]:
 
 def _identities(analysis: Analysis) -> tuple[IdentityView, ...]:
     return tuple(
-        IdentityView(one.user, one.client, one.server, ", ".join(one.security), one.calls, one.failed)
+        IdentityView(one.user, one.client_ip, one.server_ip, ", ".join(one.security), one.calls, one.failed)
         for one in identity_stats(analysis)
     )
 
