@@ -29,7 +29,7 @@ from analyzer.capture.reader import CaptureReader
 from analyzer.channel.events import ChannelBatch
 from analyzer.core.errors import DecodeError, InputError
 from analyzer.core.events import Event
-from analyzer.core.limits import Limits
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.filters.grammar import parse
 from analyzer.model.connection import Channel
@@ -54,6 +54,20 @@ from tests.build.chain import through, to_channels
 from tests.build.tcp import Streams
 
 MOST_SECONDS = 5
+# Half of the inputs of SMB and DCERPC are read with limits that they reach.
+_TIGHT = Limits(
+    compound=2,
+    sessions=2,
+    trees=2,
+    opens=2,
+    opens_in_all=3,
+    requests=2,
+    smb_memory=12_000,
+    security_contexts=1,
+    calls_pending=2,
+    stub=300,
+    rpc_memory=9000,
+)
 _KEYRING = Keyring.build(passwords=[captures.PASSWORD])
 _CLIENT, _SERVER = Endpoint("10.0.0.1", 50000), Endpoint("10.0.0.2", 445)
 _CONNECTION = Connection(0, _CLIENT, _SERVER, True)
@@ -150,7 +164,8 @@ def _smb(data: bytes) -> None:
         traced = TracedBytes.of_frame(piece, number, 54, number)
         events.append(StreamBatch.of(_CONNECTION, 1 if way else 0, offsets[way], traced))
         offsets[way] += len(piece)
-    through(to_channels(_KEYRING), Recognition().feed(events)[0])
+    limits = _TIGHT if len(data) % 2 else DEFAULTS
+    through(to_channels(_KEYRING, limits=limits), Recognition().feed(events)[0])
 
 
 def _rpc(data: bytes) -> None:
@@ -158,7 +173,7 @@ def _rpc(data: bytes) -> None:
     for number, (way, piece) in enumerate(_chunks(data), 1):
         traced = TracedBytes.of_frame(piece, number, 54, number)
         batches.append(ChannelBatch.of(_CHANNEL, not way, traced, None, fresh=True))
-    through([RpcLayer(_KEYRING)], batches)
+    through([RpcLayer(_KEYRING, limits=_TIGHT if len(data) % 2 else DEFAULTS)], batches)
 
 
 def _compression(data: bytes) -> None:
