@@ -18,6 +18,7 @@ _COMMANDS = {
     "timeline": ("timeline", "timeline"),
     "show": ("show", "show"),
     "report": ("report", "report"),
+    "browse": ("browse", "browse"),
     "sessions": ("sessions", "sessions"),
     "hosts": ("sessions", "hosts"),
     "handles": ("handles", "handles"),

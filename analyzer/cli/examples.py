@@ -40,6 +40,7 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         LOOK,
         (("a page for a browser, with everything in it", "report x.pcapng --secrets keys.toml -o report.html"),),
     ),
+    "browse": (LOOK, (("three panes in the terminal", "browse x.pcapng --secrets keys.toml"),)),
     "sessions": (LOOK, (("who was logged on, and what would open it", "sessions x.pcapng"),)),
     "hosts": (LOOK, (("the machines and their names", "hosts x.pcapng"),)),
     "handles": (LOOK, (("what each query asked for, and when", "handles x.pcapng --secrets keys.toml"),)),

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -212,8 +213,11 @@ class CaptureReading(Struct, frozen=True):
         """Files that are read besides the captures: secrets, keytabs, metadata."""
         return (*self.keyring.files, *self.metadata)
 
-    def analysis(self, files: list[str], *, pdus: bool = False) -> Analysis:
-        """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`."""
+    def analysis(
+        self, files: list[str], *, pdus: bool = False, progress: Callable[[int, int], None] | None = None
+    ) -> Analysis:
+        """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`; where nobody else hears of the progress,
+        it is written to standard error."""
         from analyzer.cli.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
         from analyzer.viewmodel.verdict import unreadable
@@ -222,7 +226,7 @@ class CaptureReading(Struct, frozen=True):
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self._given_metadata()
-        with watching(_named({"files": files})) as progress:
+        with watching(_named({"files": files})) if progress is None else nullcontext(progress) as progress:
             analysis = analyze(
                 sources_of(files),
                 self.keyring,
