@@ -146,6 +146,8 @@ export interface TreeNode {
 export interface Layer {
   id: string; side: "request" | "response"; kind: RawLayer["kind"]; title: string; data: Uint8Array; runs: Run[]; steps: string[];
   undone: string[]; parent: string | null; offset: number; notes: string[]; problem: string | null; tree: TreeNode | null;
+  // Whether the capture has several files, so that a frame is named with its own.
+  several: boolean;
 }
 export interface SideDetail { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; layers: Layer[] }
 export interface CallDetail { facts: [string, string, string][]; sides: SideDetail[]; layers: Map<string, Layer> }
@@ -160,7 +162,7 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   const sides = raw.sides.map((side) => ({
     ...side,
     layers: side.layers.map((layer) => {
-      const made = layerOf(layer, side.name, found.shapes, layers);
+      const made = layerOf(layer, side.name, found.shapes, layers, head.overview.files.length > 1);
       layers.set(made.id, made);
       return made;
     }),
@@ -168,12 +170,12 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   return { facts: raw.facts, sides, layers };
 }
 
-function layerOf(raw: RawLayer, side: "request" | "response", shapes: Shape[], before: Map<string, Layer>): Layer {
+function layerOf(raw: RawLayer, side: "request" | "response", shapes: Shape[], before: Map<string, Layer>, several: boolean): Layer {
   const data = raw.parent === null ? fromHex(raw.hex ?? "") : before.get(raw.parent)!.data.subarray(raw.offset, raw.offset + raw.length);
   const runs = raw.runs.map(([at, stop, frame, file, start, length]) => ({ at, stop, frame, file, start, length }) as Run);
   const { id, kind, title, steps, undone, parent, offset, notes, problem } = raw;
   const tree = raw.shape === undefined ? null : treeOf(shapes[raw.shape]!, data, raw.values!, new Map(raw.meanings), { at: 0 });
-  return { id, side, kind, title, data, runs, steps, undone, parent, offset, notes, problem, tree };
+  return { id, side, kind, title, data, runs, steps, undone, parent, offset, notes, problem, tree, several };
 }
 
 function treeOf(shape: Shape, data: Uint8Array, values: Value[], meanings: Map<number, string>, next: { at: number }): TreeNode {
@@ -198,9 +200,8 @@ export function toHex(data: Uint8Array, between = ""): string {
 
 export function framesOf(layer: Layer, start: number, stop: number): string[] {
   const hit = layer.runs.filter((run) => Math.max(run.at, start) < Math.min(run.stop, stop));
-  const several = layer.runs.some((run) => run.file > 0);
   const numbers = hit.sort((one, other) => one.file - other.file || one.frame - other.frame);
-  return [...new Set(numbers.map((run) => (several ? `${run.file + 1}:${run.frame}` : String(run.frame))))];
+  return [...new Set(numbers.map((run) => (layer.several ? `${run.file + 1}:${run.frame}` : String(run.frame))))];
 }
 
 // The innermost field that covers a byte.
