@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
+.PHONY: help timeline test wine setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -24,6 +24,7 @@ help:
 	@echo 'make mutants     change the program in small ways and see whether tests notice; MUTANTS_ARGS passes arguments on'
 	@echo 'make coverage    branch coverage by package'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
+	@echo 'make wine        run tools/windows/collect.py with the functions of Wine'
 	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
@@ -66,6 +67,9 @@ mutants: setup-tests
 coverage: setup-tests
 	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --branch --source=analyzer --omit='*/_generated/*' -m pytest -p no:xdist $(PYTEST_ARGS)
 	$(BIN)/python tools/coverage_by_package.py
+
+wine: setup-package
+	@PYTHON='$(abspath $(BIN))/python' sh tools/windows/wine/run.sh
 
 hostile: setup-tests
 	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)

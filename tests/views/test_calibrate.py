@@ -26,6 +26,9 @@ RAW, RATE = 0x10000, 0x10410400
 HOST = "SECRETHOST"
 
 
+WINE = SCRIPT.parent / "wine" / "under_wine.py"
+
+
 def counter(number: int, kind: int) -> bytes:
     return pack("<IIQIiIIIIII", number, kind, 0, 100, 0, 0, 0, 0, 0, 0, 0)
 
@@ -196,3 +199,84 @@ def test_a_manifest_does_not_lead_out_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(InputError, match="no manifest"):
         Calibration.read(tmp_path)
+
+
+class Pretender:
+    """caller.exe, had Wine no function at all; `made_up` answers for some, the others succeed and fill nothing."""
+
+    def __init__(self) -> None:
+        self.called: list[str] = []
+        self.missing: set[str] = set()
+
+    def has(self, dll: str, name: str) -> bool:
+        return not name.startswith(("PerfEnumerate", "PerfQueryCounterSet", "PerfQueryCounterInfo"))
+
+    def call(self, dll: str, name: str, arguments: list[Any]) -> int:
+        self.called.append(name)
+        return 0
+
+
+def _module(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _with_prototypes(folder: Path, monkeypatch: pytest.MonkeyPatch, script: Any) -> Pretender:
+    under_wine, pretender = _module(WINE), Pretender()
+    monkeypatch.setattr(ctypes, "WinDLL", lambda name: under_wine.Dll(pretender, name), raising=False)
+    monkeypatch.setattr(script.time, "sleep", lambda seconds: None)
+    collector = script.Collector(folder, "\\\\SERVER", [])
+    script.collect(collector, 12)
+    return pretender
+
+
+def test_every_call_of_the_script_is_as_the_sdk_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretender = _with_prototypes(tmp_path, monkeypatch, _module(SCRIPT))
+    assert set(pretender.called) | pretender.missing == set(_module(WINE).PROTOTYPES)
+
+
+def test_a_call_with_a_wrong_type_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = _module(SCRIPT)
+    monkeypatch.setattr(script, "c_wchar_p", lambda text: 5)
+    with pytest.raises(SystemExit, match="is w, and n was given"):
+        _with_prototypes(tmp_path, monkeypatch, script)
+
+
+def test_the_predefined_key_is_extended_with_its_sign() -> None:
+    """winreg.h: ((HKEY)(ULONG_PTR)((LONG)0x80000004))."""
+    assert ctypes.c_void_p(_module(SCRIPT).HKEY_PERFORMANCE_DATA).value == 0xFFFFFFFF80000004
+
+
+@pytest.mark.needs("tree_sitter", "tree_sitter_powershell", "tree_sitter_c_sharp")
+def test_the_script_for_powershell_parses_and_calls_the_same_functions() -> None:
+    import re
+
+    import tree_sitter
+    import tree_sitter_c_sharp
+    import tree_sitter_powershell
+
+    text = SCRIPT.with_suffix(".ps1").read_text(encoding="utf-8")
+    inside = re.search(r"@'\n(.*?)\n'@", text, re.DOTALL)
+    assert inside is not None
+    for language, source in ((tree_sitter_powershell, text), (tree_sitter_c_sharp, inside[1])):
+        tree = tree_sitter.Parser(tree_sitter.Language(language.language())).parse(source.encode())
+        assert not tree.root_node.has_error
+    declared = dict(re.findall(r"static extern uint (\w+)\(\s*(.*?)\);", inside[1], re.DOTALL))
+    prototypes = _module(WINE).PROTOTYPES
+    assert set(declared) == set(prototypes)
+    for name, parameters in declared.items():
+        kinds = [_kind(one.strip()) for one in parameters.split(",")]
+        assert all(kind in (wanted, "?") for kind, wanted in zip(kinds, prototypes[name], strict=True)), name
+
+
+def _kind(parameter: str) -> str:
+    """What a parameter in C# is in a prototype; `?` for a pointer that is always null."""
+    if parameter.endswith(" reserved"):
+        return "?"
+    if parameter.startswith("string"):
+        return "w"
+    return "b" if "[]" in parameter or parameter.startswith(("out", "ref")) else "n"

@@ -22,7 +22,8 @@ from pathlib import Path
 FORMAT = 1
 SUCCESS, NOT_ENOUGH_MEMORY, MORE_DATA = 0, 8, 234
 ANY = 0xFFFFFFFF
-HKEY_PERFORMANCE_DATA = 0x80000004
+# A handle of 32 bits, which Windows extends with its sign (winreg.h).
+HKEY_PERFORMANCE_DATA = 0x80000004 - (1 << 32)
 PDH_FMT_DOUBLE, PDH_FMT_NOCAP100 = 0x200, 0x8000
 # RequestCode and the layout of its answer ([MS-PCQ] section 3.1.4.1.2).
 CODES = (
