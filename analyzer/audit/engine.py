@@ -211,7 +211,8 @@ class Audit:
     def _count(self, coverage: Coverage, judgement: Judgement, *, excused: bool) -> None:
         if excused:
             # Of two readings that exclude each other, the one that was not followed is not kept.
-            if not coverage.requirement.excludes:
+            follows = judgement.deviation.instead if judgement.deviation is not None else None
+            if coverage.requirement.excludes is None and follows is None:
                 coverage.counts[Outcome.PASSED] += 1
             coverage.excused += 1
             return

@@ -51,6 +51,11 @@ class IdentifierBlock(NamedTuple):
         return utf16_length(self.room) + 2 <= len(self.room)
 
     @property
+    def name_span(self) -> tuple[int, int]:
+        """Where the name and its NUL begin and end."""
+        return self.at + HEADER, self.padding[0]
+
+    @property
     def padding(self) -> tuple[int, int]:
         """Where the bytes after the name's NUL begin and end."""
         return self.at + HEADER + min(utf16_length(self.room) + 2, len(self.room)), self.at + HEADER + len(self.room)
@@ -100,12 +105,12 @@ def read_identifiers(data: bytes) -> IdentifierList:
         path = f"lpData.identifiers[{number}]"
         if at + HEADER > len(data):
             flaw = SizeFlaw(path, (at, len(data)), f"{HEADER} bytes", f"{len(data) - at} bytes")
-            found.flaw = _first_cause(found.blocks) or flaw
+            found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
             return found
         guid, status, size, counter, instance, position, reserved = IDENTIFIER.unpack_from(data, at)
         if size < HEADER or size > len(data) - at:
             flaw = SizeFlaw(f"{path}.size", (at + SIZE, at + SIZE + 4), f"{HEADER} to {len(data) - at}", f"{size}")
-            found.flaw = _first_cause(found.blocks) or flaw
+            found.flaw = _first_cause(found.blocks) or _cut_short(data, found.blocks) or flaw
             return found
         room = data[at + HEADER : at + size]
         found.blocks.append(
@@ -122,3 +127,25 @@ def _first_cause(blocks: list[IdentifierBlock]) -> SizeFlaw | None:
             wanted = f"{block.natural_size}" if block.has_nul else "room for the name and its NUL"
             return SizeFlaw(f"{block.path}.size", block.span(SIZE), wanted, f"{block.size}")
     return None
+
+
+def _cut_short(data: bytes, blocks: list[IdentifierBlock]) -> SizeFlaw | None:
+    """Where a list derails behind an identifier without a name, its Size is the cause if the list leads on behind a name."""
+    if not blocks or blocks[-1].room:
+        return None
+    last = blocks[-1]
+    taken = utf16_length(data[last.at + HEADER :]) + 2
+    size = HEADER + taken + -taken % 8
+    if not _leads_on(data, last.at + size):
+        return None
+    return SizeFlaw(f"{last.path}.size", last.span(SIZE), f"{size}", f"{last.size}")
+
+
+def _leads_on(data: bytes, at: int) -> bool:
+    """Whether the sizes of identifiers lead from here to the end."""
+    while at + HEADER <= len(data):
+        size = int.from_bytes(data[at + SIZE : at + SIZE + 4], "little")
+        if size < HEADER:
+            return False
+        at += size
+    return at == len(data)

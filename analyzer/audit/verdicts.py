@@ -54,10 +54,15 @@ class Confidence(IntEnum):
 
 
 class Deviation(Struct, frozen=True):
-    """A known departure from the letter: who is known for it (`authority`, document and place), in our words."""
+    """A known departure from the letter: who is known for it (`authority`, document and place), in our words.
+
+    `instead` is the requirement that the same bytes keep, where two contradict each other: then a profile that lets the departure
+    pass counts it for that one alone.
+    """
 
     authority: str
     text: str
+    instead: str | None = None
 
 
 class At(Struct, frozen=True):

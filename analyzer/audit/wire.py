@@ -24,6 +24,8 @@ HANDLING = (
     Opnum.QUERY_COUNTER_DATA,
     Opnum.VALIDATE_COUNTERS,
 )
+# The counts of arrays and strings, 4 or 8 bytes each (C706 section 14.3.3).
+_COUNTS = ("max_count", "offset", "actual_count")
 NULL_HANDLE = "00000000-0000-0000-0000-000000000000"
 
 
@@ -103,7 +105,11 @@ def problem_at(side: SideEvidence) -> At:
     length = len(_Stub(side).data)
     if problem is None or problem.start is None or problem.stop is None or not problem.start < problem.stop <= length:
         return At(side.name)
-    return At(side.name, f"stub[{problem.start}:{problem.stop}]")
+    stop = problem.stop
+    if problem.field.rpartition(".")[2] in _COUNTS:
+        # What is wrong is the count itself; the error speaks of all that it counts.
+        stop = min(stop, problem.start + _Stub(side).width)
+    return At(side.name, f"stub[{problem.start}:{stop}]")
 
 
 class SealedPdu(Struct, frozen=True):

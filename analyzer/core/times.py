@@ -1,6 +1,7 @@
 """Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from functools import lru_cache
@@ -80,3 +81,30 @@ def parse_duration(text: str) -> int | None:
     """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
     match = _DURATION.fullmatch(text.strip())
     return int(Fraction(match[1]) * UNITS_NS[(match[2] or "s").lower()]) if match is not None else None
+
+
+# The fields of a SYSTEMTIME in their order, with what each may be at least and at most ([MS-DTYP] section 2.3.13).
+SYSTEMTIME_RANGES = {
+    "year": (1601, 30827),
+    "month": (1, 12),
+    "day_of_week": (0, 6),
+    "day": (1, 31),
+    "hour": (0, 23),
+    "minute": (0, 59),
+    "second": (0, 59),
+    "milliseconds": (0, 999),
+}
+
+
+def systemtime_culprit(fields: Sequence[int], meant: datetime | None = None) -> str | None:
+    """The field of a SYSTEMTIME (in the order of `SYSTEMTIME_RANGES`) to blame: the first that is out of its range, else the
+    one in which the moment that was `meant` differs most; None where none stands out."""
+    named = dict(zip(SYSTEMTIME_RANGES, fields, strict=True))
+    for name, (least, most) in SYSTEMTIME_RANGES.items():
+        if not least <= named[name] <= most:
+            return name
+    if meant is not None:
+        for name in ("year", "month", "day", "hour", "minute", "second"):
+            if named[name] != getattr(meant, name):
+                return name
+    return None

@@ -15,7 +15,7 @@ EACH = pytest.mark.parametrize(("opnum", "requirement"), METHODS.items())
 def test_serving_a_handle_that_was_not_given_out_is_flagged(opnum, requirement):
     (finding,) = judged("PCQ713", bound(), call(opnum)).findings
     assert finding.judgement.requirements == (requirement,)
-    assert (finding.judgement.seen, finding.place.start, finding.place.stop) == (HANDLE, 0, 20)
+    assert (finding.judgement.seen, finding.place.start, finding.place.stop) == (HANDLE, 4, 20)
 
 
 @EACH

@@ -18,7 +18,7 @@ UNCHANGED, OPENED = "PCQ-2.2.1-R03", "PCQ-3.2.1-R02"
 def test_a_handle_that_nobody_gave_out_is_flagged_at_its_bytes(opnum, requirements):
     (finding,) = judged("PCQ712", bound(), call(opnum, status=6)).findings
     assert finding.judgement.requirements == requirements
-    assert (finding.place.part, finding.place.start, finding.place.stop) == ("request stub", 0, 20)
+    assert (finding.place.part, finding.place.start, finding.place.stop) == ("request stub", 4, 20)
 
 
 def test_a_handle_that_was_given_out_is_accepted():

@@ -371,6 +371,73 @@ UNSEEN = {
 }
 
 
+# Fields whose finding points elsewhere, by rule: two fields contradict each other, and only one of them can be pointed at.
+ELSEWHERE: dict[tuple[str, str], str] = {
+    (
+        r"[0-3]\.request\.machine\.string\.(max_count|actual_count)",
+        "PCQ201|PCQ208",
+    ): "the counts contradict each other or the text",
+    (
+        r"[0-7]\.request\.(in_size|lp_data\.max_count)",
+        "PCQ204|PCQ201",
+    ): "the array contradicts the size that was offered",
+    (
+        r"3\.response\.query_handle\.uuid",
+        "PCQ712|PCQ713",
+    ): "every use of the other handle is wrong, not the answer",
+    (r"4\.response\.query_handle\.uuid", "PCQ711"): "all 20 bytes have to be 0",
+    (r"7\.request\.add", "PCQ435"): "the request is right by itself, what is wrong is the status of the answer",
+    (
+        r"7\.request\.lpData\.identifiers\.(counterset_guid|counter_id|instance_id|name)",
+        "PCQ430|PCQ435|PCQ405",
+    ): "request and answer differ, and what is wrong is what the server sent back",
+    (r"7\.response\.lpData\.identifiers\.(status|name)", "PCQ435|PCQ445|PCQ430|PCQ405"): "what follows contradicts it",
+    (
+        r"5\.response\.lpData\.identifiers\.(counterset_guid|counter_id|index|name)",
+        "PCQ405|PCQ410|PCQ445|PCQ450",
+    ): "the identifier as a whole is not the one that was added",
+    (r"[57]\.(request|response)\.lpData\.identifiers\.size", "PCQ40[12]"): "the next size is what leads nowhere",
+    (r"6\.response\.lpData\.system_time\.day_of_week", "PCQ521"): "the first field of the date that differs is blamed",
+    (r"6\.response\.lpData\.blocks\.block_type", "PCQ507|PCQ510|PCQ513"): "the content contradicts the type",
+    (
+        r"6\.response\.lpData\.blocks\.body\..*data\.data_size",
+        "PCQ511|PCQ601",
+    ): "dwDataSize and dwSize contradict each other",
+    (r"6\.response\.lpData\.blocks\.body\.counters\.counter_ids", "PCQ602"): "of two ids alike the second is blamed",
+    (
+        r"6\.response\.lpData\.blocks\.body\.instances\.instances\.header\.name",
+        "PCQ550",
+    ): "the set of names is what differs",
+    (r"0\.response\.lpData\.guids", "PCQ702"): "every question about what is not listed is answered",
+    (r"1\.response\.lpData\.instance_type", "PCQ311"): "what is listed contradicts the type",
+    (
+        r"1\.response\.lpData\.counters?\.counter_(id|type)",
+        "PCQ313|PCQ321|PCQ329|PCQ333|PCQ602",
+    ): "another record refers to it",
+    (r"1\.response\.lpData\.string", "PCQ331"): "the last character stands where the NUL should",
+    (r"17\.response\.lpData\.little_endian", "PCQ801"): "in the other order it is the version that is wrong",
+    (
+        r"17\.response\.lpData\.(header_length|num_object_types|system_name_length|objects\.total_byte_length)",
+        "PCQ805",
+    ): "lengths contradict each other",
+    (
+        r"17\.response\.lpData\.objects\.body\.(definition_length|num_counters|counters\.counter_type|instances\..*)",
+        "PCQ820|PCQ830|PCQ840",
+    ): "lengths, counts and types contradict each other",
+}
+
+
+def _points_elsewhere(key: str, caught_by: str) -> tuple[str, str] | None:
+    return next(
+        (
+            entry
+            for entry in ELSEWHERE
+            if re.fullmatch(entry[0], key) and any(re.fullmatch(entry[1], code) for code in caught_by.split("|"))
+        ),
+        None,
+    )
+
+
 # ------------------------------------------------------------------------------------------------- the machinery
 
 
@@ -518,7 +585,10 @@ def test_the_responsible_rule_speaks_and_no_other(pattern: str) -> None:
                     reported = {finding.rule.code for finding in found}
                     responsible = set(way.caught_by.split("|"))
                     blamed = [finding for finding in found if finding.rule.code in responsible]
-                    MADE["exact"] += any(_is_at(finding, leaf) for finding in blamed)
+                    is_exact = any(_is_at(finding, leaf) for finding in blamed)
+                    MADE["exact"] += is_exact
+                    if not is_exact and _points_elsewhere(leaf.key, way.caught_by) is None:
+                        wrong.append(f"{leaf.path}, way {number} of {way.caught_by}: points elsewhere")
                     evidence.check(blamed, f"{leaf.key} {leaf.path} {position}.{number}")
                     MADE["mutations"] += 1
                     MADE["caught"] += bool(reported & responsible)
@@ -530,6 +600,20 @@ def test_the_responsible_rule_speaks_and_no_other(pattern: str) -> None:
                         wrong.append(f"{leaf.path}, way {number} of {way.caught_by}: also reported by {sorted(others)}")
     assert made, "no field of the conversations is broken by this"
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_place_that_is_elsewhere_has_a_reason_and_is_needed() -> None:
+    """No reason stands for what nothing is broken by."""
+    for pattern, codes in ELSEWHERE:
+        ways = [
+            way.caught_by
+            for key, _, _ in _grouped()
+            if re.fullmatch(pattern, key)
+            for table, ways in TABLES.items()
+            if re.fullmatch(table, key)
+            for way in ways
+        ]
+        assert any(re.fullmatch(codes, code) for caught_by in ways for code in caught_by.split("|")), pattern
 
 
 # What is behind a cut was read before it: these rules see what is left of it.

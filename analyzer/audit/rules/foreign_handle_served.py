@@ -62,7 +62,7 @@ def _judged(evidence: Evidence, event: HandleEvent, handle: str, requirements: t
         yield failed(
             requirements[0],
             evidence.call(event.call),
-            At("request", "phQuery" if event.kind == "close" else "hQuery"),
+            At("request", "phQuery.uuid" if event.kind == "close" else "hQuery.uuid"),
             "the server carried out a call on a handle that it had not given out",
             expected="a fault or an error",
             seen=handle,

@@ -36,7 +36,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             if event.kind == "open":
                 continue
             also = () if event.kind == "close" else (OPENED,)
-            name = "phQuery" if event.kind == "close" else "hQuery"
+            name = "phQuery.uuid" if event.kind == "close" else "hQuery.uuid"
             if lifetime.origin == "not captured":
                 reason = f"the opening of a query handle is not in the capture: {lifetime.reason}"
                 for requirement in (UNCHANGED, *also):

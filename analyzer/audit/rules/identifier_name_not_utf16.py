@@ -43,7 +43,9 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
                     Violation(f"{block.path}.name", span, "an even number of bytes", f"{len(block.room)} bytes")
                 )
             elif text.decode("utf-16-le", "replace") != text.decode("utf-16-le", "surrogatepass"):
-                unpaired.append(Violation(f"{block.path}.name", span, "pairs of surrogates", text.hex(" ", 2)))
+                unpaired.append(
+                    Violation(f"{block.path}.name", block.name_span, "pairs of surrogates", text.hex(" ", 2))
+                )
         named = sum(bool(block.room) for block in found.blocks) - len(unpaired)
         message = "the name after an identifier has half a character at its end"
         yield from judgements(call, side, REQUIREMENTS, named, uneven, message)

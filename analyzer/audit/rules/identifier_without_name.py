@@ -34,6 +34,7 @@ ANSWERED, ASKED, ASKED_SINGLE = "PCQ-3.1.4.1.5-R12", "PCQ-3.1.4.1.7-R13", "PCQ-3
 NAMELESS = Deviation(
     "Windows SDK, perflib.h, comment on PERF_COUNTER_IDENTIFIER",
     "identifiers of single-instance countersets have exactly 40 bytes and no name",
+    "PL-QCD-R11",
 )
 MESSAGE = "an identifier is not followed by a name that ends in a NUL"
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from analyzer.audit.checks import VALIDATED, Violation, judgements
 from analyzer.audit.evidence import CallEvidence
-from analyzer.audit.identifiers import COUNTER_ID, HEADER, INSTANCE_ID, RESERVED, IdentifierBlock
+from analyzer.audit.identifiers import COUNTER_ID, INSTANCE_ID, RESERVED, IdentifierBlock
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity
 
@@ -60,7 +60,7 @@ def _changes(before: IdentifierBlock, after: IdentifierBlock) -> Iterator[Violat
     if before.reserved != after.reserved:
         yield Violation(f"{path}.reserved", after.span(RESERVED), f"{before.reserved}", f"{after.reserved}")
     if before.name != after.name:
-        yield Violation(f"{path}.name", (at + HEADER, at + after.size), repr(before.name), repr(after.name))
+        yield Violation(f"{path}.name", after.name_span, repr(before.name), repr(after.name))
 
 
 RULE = Rule(

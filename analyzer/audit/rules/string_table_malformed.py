@@ -51,7 +51,9 @@ _FROM_START = Deviation(
     "Windows SDK, perflib.h, comment on PERF_STRING_COUNTER_HEADER", "dwOffset counts from the start of the block"
 )
 _UNPADDED = Deviation(
-    "Windows SDK, perflib.h, comment on PERF_STRING_BUFFER_HEADER", "dwSize covers the headers and the strings, no more"
+    "Windows SDK, perflib.h, comment on PERF_STRING_BUFFER_HEADER",
+    "dwSize covers the headers and the strings, no more",
+    "PCQ-2.2.4.3-R01",
 )
 
 

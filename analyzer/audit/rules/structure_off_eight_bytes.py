@@ -60,7 +60,7 @@ def _judged(call: CallEvidence, side: SideName, starts: list[tuple[str, int]]) -
 
 
 _UNPADDED_IDS = Deviation(
-    "Windows SDK, perflib.h, comment on PERF_MULTI_COUNTERS", "the ids of counters have no padding"
+    "Windows SDK, perflib.h, comment on PERF_MULTI_COUNTERS", "the ids of counters have no padding", "PCQ-2.2.4.11-R01"
 )
 _MESSAGE = "a structure begins off a multiple of 8 bytes"
 

@@ -27,7 +27,7 @@ from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive
-from analyzer.core.times import systemtime_moment
+from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtime_moment
 
 EPOCH, DATE, SAME = "PCQ-2.2.4.7-R05", "PCQ-2.2.4.7-R08", "PCQ-2.2.4.7-R09"
 REQUIREMENTS = (EPOCH, DATE, SAME)
@@ -53,7 +53,8 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         )
     moment = _moment(date)
     named = "{}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}, weekday {}".format(*date[:2], *date[3:], date[2])
-    path, span = "lpData.system_time", (32, 48)
+    meant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds) if is_plausible else None
+    path, span = _place(systemtime_culprit(date, meant) or ("day_of_week" if _is_date(date) else None))
     violations = [] if moment is not None else [Violation(path, span, "a date and time of the calendar", named)]
     yield from judgements(call, "response", (DATE,), 1, violations, "the date and time do not exist")
     if moment is not None and is_plausible:
@@ -62,6 +63,20 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
         violations = [Violation(path, span, wanted, named)] if abs(apart) > 1 else []
         message = "the date and time are another moment than the system time beside them"
         yield from judgements(call, "response", (SAME,), 1, violations, message, warn=True)
+
+
+def _place(name: str | None) -> tuple[str, tuple[int, int]]:
+    """A field of the date and time, the whole where no field is to blame."""
+    if name is None:
+        return "lpData.system_time", (32, 48)
+    at = 32 + 2 * list(SYSTEMTIME_RANGES).index(name)
+    return f"lpData.system_time.{name}", (at, at + 2)
+
+
+def _is_date(date: tuple[int, ...]) -> bool:
+    """Whether there is such a date, whatever the day of the week."""
+    year, month, _, *rest = date
+    return systemtime_moment(year, month, *rest) is not None
 
 
 def _moment(date: tuple[int, ...]) -> datetime | None:

@@ -26,7 +26,7 @@ from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
 from analyzer.audit.winperf_blocks import READS, block_of, cut_off
-from analyzer.core.times import NS_PER_S, filetime_ns, systemtime_moment
+from analyzer.core.times import NS_PER_S, SYSTEMTIME_RANGES, filetime_ns, systemtime_culprit, systemtime_moment
 
 SYSTEM, COUNTER, FILETIME, WHICH = "WP-DB-R08", "WP-DB-R09", "WP-DB-R10", "WP-DB-R13"
 _FIRST, _LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * NS_PER_S for year in (1980, 2200))
@@ -81,7 +81,9 @@ def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
             seen=str(fields["perf_time_100ns"]),
         )
     system = fields["system_time"]
-    at = At("response", "lpData.system_time")
+    meant = _EPOCH + timedelta(microseconds=time_ns // 1000) if _FIRST <= time_ns < _LAST else None
+    culprit = systemtime_culprit([system[name] for name in SYSTEMTIME_RANGES], meant)
+    at = At("response", f"lpData.system_time.{culprit}" if culprit is not None else "lpData.system_time")
     shown = "{year}-{month}-{day} {hour}:{minute}:{second}.{milliseconds}".format(**system)
     moment = systemtime_moment(**{name: value for name, value in system.items() if name != "day_of_week"})
     if moment is None or moment.year < _FIRST_YEAR:

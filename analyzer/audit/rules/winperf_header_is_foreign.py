@@ -61,7 +61,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         yield warned(
             VERSION,
             call,
-            At("response", "lpData.version"),
+            At("response", "lpData.version" if version != 1 else "lpData.revision"),
             "the version of the block is not known",
             expected="1.1 or 1.0",
             seen=f"{version}.{revision}",
