@@ -158,7 +158,7 @@ def test_the_timeline_zooms_and_a_click_selects(browser: Browser, report: Path) 
         box = page.locator(".tracks canvas").bounding_box()
         assert box is not None
         page.mouse.click(box["x"] + 232 + (box["width"] - 230) * 0.3, box["y"] + 9)
-        page.wait_for_function("!document.location.hash.endsWith('call=1')")
+        page.wait_for_function("() => !document.location.hash.endsWith('call=1')")
 
 
 def test_rows_are_sorted_and_counters_are_plotted(browser: Browser, report: Path) -> None:
@@ -229,7 +229,7 @@ def test_nobody_is_kept_out(
         page.wait_for_selector("dialog[open]")
         page.keyboard.press("Escape")
         page.keyboard.press("t")
-        page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+        page.wait_for_function("() => document.documentElement.dataset.theme === 'light'")
 
 
 def test_fifty_thousand_calls_scroll_without_a_blank_row(browser: Browser, tmp_path: Path) -> None:
