@@ -7,6 +7,7 @@ machines, instances, keys and values, and texts, become pseudonyms of the same l
 from __future__ import annotations
 
 import re
+from enum import IntEnum
 from typing import Literal
 
 from msgspec.structs import replace
@@ -14,13 +15,14 @@ from msgspec.structs import replace
 from analyzer.buffers import StubKind, map_fields
 from analyzer.buffers.fields import Field
 from analyzer.core.absence import Missing
-from analyzer.model import perflib, winreg
+from analyzer.model import perflib, scmr, winreg
 from analyzer.model.buffer import BufferKind
 from analyzer.model.call import Call, Side
 from analyzer.model.name_tables import is_index
 from analyzer.pcq.layer import perflib_call
 from analyzer.redaction.pseudonyms import Pseudonyms
 from analyzer.rpc.call import interface_facts
+from analyzer.svcctl.layer import service_call
 from analyzer.winperf.layer import winreg_call
 
 SideName = Literal["request", "response"]
@@ -43,8 +45,8 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
         # Which interface it is, is found out from the stubs later: what reads them as a whole decides here too.
         candidates = [_as(call, perflib.INTERFACE), _as(call, winreg.INTERFACE)]
     for candidate in candidates:
-        if candidate.is_perflib or candidate.is_winreg:
-            decoded = perflib_call(candidate) if candidate.is_perflib else winreg_call(candidate)
+        if (decode := _DECODERS.get(candidate.interface.uuid or "")) is not None:
+            decoded = decode(candidate)
             sides = (decoded.request, decoded.response)
             if len(candidates) == 1 or all(side is None or side.problem is None for side in sides):
                 return {
@@ -52,6 +54,10 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
                     "response": _stub(decoded, decoded.response, "response", names),
                 }
     return {"request": _zeros(call.request), "response": _zeros(call.response)}
+
+
+# What decodes the calls of an interface.
+_DECODERS = {perflib.INTERFACE: perflib_call, winreg.INTERFACE: winreg_call, scmr.INTERFACE: service_call}
 
 
 def _as(call: Call, interface: str) -> Call:
@@ -62,6 +68,14 @@ def _zeros(side: Side | None) -> bytes | None:
     return bytes(len(side.stub)) if side is not None and not isinstance(side.stub, Missing) else None
 
 
+# What their stubs are called, and the methods that are described.
+_STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], type[IntEnum]]] = {
+    perflib.INTERFACE: ("perflib-v2", perflib.Opnum),
+    winreg.INTERFACE: ("winreg", winreg.Opnum),
+    scmr.INTERFACE: ("svcctl", scmr.Opnum),
+}
+
+
 def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> bytes | None:
     if side is None or isinstance(side.stub, Missing):
         return None
@@ -69,8 +83,7 @@ def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> b
     out = bytearray(len(stub))
     if call.opnum is None or (name == "response" and call.fault is not None):
         return bytes(out)
-    interface: Literal["perflib-v2", "winreg"] = "perflib-v2" if call.is_perflib else "winreg"
-    opnums = perflib.Opnum if call.is_perflib else winreg.Opnum
+    interface, opnums = _STUBS[call.interface.uuid or ""]
     if call.opnum in {int(one) for one in opnums}:
         kind = StubKind(interface, call.opnum, name, call.syntax == "ndr64", side.big_endian)
         root = map_fields(kind, stub).root
@@ -78,8 +91,8 @@ def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> b
             _copy(root, out, stub, names, keep=_PERFORMANCE_VALUE, big_endian=side.big_endian)
         else:
             _copy(root, out, stub, names, keep=_PERFORMANCE_KEY, big_endian=side.big_endian)
-    if call.is_winreg and name == "response":
-        # Every method of [MS-RRP] returns an error_status_t, the last thing in its response.
+    if not call.is_perflib and name == "response":
+        # Every method of [MS-RRP] and [MS-SCMR] returns a Win32 code, the last thing in its response.
         end = side.stub_length
         out[max(end - 4, 0) : end] = stub[max(end - 4, 0) : end]
     if side.buffer_span is not None:

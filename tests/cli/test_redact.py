@@ -15,15 +15,17 @@ import polars as pl
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.buffers import decode_stub
 from analyzer.model.analysis import Analysis
 from analyzer.model.security import Identity
 from analyzer.pipeline.run import analyze
 from analyzer.redaction.pseudonyms import KEPT, Pseudonyms
-from analyzer.redaction.stubs import redacted_buffer
+from analyzer.redaction.stubs import redacted_buffer, redacted_call
 from analyzer.views.samples import Samples
 from analyzer.winperf.paths import UNKNOWN
 from tests import truth
 from tests.cli.test_commands import CLEAR, PCQ, SECRETS, process, records, run
+from tests.svcctl.test_layer import CREATE, HANDLE, calls_of
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 KEY = "a key for tests"
@@ -328,3 +330,18 @@ def test_what_no_field_holds_is_zero() -> None:
     assert made[:8] == data[:8]
     assert junk not in made
     assert "bob".encode("utf-16-le") not in made
+
+
+def test_services_get_pseudonyms_and_keep_their_status() -> None:
+    (call,), _ = calls_of((12, CREATE, "00000000" + HANDLE + "31040000"))
+    names = Pseudonyms(b"k")
+    stubs = redacted_call(call, names)
+    assert stubs["request"] is not None
+    assert stubs["response"] is not None
+    asked = decode_stub("svcctl", 12, "request", stubs["request"]).params
+    assert asked["lpServiceName"].rstrip("\0") == names.name("PSEXESVC") != "PSEXESVC"
+    assert decode_stub("svcctl", 12, "response", stubs["response"]).status == call.status == 0x431
+    for name in ("PSEXESVC", "PsExec", "LocalSystem"):
+        assert name.encode("utf-16-le") not in stubs["request"]
+    # Dependencies and the password are bytes of which nothing is known.
+    assert bytes.fromhex("deadbeef") not in stubs["request"]
