@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 LOOK, COUNT, JUDGE, CHECK, OTHER = (
     "What happened",
-    "What the counters stated",
+    "What the counters showed",
     "What is wrong",
     "Bytes and proof",
     "Other",

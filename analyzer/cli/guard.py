@@ -143,7 +143,7 @@ def _what(error: BaseException) -> str:
     kind = type(error).__name__
     if isinstance(error, RecursionError):
         return f"something is nested too deep{where}"
-    return f"a mistake of this program ended it: {kind}{where}{limited}; PCQ_DEBUG=1 shows more"
+    return f"an error in this program ended it: {kind}{where}{limited}; PCQ_DEBUG=1 shows more"
 
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:

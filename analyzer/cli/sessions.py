@@ -26,7 +26,7 @@ def sessions(
     files: Files,
     output_format: OutputEntryFormat = EntryFormat.text,
 ) -> None:
-    """Every SMB session: who, on what, protected how, and which key opened it."""
+    """Every SMB session: who, on what, how it is protected, and which key decrypted it."""
     from analyzer.views.sessions import Sessions
 
     analysis = reading.analysis(files)
@@ -42,7 +42,7 @@ def hosts(
     files: Files,
     output_format: OutputFormat = Format.text,
 ) -> None:
-    """Every machine that took part, with the names the traffic gives it and where each was stated."""
+    """Every machine that took part, with the names that the traffic gives it, and where each comes from."""
     from analyzer.views.sessions import Hosts
 
     analysis = reading.analysis(files)

@@ -54,7 +54,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
             RecursionError("maximum recursion depth exceeded"),
             "something is nested too deep in tests.cli.test_guard, line ",
         ),
-        (ValueError(SECRET), "a mistake of this program ended it: ValueError in tests.cli.test_guard, line "),
+        (ValueError(SECRET), "an error in this program ended it: ValueError in tests.cli.test_guard, line "),
     ],
 )
 def test_what_was_read_before_a_failure_is_shown(

@@ -10,7 +10,8 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
   const { overview } = head;
   const bySeverity = (severity: string) => audit?.findings.filter((one) => one.severity === severity && !one.excused).length ?? 0;
   const unread = overview.incomplete.reduce((sum, one) => sum + one.count, 0);
-  const failed = rows.count === 0 ? 0 : rows.columns.outcome.filter((one) => rows.columns.texts[one] === "failed").length;
+  // As in `stats`, and as the filter behind the tile counts: sizes that were asked for with too small a buffer are failures too.
+  const failed = rows.count === 0 ? 0 : rows.columns.outcome.filter((one) => ["failed", "size"].includes(rows.columns.texts[one] ?? "")).length;
   const ns = (value: unknown) => (value === null ? null : BigInt(typeof value === "object" ? (value as { $int: string }).$int : (value as number)));
   const [from, to] = [ns(overview.first_time_ns), ns(overview.last_time_ns)];
   return (
