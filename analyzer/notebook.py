@@ -26,6 +26,7 @@ from analyzer.model.audit import CoverageRecord, FindingRecord
 from analyzer.model.lines import COMMANDS
 from analyzer.model.record import Record
 from analyzer.output.json import document
+from analyzer.pipeline.case import is_case, open_case, write_case
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source
 from analyzer.pipeline.run import analyze as run
@@ -51,6 +52,15 @@ class Capture:
     def __repr__(self) -> str:
         facts = self.analysis.capture
         return f"Capture({', '.join(facts.files)}: {facts.frames} frames, {len(self.analysis.calls)} calls)"
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Saves the whole analysis, decrypted and without keys, as a case (docs/case-file.md); `open` reads it, and so does every
+        command. Raises `InputError` where it cannot be written, or where a file is there and `force` is not."""
+        from analyzer.output.gate import Destination
+
+        with Destination(Path(path), force=force).sparing(self.analysis.capture.files).opened() as out:
+            write_case(self.analysis, out)
+        return Path(path)
 
     @cached_property
     def calls(self) -> pl.DataFrame:
@@ -139,3 +149,13 @@ def analyze(
     files = [metadata] if isinstance(metadata, str | Path) else metadata
     given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
     return Capture(run(sources, keyring, engine=engine, metadata=given, metadata_from=metadata_from))
+
+
+def open(path: str | Path) -> Capture:
+    """Opens a case that `Capture.save` or the command `save` wrote: as `analyze` gave it, without captures or keys.
+
+    Raises `InputError` for what is no case, damaged, or of a later version of the format.
+    """
+    if not is_case(path):
+        raise InputError(f"{path} is no case", hint="analyze() reads captures; save() makes cases of them.")
+    return Capture(open_case(path))

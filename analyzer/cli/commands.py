@@ -29,6 +29,7 @@ _COMMANDS = {
     "audit": ("audit", "audit"),
     "explain": ("audit", "explain"),
     "export": ("export", "export"),
+    "save": ("save", "save"),
     "decode": ("decode", "decode"),
     "crosscheck": ("crosscheck", "crosscheck"),
     "verify": ("verify", "verify"),

@@ -62,6 +62,13 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("values of one instance", "samples x.pcapng -Y 'instance == \"_Total\"'"),
         ),
     ),
+    "save": (
+        CHECK,
+        (
+            ("everything in one file, decrypted, without keys", "save x.pcapng --secrets keys.toml -o x.pcq"),
+            ("and read again by any command", "timeline x.pcq"),
+        ),
+    ),
     "export-metadata": (
         COUNT,
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Literal, TypeVar
 
 from msgspec import Struct
@@ -44,6 +44,13 @@ class Texts(Generic[_Language]):
 
     def __init__(self) -> None:
         self._by_language: dict[_Language, Name] = {}
+
+    @classmethod
+    def of(cls, texts: Iterable[tuple[_Language, Name]]) -> Texts[_Language]:
+        """Texts with their languages."""
+        made = cls()
+        made._by_language.update(texts)
+        return made
 
     def learn(self, language: _Language, text: str) -> bool:
         """Notes a text that the capture states; whether it was another or none."""

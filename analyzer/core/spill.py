@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterator
+from mmap import mmap
 from weakref import finalize
 
 from analyzer.core.traced import Source, TracedBytes
@@ -121,6 +123,35 @@ class Log:
             stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
             self._cached = at, self._file.read(held, stop - self._starts[at])
         return self._cached[1][first : first + length]
+
+    def pieces(self) -> Iterator[bytes]:
+        """All that was appended, in order."""
+        self._flush()
+        for at, held in enumerate(self._places):
+            if isinstance(held, bytes):
+                yield held
+            else:
+                stop = self._starts[at + 1] if at + 1 < len(self._starts) else self._end
+                yield self._file.read(held, stop - self._starts[at])
+
+
+class MappedLog(Log):
+    """A log that lies in a file, from a place on, and is only read."""
+
+    __slots__ = ("_bytes", "_start")
+
+    def __init__(self, data: mmap | bytes, start: int) -> None:
+        super().__init__(0)
+        self._bytes, self._start = data, start
+
+    def append(self, data: bytes) -> int:
+        raise TypeError("a log of a file is only read")
+
+    def read(self, position: int, length: int) -> bytes:
+        found = bytes(self._bytes[self._start + position : self._start + position + length])
+        if len(found) < length:
+            raise EOFError("the calls end before what they hold")
+        return found
 
 
 class LoggedBytes(TracedBytes):

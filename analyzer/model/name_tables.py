@@ -132,6 +132,15 @@ class NameTable:
         given.update({index: text for index, text in entries.items() if index not in given})
         return {index: reported[index] for index, text in entries.items() if reported.get(index, text) != text}
 
+    def packed(self) -> tuple[dict[str, dict[int, str]], dict[str, dict[int, str]]]:
+        """What the capture says and what a metadata file does, by language id."""
+        return self._reported, self._given
+
+    def unpack(self, reported: dict[str, dict[int, str]], given: dict[str, dict[int, str]]) -> None:
+        """Takes what `packed` gave in place of all that was known."""
+        self._forget()
+        self._reported, self._given = reported, given
+
     @property
     def reported(self) -> Mapping[str, Mapping[int, str]]:
         """What the capture says, by language id."""
@@ -191,6 +200,10 @@ class NameTables:
 
     def at(self, ip: str) -> NameTable:
         return self._by_ip.setdefault(ip, NameTable())
+
+    def all(self) -> Iterator[tuple[str, NameTable]]:
+        """Every table, also those of servers that reported nothing."""
+        return iter(self._by_ip.items())
 
     def __iter__(self) -> Iterator[tuple[str, NameTable]]:
         """The servers that reported something, with their tables."""

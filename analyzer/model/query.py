@@ -47,6 +47,18 @@ class Held(Sequence[Identifier]):
     def __init__(self, items: Sequence[Identifier]) -> None:
         self._items, self._size = items, len(items)
 
+    @classmethod
+    def first(cls, items: Sequence[Identifier], size: int) -> Held:
+        """So many of a list."""
+        held = cls(items)
+        held._size = size
+        return held
+
+    @property
+    def whole(self) -> Sequence[Identifier]:
+        """The list as it is now."""
+        return self._items
+
     @overload
     def __getitem__(self, place: int) -> Identifier: ...
 
@@ -82,6 +94,10 @@ class InOrder(Mapping[int, Identifier]):
 
     def __init__(self, held: Held) -> None:
         self._held = held
+
+    @property
+    def held(self) -> Held:
+        return self._held
 
     def __getitem__(self, block: int) -> Identifier:
         if not 0 <= block < len(self._held):

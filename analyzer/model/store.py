@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, get_type_hints, overload
 
 from msgspec import Struct, msgpack
 
@@ -162,6 +162,16 @@ class Moments:
         self.perflib[at] = call.is_perflib
 
 
+class Shared(Struct):
+    """What calls have in common, by number, and how many there are of each kind."""
+
+    commons: bytes
+    smbs: list[SmbFacts | None]
+    texts: list[str | None]
+    steps: list[tuple[str, ...]]
+    tally: list[tuple[Tally, int]]
+
+
 class CallWriter:
     """Takes calls one by one; `at` is the position of a call as it was taken."""
 
@@ -178,6 +188,25 @@ class CallWriter:
         self._steps: _Table[tuple[str, ...]] = _Table()
         # Positions of the calls whose interface is not known, by channel and presentation context.
         self.unbound: dict[tuple[int, int], array[int]] = {}
+
+    @classmethod
+    def of(cls, log: Log, places: bytes, lengths: bytes, shared: Shared) -> CallWriter:
+        """Calls that were packed elsewhere, to be read."""
+        types = get_type_hints(Call)
+        writer = cls()
+        writer._log = log
+        writer._places, writer._lengths = array("q", places), array("I", lengths)
+        commons = msgpack.decode(shared.commons, type=list[tuple[tuple([types[name] for name in _COMMON])]])  # type: ignore[misc]
+        writer._commons.items, writer._smbs.items = commons, shared.smbs
+        writer._texts.items, writer._steps.items = shared.texts, shared.steps
+        writer.tally.update(dict(shared.tally))
+        return writer
+
+    def packed(self) -> tuple[bytes, bytes, Shared, Iterator[bytes]]:
+        """Where each call lies in the log and how long it is, what calls share, and the log in pieces."""
+        commons = _ENCODER.encode(self._commons.items)
+        shared = Shared(commons, self._smbs.items, self._texts.items, self._steps.items, list(self.tally.items()))
+        return self._places.tobytes(), self._lengths.tobytes(), shared, self._log.pieces()
 
     def __len__(self) -> int:
         return len(self._places)

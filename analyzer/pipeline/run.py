@@ -24,11 +24,14 @@ from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
+from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.model.name_tables import NameTables
 from analyzer.model.store import CallWriter
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import SegmentBatch
 from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.pipeline.case import is_case, open_case
 from analyzer.resolution.resolve import resolved
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
@@ -101,16 +104,17 @@ def analyze(
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
     server whose metadata the others are given too.
 
-    `sources` are paths, globs or binary files and count as one capture in time order. `progress` is called now and then with the
-    numbers of frames, and of bytes of the files, that have been read. Raises `InputError` for what cannot be read at all.
+    `sources` are paths, globs or binary files and count as one capture in time order, or they are a case (`case.py`). `progress`
+    is called now and then with the numbers of frames and bytes that were read. Raises `InputError` for what cannot be read.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were. With
     `pseudonyms`, the result holds these in the place of names and addresses.
     """
+    if any(is_case(source) for source in sources):
+        return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
-    limits = limits or DEFAULTS
-    own = engine == "own"
+    limits, own = limits or DEFAULTS, engine == "own"
     segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
@@ -122,7 +126,7 @@ def analyze(
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += [*notes, *notes_on_keys]
     if metadata:
-        collected.problems += _filled(calls, learner, follower, metadata, metadata_from)
+        collected.problems += _filled(calls, learner.catalogs, follower.names, metadata, metadata_from)
     analysis = Analysis(
         capture=_with_digests(facts()) if hashing else facts(),
         calls=calls,
@@ -175,17 +179,39 @@ def _collected(
     return collected
 
 
+def _opened(
+    sources: Sequence[Source],
+    metadata: Sequence[Metadata],
+    metadata_from: str | None,
+    *,
+    hashing: bool,
+    redacting: bool,
+) -> Analysis:
+    """A case in place of its captures."""
+    if redacting:
+        raise InputError("a case is not redacted", hint="Save it with --redact from its captures.")
+    case, *others = sources
+    if others:
+        raise InputError("a case is opened alone", hint="Save one case of all captures.")
+    assert isinstance(case, str | Path)
+    analysis = open_case(case, hashing=hashing)
+    if not metadata:
+        return analysis
+    notes = _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
+    return replace(analysis, problems=(*analysis.problems, *notes))
+
+
 def _filled(
     calls: Iterable[Call],
-    learner: CatalogLearner,
-    follower: KeyFollower,
+    catalogs: Catalogs,
+    name_tables: NameTables,
     metadata: Sequence[Metadata],
     instead: str | None,
 ) -> Iterable[Problem]:
     from analyzer.model.metadata import fill
 
     servers = {call.server.ip for call in calls if call.is_perflib or call.is_winreg}
-    return fill(learner.catalogs, follower.names, servers, metadata, instead=instead)
+    return fill(catalogs, name_tables, servers, metadata, instead=instead)
 
 
 def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:

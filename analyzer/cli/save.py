@@ -1,0 +1,33 @@
+"""`pcq save`: the whole analysis as a case, which every command takes in place of its captures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from msgspec.structs import replace
+
+from analyzer.cli.exits import exit_of
+from analyzer.cli.options import CaptureReading, Files, Force, command, destination_of
+from analyzer.output.gate import say
+
+
+@command
+def save(
+    reading: CaptureReading,
+    files: Files,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="CASE", help="Write the case to this file.")],
+    force: Force = False,
+) -> None:
+    """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
+    from analyzer.pipeline.case import write_case
+
+    destination = destination_of(output, files, reading, force=force)
+    analysis = replace(reading, hashing=True).analysis(files)
+    options = {"engine": reading.engine.value}
+    with destination.opened() as out:
+        manifest = write_case(analysis, out, limits=reading.limits, options=options)
+    rows = ", ".join(f"{table.rows:,} {name}" for name, table in manifest.tables.items() if table.rows)
+    say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
+    raise typer.Exit(exit_of(analysis))

@@ -1,0 +1,247 @@
+"""An analysis as bytes and back: the packed calls in one log, all else as one MessagePack record. Nothing of a key is among it.
+
+What a case file keeps so that every command can read it (docs/case-file.md). A state whose `VERSION` is another is refused by
+whoever opens it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, msgpack
+from msgspec.structs import replace
+
+from analyzer.core.events import Problem
+from analyzer.core.naming import Name, Texts
+from analyzer.core.spill import Log
+from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.catalog import Catalogs, CounterEntry, CountersetEntry, Described
+from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
+from analyzer.model.name_tables import NameTables
+from analyzer.model.query import Held, Identifier, InOrder, QueryView
+from analyzer.model.sample import IdSource
+from analyzer.model.store import CallStore, CallWriter, Shared
+
+VERSION = 1
+
+
+class _Counter(Struct, array_like=True):
+    english: Name | None
+    names: list[tuple[int, Name]]
+    helps: list[tuple[int, Name]]
+    info: dict[str, Any] | None
+    info_source: str | None
+
+
+class _Counterset(Struct, array_like=True):
+    english: Name | None
+    names: list[tuple[int, Name]]
+    helps: list[tuple[int, Name]]
+    guid: str
+    provider_name: str | None
+    provider_guid: str | None
+    instance_type: int | None
+    given: list[str]
+    counters: dict[int, _Counter]
+    instances: dict[int, str | None]
+
+
+class _NameTable(Struct, array_like=True):
+    reported: dict[str, dict[int, str]]
+    given: dict[str, dict[int, str]]
+
+
+class _View(Struct, array_like=True):
+    """A state of a query handle. `held` names a list and how many of it; `blocks` are positions in a list of their own, or (`in
+    order`) those of what is held."""
+
+    handle: str
+    number: int
+    counterset: str | None
+    id_source: IdSource | None
+    unknown: str | None
+    held: tuple[int, int] | None
+    in_order: tuple[int, int] | None
+    blocks: list[tuple[int, Identifier]]
+
+
+class State(Struct):
+    """All of an analysis but the log of its calls."""
+
+    version: int
+    capture: CaptureFacts
+    places: bytes
+    lengths: bytes
+    shared: Shared
+    views: bytes
+    lists: list[list[Identifier]]
+    states: list[_View]
+    problems: list[Problem]
+    sessions: list[SmbSession]
+    bounds: list[Bound]
+    pdus: list[Pdu]
+    features: list[FeaturesOffered]
+    secrets_given: bool
+    closed: list[int]
+    connections: dict[str, int]
+    catalogs: dict[str, dict[str, _Counterset]]
+    name_tables: dict[str, _NameTable]
+
+
+def dump(analysis: Analysis) -> tuple[bytes, Iterator[bytes]]:
+    """The state of an analysis, and its log in pieces."""
+    writer = CallWriter()
+    views: array[int] = array("q")
+    states: list[_View] = []
+    numbers: dict[int, int] = {}
+    lists = _Lists()
+    seen: list[QueryView] = []  # so that no other state can have the identity of one
+    for call in analysis.calls:
+        writer.append(call)
+        query = call.query
+        if query is None:
+            views.append(-1)
+            continue
+        number = numbers.get(id(query))
+        if number is None:
+            number = numbers[id(query)] = len(states)
+            seen.append(query)
+            states.append(_packed_view(query, lists))
+        views.append(number)
+    places, lengths, shared, pieces = writer.packed()
+    state = State(
+        version=VERSION,
+        capture=replace(analysis.capture, names=dict(analysis.capture.names)),
+        places=places,
+        lengths=lengths,
+        shared=shared,
+        views=views.tobytes(),
+        lists=lists.items,
+        states=states,
+        problems=list(analysis.problems),
+        sessions=list(analysis.sessions),
+        bounds=list(analysis.bounds),
+        pdus=list(analysis.pdus),
+        features=list(analysis.features),
+        secrets_given=analysis.secrets_given,
+        closed=sorted(analysis.closed),
+        connections=dict(analysis.connections),
+        catalogs={
+            ip: {guid: _packed_counterset(entry) for guid, entry in catalog.countersets.items()}
+            for ip, catalog in analysis.catalogs
+        },
+        name_tables={ip: _NameTable(*table.packed()) for ip, table in analysis.name_tables.all()},
+    )
+    return msgpack.encode(state), pieces
+
+
+def load(state: bytes, log: Log) -> Analysis:
+    """The analysis of which `dump` made these."""
+    found = msgpack.decode(state, type=State)
+    lists = found.lists
+    states = [_view(view, lists) for view in found.states]
+    writer = CallWriter.of(log, found.places, found.lengths, found.shared)
+    calls = CallStore(writer, range(len(writer)), array("q", found.views), states)
+    catalogs, tables = Catalogs(), NameTables()
+    for ip, countersets in found.catalogs.items():
+        catalogs.at(ip).countersets.update({guid: _counterset(entry) for guid, entry in countersets.items()})
+    for ip, table in found.name_tables.items():
+        tables.at(ip).unpack(table.reported, table.given)
+    return Analysis(
+        capture=found.capture,
+        calls=calls,
+        problems=tuple(found.problems),
+        sessions=tuple(found.sessions),
+        bounds=tuple(found.bounds),
+        pdus=tuple(found.pdus),
+        catalogs=catalogs,
+        name_tables=tables,
+        secrets_given=found.secrets_given,
+        features=tuple(found.features),
+        closed=frozenset(found.closed),
+        connections=found.connections,
+    )
+
+
+class _Lists:
+    """The lists of counters that handles held, each once, however many calls saw the first of it."""
+
+    def __init__(self) -> None:
+        self.items: list[list[Identifier]] = []
+        self._numbers: dict[int, int] = {}
+        self._alive: list[Sequence[Identifier]] = []
+
+    def reference(self, held: Sequence[Identifier]) -> tuple[int, int]:
+        """The number of a list, and how many of it."""
+        whole = held.whole if isinstance(held, Held) else held
+        number = self._numbers.get(id(whole))
+        if number is None:
+            number = self._numbers[id(whole)] = len(self.items)
+            self._alive.append(whole)
+            self.items.append(list(whole))
+        return number, len(held)
+
+
+def _packed_view(view: QueryView, lists: _Lists) -> _View:
+    in_order = isinstance(view.blocks, InOrder)
+    return _View(
+        view.handle,
+        view.number,
+        view.counterset,
+        view.id_source,
+        view.unknown,
+        lists.reference(view.held) if view.held is not None else None,
+        lists.reference(view.blocks.held) if isinstance(view.blocks, InOrder) else None,
+        [] if in_order else list(view.blocks.items()),
+    )
+
+
+def _view(view: _View, lists: list[list[Identifier]]) -> QueryView:
+    held = Held.first(lists[view.held[0]], view.held[1]) if view.held is not None else None
+    blocks: Any = dict(view.blocks)
+    if view.in_order is not None:
+        blocks = InOrder(Held.first(lists[view.in_order[0]], view.in_order[1]))
+    return QueryView(view.handle, view.number, blocks, view.counterset, view.id_source, held, view.unknown)
+
+
+def _packed_counterset(entry: CountersetEntry) -> _Counterset:
+    return _Counterset(
+        entry.english,
+        list(entry.names),
+        list(entry.helps),
+        entry.guid,
+        entry.provider_name,
+        entry.provider_guid,
+        entry.instance_type,
+        sorted(entry.given),
+        {
+            number: _Counter(
+                counter.english, list(counter.names), list(counter.helps), counter.info, counter.info_source
+            )
+            for number, counter in entry.counters.items()
+        },
+        entry.instances,
+    )
+
+
+def _counterset(packed: _Counterset) -> CountersetEntry:
+    entry = CountersetEntry(
+        guid=packed.guid,
+        provider_name=packed.provider_name,
+        provider_guid=packed.provider_guid,
+        instance_type=packed.instance_type,
+        given=set(packed.given),
+        instances=packed.instances,
+    )
+    _describe(entry, packed)
+    for number, counter in packed.counters.items():
+        made = entry.counters[number] = CounterEntry(info=counter.info, info_source=counter.info_source)  # type: ignore[arg-type]
+        _describe(made, counter)
+    return entry
+
+
+def _describe(entry: Described, packed: _Counter | _Counterset) -> None:
+    entry.english = packed.english
+    entry.names, entry.helps = Texts.of(packed.names), Texts.of(packed.helps)
