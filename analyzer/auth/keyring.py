@@ -6,9 +6,9 @@ Nothing here is ever shown: `repr` and `str` of everything give names and counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from analyzer.core.discreet import Discreet
@@ -83,6 +83,13 @@ class Keyring:
         from analyzer.auth.secrets import read_secrets
 
         return read_secrets(Path(path), note)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any], note: Callable[[str], None] = warn) -> Keyring:
+        """What a secrets file would hold, as a dictionary. Raises `InputError`. Keytabs are relative to the working directory."""
+        from analyzer.auth.secrets import read_document
+
+        return read_document(document, Path(), note)
 
     @classmethod
     def build(

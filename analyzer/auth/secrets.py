@@ -58,10 +58,7 @@ def read_secrets(path: Path, note: Callable[[str], None]) -> Keyring:
         data = _read_file(path, "secrets file")
         if is_keytab(data):
             return Keyring(kerberos_keys=_parse_keytab(path, data), files=[path])
-        document = _parse_document(path, data)
-        keyring = _FileReader(path).read(document)
-        for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
-            note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
+        keyring = read_document(_parse_document(path, data), path, note)
     except MemoryError:
         raise InputError(f"there is not enough memory to read the secrets file {path}") from None
     return keyring
@@ -102,6 +99,14 @@ def document_of(keyring: Keyring) -> bytes:
 
 
 _SMB_KEYS = ("session_key", "client_to_server_key", "server_to_client_key")
+
+
+def read_document(document: Mapping[str, Any], path: Path, note: Callable[[str], None]) -> Keyring:
+    """What a secrets file at `path` holds."""
+    keyring = _FileReader(path).read(document)
+    for place, word, meant in islice(_near_misses(document), _MOST_NOTES):
+        note(f'the secrets file {path}: {place}"{word}" is not used; "{meant}" was probably meant')
+    return keyring
 
 
 def _near_misses(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -278,7 +283,7 @@ class _FileReader:
         users = [user for entry, place in self._tables(document, "users") for user in self._users(entry, place)]
         smb = [self._smb(entry, place) for entry, place in self._tables(document, "smb_session_keys")]
         keys: list[KerberosKey] = []
-        files = [self._path]
+        files = [self._path] if self._path.name else []
         for number, name in enumerate(self._list(document, "keytabs"), 1):
             if not isinstance(name, str):
                 raise self._error(f"keytabs[{number}]", "is not a path")

@@ -11,6 +11,8 @@ class InputError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if hint is not None:
+            self.add_note(hint)
 
 
 class DecodeError(Exception):

@@ -33,8 +33,15 @@ def write_markup(lines: Callable[[int | None], Iterable[str]], destination: Dest
 
 
 @contextmanager
-def status_line(text: str) -> Iterator[Callable[[str], None] | None]:
-    """A line on standard error that what is yielded changes; None where standard error is no terminal."""
+def status_line(text: str, *, notebook: bool = False) -> Iterator[Callable[[str], None] | None]:
+    """A line on standard error that what is yielded changes; None where standard error is no terminal, nor, with `notebook`, a
+    notebook that shows it below its cell."""
+    if notebook and "ipykernel" in sys.modules:
+        from IPython.display import display
+
+        handle = display({"text/plain": text}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        yield lambda text: handle.update({"text/plain": text}, raw=True)
+        return
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

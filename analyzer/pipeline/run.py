@@ -100,7 +100,6 @@ def analyze(
     pseudonyms: Pseudonyms | None = None,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
-
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
     server whose metadata the others are given too.
 
@@ -108,7 +107,7 @@ def analyze(
     is called now and then with the numbers of frames and bytes that were read. Raises `InputError` for what cannot be read.
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
-    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were. With
+    read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
     `pseudonyms`, the result holds these in the place of names and addresses.
     """
     if any(is_case(source) for source in sources):

@@ -1,0 +1,308 @@
+"""What notebooks import: `analyze` reads a capture, and the result shows itself as tables.
+
+import analyzer as pcq
+cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
+cap.calls          # polars DataFrame, one row a call
+cap.call(12)       # the decoded tree of one call
+cap.counters("\\Processor Information(_Total)\\% Processor Time", interval="5s")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from analyzer.audit.engine import Audit, Profile
+from analyzer.auth.keyring import Keyring
+from analyzer.contents.lines import call_record
+from analyzer.core.errors import InputError
+from analyzer.core.times import NS_PER_S
+from analyzer.filters.bounds import TimeBound
+from analyzer.filters.filter import CallFilter
+from analyzer.filters.selection import Selection
+from analyzer.formats.dataframes import calls_table, problems_table
+from analyzer.formats.schema import table_of_records
+from analyzer.formats.tables import table_of
+from analyzer.model.analysis import Analysis, Part
+from analyzer.model.audit import CoverageRecord, FindingRecord
+from analyzer.model.lines import COMMANDS
+from analyzer.model.record import Record
+from analyzer.notebook.charts import Plots
+from analyzer.notebook.html import call_html, capture_html, findings_html
+from analyzer.notebook.progress import watched
+from analyzer.output.json import document
+from analyzer.pipeline.case import is_case, open_case, write_case
+from analyzer.pipeline.metadata import load_metadata
+from analyzer.pipeline.run import Engine, Source
+from analyzer.pipeline.run import analyze as run
+from analyzer.series.counters import interval_of
+from analyzer.statistics.records import stats_records
+from analyzer.viewmodel.layers import the_call
+from analyzer.views.audit import AuditView
+from analyzer.views.counters import Counters
+from analyzer.views.handles import Handles
+from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Secrets = str | Path | Keyring | Mapping[str, Any]
+Interval = str | float | timedelta
+Moment = str | float | datetime | timedelta
+# The environment names a secrets file here.
+SECRETS_VARIABLE = "PCQ_SECRETS"
+
+
+class Capture:
+    """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`), of which alone tables and plots speak.
+
+    Tables are made when first asked for. A capture may be used by one thread at a time; several captures by several threads.
+
+        cap = pcq.analyze("x.pcapng", secrets="x.secrets.json")
+        cap.handle("q1").counters(interval="5s")
+    """
+
+    def __init__(self, analysis: Analysis, paths: tuple[str, ...] = ()) -> None:
+        self.analysis = analysis
+        self._paths = paths
+
+    def __repr__(self) -> str:
+        facts = self.analysis.capture
+        return f"Capture({', '.join(facts.files)}: {facts.frames} frames, {len(self.analysis.calls)} calls)"
+
+    def _repr_html_(self) -> str:
+        return capture_html(self.analysis)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts: `plot.timeline()`, `plot.counters(...)`, `plot.latency()`, `plot.polls()`. They need the extra `notebook`."""
+        return Plots(self)
+
+    def filter(self, text: str) -> Capture:
+        """The calls that pass a filter (docs/filters.md): `cap.filter("opnum == 6 && status != 0")`.
+
+        Raises `InputError` for what is no filter.
+        """
+        try:
+            return self._part(Selection(filter=CallFilter(text)))
+        except ValueError as error:
+            raise InputError(f"{text} is no filter: {error}") from None
+
+    def between(self, since: Moment | None = None, until: Moment | None = None) -> Capture:
+        """The calls whose requests are of a time, bounds included: `cap.between("13:50", "13:55")`, `cap.between(until=90)`.
+
+        A bound is a `datetime` (in UTC where it has no zone), text as for `--since` (`2026-11-20T13:50:16Z`, `13:50:16`, `5m`
+        after the first frame), or seconds or a `timedelta` after the first frame. Raises `InputError` for what is no time.
+        """
+        return self._part(Selection(since=_bound(since), until=_bound(until)))
+
+    def handle(self, name: str) -> Capture:
+        """The calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError` where there is none."""
+        return self._part(Selection(handle=name))
+
+    def series(self, *paths: str) -> Capture:
+        """The calls that answered with these counters; `counters` and `plot.counters` then show these alone.
+
+        `paths` are counter paths as for `counters`. Raises `InputError` for one that means nothing here.
+        """
+        view = Counters(self.analysis, paths)
+        numbers = {answer.call for batch in view.batches() for answer in batch.answers}
+        _check(view)
+        return self._only(numbers, f"counters {', '.join(paths)}", paths)
+
+    def _part(self, selection: Selection) -> Capture:
+        part = selection.of(self.analysis).part
+        return self if part is None else self._only(part.numbers, part.words, self._paths)
+
+    def _only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...]) -> Capture:
+        """The calls of these numbers that are shown so far."""
+        shown, wanted = self.analysis.shown, set(numbers)
+        calls = shown.only(number for number in shown.numbers if number in wanted)
+        used = {call.session for _, call in calls}
+        sessions = tuple(one for one in self.analysis.shown_sessions if one.number in used)
+        before = f"{self.analysis.part.words}, " if self.analysis.part is not None else ""
+        return Capture(replace(self.analysis, part=Part(calls.numbers, sessions, before + words)), paths)
+
+    def iter_calls(self) -> Iterator[dict[str, Any]]:
+        """The calls one by one, each as `call` gives it; none is held on to."""
+        for number in self.analysis.shown.numbers:
+            yield self.call(number)
+
+    def save(self, path: str | Path, *, force: bool = False) -> Path:
+        """Saves the whole analysis, decrypted and without keys, as a case (docs/case-file.md); `open` reads it, and so does every
+        command. Raises `InputError` where it cannot be written, or where a file is there and `force` is not."""
+        from analyzer.output.gate import Destination
+
+        with Destination(Path(path), force=force).sparing(self.analysis.capture.files).opened() as out:
+            write_case(self.analysis, out)
+        return Path(path)
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """One row a call; `*_params` and `*_buffer` are JSON text (`.str.json_decode`), or see `call`."""
+        return calls_table(self.analysis, shown=self.analysis.shown)
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        """One row a raw counter value, of PerflibV2 and winperf alike."""
+        return table_of(Samples(self.analysis))
+
+    @cached_property
+    def problems(self) -> pl.DataFrame:
+        """One row for each thing that could not be read."""
+        return problems_table(self.analysis)
+
+    @cached_property
+    def handles(self) -> pl.DataFrame:
+        """One row a query handle; its events and what it held as JSON text."""
+        return table_of(Handles(self.analysis))
+
+    @cached_property
+    def stats(self) -> dict[str, pl.DataFrame]:
+        """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, `activity`, ..."""
+        by_kind: dict[type[Record], list[Record]] = {kind: [] for kind in COMMANDS["stats"]}
+        for record in stats_records(self.analysis):
+            by_kind[type(record)].append(record)
+        return {str(kind.__struct_config__.tag): table_of_records(kind, found) for kind, found in by_kind.items()}
+
+    @cached_property
+    def sessions(self) -> pl.DataFrame:
+        """One row an SMB session."""
+        return table_of(Sessions(self.analysis))
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """One row an address, with its names."""
+        return table_of(Hosts(self.analysis))
+
+    def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.DataFrame:
+        """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them.
+
+        `paths` are counter paths as for `--counter` (`\\Process(*)\\% Processor Time`; none: all), `interval` puts readings
+        together (`5s`, `500ms`, seconds, or a `timedelta`); `exact` adds a column with each value as a fraction in lowest
+        terms. Raises `InputError` for a path that means nothing here.
+        """
+        interval_ns = _interval_ns(interval) if interval is not None else None
+        view = Counters(self.analysis, paths or self._paths, interval_ns, exact=exact)
+        table = table_of(view)
+        _check(view)
+        return table
+
+    def audit(self, profile: str = "windows") -> Findings:
+        """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`)."""
+        if profile not in tuple(Profile):
+            raise InputError(f"{profile} is no profile", hint=f"there are {', '.join(Profile)}")
+        records = list(AuditView(Audit(self.analysis, profile=Profile(profile))).records())
+        return Findings(
+            findings=table_of_records(FindingRecord, (one for one in records if isinstance(one, FindingRecord))),
+            coverage=table_of_records(CoverageRecord, (one for one in records if isinstance(one, CoverageRecord))),
+        )
+
+    def call(self, number: int) -> CallDocument:
+        """The record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields beside bytes.
+
+        Raises `InputError` where there is no such call.
+        """
+        found = CallDocument(document(call_record(the_call(self.analysis, number), self.analysis)))
+        found.analysis = self.analysis
+        return found
+
+
+class CallDocument(dict[str, Any]):
+    """A call as a dictionary, which a notebook shows as the layers of the call, each with its fields beside its bytes."""
+
+    analysis: Analysis | None = None
+
+    def _repr_html_(self) -> str | None:
+        return call_html(self.analysis, self["number"]) if self.analysis is not None else None
+
+
+class Findings(dict[str, "pl.DataFrame"]):
+    """What an audit found: `findings`, one row each, and `coverage`, one row a requirement."""
+
+    def _repr_html_(self) -> str:
+        return findings_html(self["findings"])
+
+
+def _check(view: Counters) -> None:
+    """Raises `InputError` for a path that means nothing, once the view was read."""
+    for path, near in view.selection.unmatched():
+        raise InputError(f"{path} is no counter of this capture", hint=f"near it: {', '.join(near)}" if near else None)
+
+
+def _interval_ns(interval: Interval) -> int:
+    if isinstance(interval, timedelta):
+        interval = interval.total_seconds()
+    return interval_of(interval if isinstance(interval, str) else f"{interval:.9f}s")
+
+
+def _bound(moment: Moment | None) -> TimeBound | None:
+    if moment is None:
+        return None
+    if isinstance(moment, datetime):
+        zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        since = zoned - datetime(1970, 1, 1, tzinfo=UTC)
+        ns = (since.days * 86_400 + since.seconds) * NS_PER_S + since.microseconds * 1000
+        return TimeBound(zoned.isoformat(), "absolute", ns)
+    if isinstance(moment, str):
+        try:
+            return TimeBound.of(moment)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+    seconds = moment.total_seconds() if isinstance(moment, timedelta) else moment
+    return TimeBound(f"{seconds} s", "relative", round(seconds * NS_PER_S))
+
+
+def _keyring(secrets: Secrets | None) -> Keyring | None:
+    """Keys in any form; without any, those of the file that the environment names."""
+    if secrets is None:
+        secrets = os.environ.get(SECRETS_VARIABLE) or None
+    if secrets is None or isinstance(secrets, Keyring):
+        return secrets
+    return Keyring.of(secrets) if isinstance(secrets, Mapping) else Keyring.load(secrets)
+
+
+def analyze(
+    path: Source | Sequence[Source],
+    secrets: Secrets | None = None,
+    *,
+    engine: Engine = "own",
+    metadata: str | Path | Sequence[str | Path] = (),
+    metadata_from: str | None = None,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Capture:
+    """Reads a capture (or several as one, in time order), or a case.
+
+    `secrets` is a file as for `--secrets`, what such a file holds as a dictionary, or a `Keyring`; without it, the file that
+    `PCQ_SECRETS` names in the environment, if it does. `metadata` and `metadata_from` are as for the options of that name.
+    `progress` shows how far reading has come, or is called now and then with the numbers of frames and bytes that were read.
+    Raises `InputError` for what cannot be read at all.
+
+        cap = pcq.analyze("x.pcapng", secrets={"users": [{"username": "alice", "password": "..."}]})
+    """
+    keyring = _keyring(secrets)
+    sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
+    files = [metadata] if isinstance(metadata, str | Path) else metadata
+    given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
+    with watched(sources) if progress is True else nullcontext(progress or None) as notify:
+        return Capture(
+            run(sources, keyring, engine=engine, metadata=given, metadata_from=metadata_from, progress=notify)
+        )
+
+
+def open(path: str | Path) -> Capture:
+    """Opens a case that `Capture.save` or the command `save` wrote: as `analyze` gave it, without captures or keys.
+
+    Raises `InputError` for what is no case, damaged, or of a later version of the format.
+    """
+    if not is_case(path):
+        raise InputError(f"{path} is no case", hint="analyze() reads captures; save() makes cases of them.")
+    return Capture(open_case(path))

@@ -1,0 +1,173 @@
+"""Pictures of a capture (altair): calls over time, formatted values, response times, polls. Each is a chart to be changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from analyzer.core.errors import InputError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from analyzer.notebook.capture import Capture
+
+# More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
+MOST_MARKS = 20_000
+_WIDTH = 640
+
+
+class Plots:
+    """`cap.plot`: charts of what the capture shows. altair is in the extra `notebook`."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+
+    def timeline(self) -> alt.Chart:
+        """Each call as a mark: when, through which handle (else by which method), in the colour of what became of it."""
+        import altair as alt
+
+        calls = self._capture.calls.select(
+            "number",
+            "time",
+            "method",
+            "status_name",
+            "state",
+            row=pl.coalesce(pl.col("handle", "method", "interface_name").cast(pl.String)),
+            outcome=pl.when(pl.col("state") != "complete")
+            .then(pl.col("state").cast(pl.String))
+            .when((pl.col("status") != 0) | pl.col("fault").is_not_null())
+            .then(pl.lit("failed"))
+            .otherwise(pl.lit("answered")),
+            milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6,
+        )
+        data, title = _data(calls, "Calls")
+        return (
+            alt.Chart(data, title=title, width=_WIDTH)
+            .mark_tick(thickness=2)
+            .encode(
+                x=alt.X("time:T", title="time (UTC)"),
+                y=alt.Y("row:N", title="handle, or method", sort=None),
+                color=alt.Color("outcome:N", title="outcome"),
+                tooltip=[
+                    alt.Tooltip("number:Q", title="call"),
+                    alt.Tooltip("time:T", title="time (UTC)", format="%H:%M:%S.%L"),
+                    "method:N",
+                    alt.Tooltip("status_name:N", title="status"),
+                    alt.Tooltip("milliseconds:Q", title="response time (ms)", format=".3f"),
+                ],
+            )
+        )
+
+    def counters(self, *paths: str, interval: Any = None) -> alt.LayerChart:
+        """Formatted values over time, a line a series. A line ends where values end; crosses mark readings that a reset, a lost
+        answer or a damaged value left without one, and say why. Paths and interval as for `Capture.counters`."""
+        import altair as alt
+
+        table = self._capture.counters(*paths, interval=interval)
+        if not table.height:
+            raise InputError("there is no reading to draw", hint="name other counters: cap.series() lists them")
+        if interval is not None:
+            table = table.with_columns(why_null=pl.lit(None, pl.String), reason=pl.lit(None, pl.String))
+        table = table.select(
+            "time",
+            "value",
+            pl.col("path").cast(pl.String),
+            pl.col("unit").cast(pl.String),
+            pl.col("why_null").cast(pl.String),
+            pl.col("reason").cast(pl.String),
+            part=pl.col("value").is_null().cum_sum().over("series"),
+        ).filter(~pl.col("why_null").is_in(["not-displayed", "text", "first-sample"]).fill_null(value=False))
+        units = [unit for unit in table["unit"].unique().to_list() if unit]
+        data, title = _data(table, "Counters")
+        base = alt.Chart(data, title=title, width=_WIDTH).encode(x=alt.X("time:T", title="time (UTC)"))
+        tooltip = [
+            alt.Tooltip("path:N"),
+            alt.Tooltip("time:T", title="time (UTC)", format="%H:%M:%S.%L"),
+            alt.Tooltip("value:Q"),
+            alt.Tooltip("unit:N"),
+        ]
+        lines = base.mark_line(point=True).encode(
+            y=alt.Y("value:Q", title=f"value ({', '.join(units)})" if units else "value"),
+            color=alt.Color("path:N", title="counter"),
+            detail="part:N",
+            tooltip=tooltip,
+        )
+        gaps = (
+            base.transform_filter("datum.why_null !== null")
+            .mark_point(shape="cross", size=60, filled=True, color="crimson")
+            .encode(
+                y=alt.value("height"),
+                tooltip=[
+                    *tooltip[:2],
+                    alt.Tooltip("why_null:N", title="no value"),
+                    alt.Tooltip("reason:N"),
+                ],
+            )
+        )
+        return alt.layer(lines.transform_filter("isValid(datum.value)"), gaps)
+
+    def latency(self) -> alt.Chart:
+        """Response times by method, from the last frame of the request to the first of the answer."""
+        import altair as alt
+
+        calls = self._capture.calls.filter(pl.col("latency").is_not_null()).select(
+            "number", "time", "method", "status_name", milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6
+        )
+        data, title = _data(calls, "Response times")
+        return (
+            alt.Chart(data, title=title, width=_WIDTH)
+            .mark_circle(opacity=0.6)
+            .encode(
+                x=alt.X("time:T", title="time (UTC)"),
+                y=alt.Y("milliseconds:Q", title="response time (ms)", scale=alt.Scale(type="symlog", constant=0.01)),
+                color=alt.Color("method:N", title="method"),
+                tooltip=[
+                    alt.Tooltip("number:Q", title="call"),
+                    "method:N",
+                    alt.Tooltip("status_name:N", title="status"),
+                    alt.Tooltip("milliseconds:Q", title="response time (ms)", format=".3f"),
+                ],
+            )
+        )
+
+    def polls(self) -> alt.Chart:
+        """The time between successive polls of each handle."""
+        import altair as alt
+
+        times = self._capture.samples.select("call").unique()
+        calls = (
+            self._capture.calls.join(times, left_on="number", right_on="call", how="semi")
+            .sort("time")
+            .with_columns(seconds=pl.col("time").diff().over("handle").dt.total_nanoseconds() / 1e9)
+            .drop_nulls("seconds")
+            .select("number", "time", "handle", "seconds")
+        )
+        data, title = _data(calls, "Polls")
+        return (
+            alt.Chart(data, title=title, width=_WIDTH)
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("time:T", title="time (UTC)"),
+                y=alt.Y("seconds:Q", title="time since the poll before (s)"),
+                color=alt.Color("handle:N", title="handle"),
+                tooltip=[
+                    alt.Tooltip("number:Q", title="call"),
+                    "handle:N",
+                    alt.Tooltip("seconds:Q", title="since the poll before (s)", format=".3f"),
+                ],
+            )
+        )
+
+
+def _data(table: pl.DataFrame, title: str) -> tuple[alt.Data, str]:
+    """The rows of a table for a chart, thinned where there are too many to be seen."""
+    import altair as alt
+
+    step = -(-table.height // MOST_MARKS) or 1
+    if step > 1:
+        title += f" (every {step}th of {table.height:,})"
+        table = table.gather_every(step)
+    shown = table.with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    return alt.Data(values=shown.to_dicts()), title

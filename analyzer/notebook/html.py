@@ -1,0 +1,129 @@
+"""What a notebook shows of a capture, a call and findings: static HTML, in which nothing that was captured is markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+from analyzer.core.times import iso_time
+from analyzer.model.analysis import Analysis
+from analyzer.model.view import Layer, Node
+from analyzer.output.escapes import printable
+from analyzer.statistics.triage import triage
+from analyzer.viewmodel.layers import call_view
+from analyzer.viewmodel.words import shortened
+
+# Of larger layers and longer trees the rest is counted.
+_MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
+
+
+def text_of(value: object) -> str:
+    """A value as text that is no markup, and without control characters."""
+    return escape(printable(str(value)))
+
+
+def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    head = "".join(f"<th style='text-align:left'>{text_of(title)}</th>" for title in titles)
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td style='text-align:left;vertical-align:top'>{text_of(cell)}</td>" for cell in row)
+        + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def capture_html(analysis: Analysis) -> str:
+    """Who, when, decrypted or not, and what a responder would look at first."""
+    facts = analysis.capture
+    found = triage(analysis, ", ".join(facts.files), None)
+    span = ""
+    if facts.first_time_ns is not None and facts.last_time_ns is not None:
+        seconds = (facts.last_time_ns - facts.first_time_ns) / 1e9
+        span = f", {iso_time(facts.first_time_ns)} and {seconds:,.3f} s on"
+    shown = f" shown of {len(analysis.calls):,}" if analysis.part is not None else ""
+    read = f"{facts.frames:,} frames{text_of(span)}; {len(analysis.shown):,} calls{shown}"
+    parts = [f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {len(analysis.problems):,} problems</p>"]
+    if analysis.part is not None:
+        parts.append(f"<p>{text_of(analysis.part.words)}</p>")
+    sessions = [
+        (
+            one.number,
+            f"{one.client} → {one.server}",
+            one.identity.account or "-",
+            one.dialect or "-",
+            one.decryption.value,
+        )
+        for one in analysis.shown_sessions[:_MOST_LINES]
+    ]
+    if sessions:
+        parts.append(table_of(("session", "ends", "account", "dialect", "decryption"), sessions))
+    findings = [(one.severity, one.text) for one in found.findings[:_MOST_LINES]]
+    if findings:
+        parts.append(table_of(("", "what was found"), findings))
+    return "".join(parts)
+
+
+def call_html(analysis: Analysis, number: int) -> str:
+    """The layers of a call, each with its fields beside its bytes."""
+    view = call_view(analysis, number)
+    parts = [
+        f"<p><b>call {number}</b>: {text_of(view.row.method)} {text_of(view.row.asked)} → {text_of(view.row.status)}</p>"
+    ]
+    for side in view.sides:
+        for layer in side.layers:
+            if layer.kind in ("stub", "buffer"):
+                parts.append(_layer_html(layer))
+    return "".join(parts)
+
+
+def _layer_html(layer: Layer) -> str:
+    frames = ", ".join(str(frame) for _, frame in layer.frames[:8])
+    head = f"<summary>{text_of(layer.title)}: {len(layer.data):,} bytes, frames {frames}</summary>"
+    left = _MOST_FIELDS
+    tree = ""
+    if layer.tree is not None:
+        tree, left = _node_html(layer.tree, left)
+    more = f"<div>... {_count(layer.tree) - _MOST_FIELDS:,} more fields</div>" if left <= 0 and layer.tree else ""
+    return (
+        f"<details open>{head}<div style='display:flex;gap:2em'><div>{tree}{more}</div>"
+        f"<pre style='line-height:1.2'>{_dump(layer.data)}</pre></div></details>"
+    )
+
+
+def _node_html(node: Node, left: int) -> tuple[str, int]:
+    if left <= 0:
+        return "", left
+    left -= 1
+    value = "" if node.value is None else f" = {text_of(shortened(str(node.value)))}"
+    meaning = f" ({text_of(node.meaning)})" if node.meaning is not None else ""
+    inner = ""
+    for child in node.children:
+        html, left = _node_html(child, left)
+        inner += html
+    place = f"<small>{node.start:#06x}+{node.length}</small>"
+    below = f"<ul style='margin:0'>{inner}</ul>" if inner else ""
+    return f"<li style='list-style:none'>{place} {text_of(node.name)}{value}{meaning}{below}</li>", left
+
+
+def _count(node: Node | None) -> int:
+    return 0 if node is None else 1 + sum(_count(child) for child in node.children)
+
+
+def _dump(data: bytes) -> str:
+    lines = []
+    for start in range(0, min(len(data), _MOST_BYTES), 16):
+        row = data[start : start + 16]
+        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
+        lines.append(f"{start:06x}  {row.hex(' '):<47}  {escape(text)}")
+    if len(data) > _MOST_BYTES:
+        lines.append(f"... {len(data) - _MOST_BYTES:,} more bytes")
+    return "\n".join(lines)
+
+
+def findings_html(findings: Any) -> str:
+    """Findings of an audit, the first of many."""
+    rows = findings.head(_MOST_LINES * 2).select("rule", "verdict", "call", "message").rows()
+    more = f"<p>... {findings.height - len(rows):,} more findings</p>" if findings.height > len(rows) else ""
+    return (table_of(("rule", "verdict", "call", "what was seen"), rows) if rows else "<p>nothing was found</p>") + more

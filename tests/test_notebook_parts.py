@@ -1,0 +1,156 @@
+"""Parts of a capture, charts, and what a notebook shows: `cap.filter`, `cap.between`, `cap.handle`, `cap.series`, `cap.plot`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import analyzer as pcq
+from analyzer.auth.keyring import Keyring
+from tests import truth
+from tests.build.buffers import Block
+from tests.build.counters import Info, Watch, large, one
+
+CAPTURE = truth.captures()[0]
+PATH = r"\Processor Information(_Total)\% User Time"
+
+
+@pytest.fixture(scope="module")
+def cap() -> pcq.Capture:
+    return pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path)
+
+
+def test_a_filter_leaves_the_calls_that_pass(cap: pcq.Capture) -> None:
+    part = cap.filter("opnum == 6")
+    assert part.calls["number"].to_list() == cap.calls.filter(pl.col("opnum") == 6)["number"].to_list() != []
+    assert part.samples.height == cap.samples.height
+    assert part.filter("status != 0").calls.height == part.calls.filter(pl.col("status") != 0).height
+    assert "filter" in part._repr_html_()
+    with pytest.raises(pcq.InputError):
+        cap.filter("opnum ==")
+
+
+def test_a_handle_leaves_its_calls(cap: pcq.Capture) -> None:
+    part = cap.handle("q1")
+    assert part.calls["handle"].unique().to_list() == ["q1"]
+    assert 0 < part.samples.height < cap.samples.height
+    assert part.counters().height == part.samples.height
+    assert part.counters()["value"].drop_nulls().len() > 0
+
+
+def test_moments_are_text_numbers_spans_and_dates(cap: pcq.Capture) -> None:
+    first = cap.calls["time"].min()
+    assert isinstance(first, datetime)
+    half = (cap.calls["time"].max() - first) / 2  # type: ignore[operator]
+    by_date = cap.between(until=first.replace(tzinfo=UTC) + half).calls["number"].to_list()
+    start = datetime.fromtimestamp(cap.analysis.capture.first_time_ns / 1e9, UTC)  # type: ignore[operator]
+    since_start = first.replace(tzinfo=UTC) + half - start
+    assert 0 < len(by_date) < cap.calls.height
+    assert abs(len(cap.between(until=since_start).calls) - len(by_date)) <= 1
+    assert abs(len(cap.between(until=since_start.total_seconds()).calls) - len(by_date)) <= 1
+    assert cap.between("0s").calls.height == cap.calls.height
+    with pytest.raises(pcq.InputError):
+        cap.between("noon")
+
+
+def test_series_leave_the_calls_that_answered_with_them(cap: pcq.Capture) -> None:
+    part = cap.series(PATH)
+    assert part.counters().equals(cap.counters(PATH))
+    assert set(part.calls["number"]) == set(cap.counters(PATH)["call"])
+    with pytest.raises(pcq.InputError) as caught:
+        cap.series(PATH.replace("Processor", "Procesor"))
+    assert any("near it" in note for note in caught.value.__notes__)
+
+
+def test_intervals_are_text_seconds_or_spans(cap: pcq.Capture) -> None:
+    expected = cap.counters(PATH, interval="1m")
+    assert cap.counters(PATH, interval=60).equals(expected)
+    assert cap.counters(PATH, interval=timedelta(minutes=1)).equals(expected)
+
+
+def test_calls_come_one_by_one(cap: pcq.Capture) -> None:
+    found = cap.handle("q1").iter_calls()
+    assert next(found)["handle"] == "q1"
+    assert sum(1 for _ in found) == cap.handle("q1").calls.height - 1
+
+
+def test_secrets_are_a_dictionary_or_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    import json
+
+    document = json.loads(CAPTURE.secrets_path.read_text())
+    for user in document.get("users", []):
+        user.setdefault("password", None)
+    expected = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path).samples
+    assert pcq.analyze(CAPTURE.path, secrets=document).samples.equals(expected)
+    monkeypatch.setenv("PCQ_SECRETS", str(CAPTURE.secrets_path))
+    assert pcq.analyze(CAPTURE.path).samples.equals(expected)
+    with pytest.raises(pcq.InputError):
+        Keyring.of({"users": "alice"})
+
+
+def test_progress_is_called_with_what_was_read() -> None:
+    seen: list[tuple[int, int]] = []
+    pcq.analyze(CAPTURE.path, progress=lambda frames, done: seen.append((frames, done)))
+    assert seen
+    assert seen == sorted(seen)
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+def test_a_call_shows_its_fields_beside_its_bytes(cap: pcq.Capture) -> None:
+    number = cap.samples["call"][0]
+    html = cap.call(number)._repr_html_()
+    assert html is not None
+    assert "perf_freq" in html
+    assert "000000  " in html
+    findings = cap.audit()
+    assert findings["findings"]["rule"][0] in findings._repr_html_()
+
+
+def test_names_of_a_capture_are_no_markup() -> None:
+    watch = Watch((Info(5, 0x10000),)).open(one(5))
+    watch.poll(Block(4, instances=(("<script>alert(1)</script>", 1),), values=(large(5),)))
+    hostile = pcq.Capture(watch.analysis)
+    shown = hostile._repr_html_() + str([hostile.call(number)._repr_html_() for number in range(1, 5)])
+    assert "<script" not in shown
+    assert "&lt;script" in shown
+
+
+@pytest.mark.needs("altair")
+def test_charts_have_units_titles_and_tooltips(cap: pcq.Capture) -> None:
+    part = cap.handle("q1")
+    for chart in (part.plot.timeline(), part.plot.latency(), part.plot.polls(), cap.plot.counters(PATH)):
+        drawn = chart.to_dict()
+        text = str(drawn)
+        assert "'title'" in text
+        assert "'tooltip'" in text
+    assert "value (%)" in str(cap.plot.counters(PATH).to_dict())
+    assert "time since the poll before (s)" in str(part.plot.polls().to_dict())
+
+
+def test_a_users_script_is_well_typed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        """
+from datetime import timedelta
+import analyzer as pcq
+
+cap: pcq.Capture = pcq.analyze("x.pcapng", secrets={"users": []}, progress=True)
+part = cap.filter("opnum == 6").between("13:50", timedelta(seconds=5)).handle("q1").series("*")
+rows: int = part.counters(interval=timedelta(seconds=5)).height + part.calls.height
+number: int = part.call(1)["number"]
+path = cap.save("x.pcq")
+again: pcq.Capture = pcq.open(path)
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(script)],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
