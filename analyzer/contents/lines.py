@@ -228,6 +228,12 @@ def call_record(
     )
 
 
+def call_records(calls: Iterable[tuple[int, Call]], analysis: Analysis) -> Iterator[CallRecord]:
+    """The records of some calls; buffers whose JSON is quickly had come as JSON text."""
+    ready = ReadyTrees()
+    return (call_record(call, analysis, ready=ready) for _, call in calls)
+
+
 def registry_facts(call: Call) -> RegistryFacts | None:
     """The key and value that a winreg call is about; None for performance keys and other interfaces."""
     value = registry_value(call)
@@ -351,14 +357,15 @@ def timeline_records(
     *,
     shown: Sequence[tuple[int, Call]] | None = None,
     selected_by: str | None = None,
-    ready: ReadyTrees | None = None,
+    for_json: bool = False,
 ) -> Iterator[Record]:
     """Everything `timeline` says, in the order it says it: all calls, or those `shown`, selected by what the text says.
 
-    What `ready` can make of buffers is `Raw`, for those who write it as it is.
+    `for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is.
     """
     facts = analysis.capture
     damages = Damages()
+    ready = ReadyTrees() if for_json else None
     yield capture_record(facts)
     before: int | None = None
     count = 0

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from analyzer.buffers import ReadyTrees
-from analyzer.contents.lines import all_problems, call_record, problem_record
+from analyzer.contents.lines import all_problems, call_records, problem_record
 from analyzer.formats.schema import table_of_records
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallRecord
@@ -18,8 +17,7 @@ from analyzer.model.sample import SampleRecord
 def calls_table(analysis: Analysis, *, shown: Sequence[tuple[int, Call]] | None = None) -> pl.DataFrame:
     """One row a call, of all calls or of those `shown`; `*_params` and `*_buffer` are JSON text."""
     calls = enumerate(analysis.calls, 1) if shown is None else shown
-    ready = ReadyTrees()
-    return table_of_records(CallRecord, (call_record(call, analysis, ready=ready) for _, call in calls))
+    return table_of_records(CallRecord, call_records(calls, analysis))
 
 
 def samples_frame(records: Iterable[SampleRecord]) -> pl.DataFrame:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from analyzer.buffers import ReadyTrees
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
 from analyzer.output.gate import Destination
 from analyzer.output.json import dumps, line
@@ -93,7 +92,7 @@ def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | Non
 def json_lines(view: View) -> Iterator[bytes]:
     """The records of a view as JSON, each with a newline; any number of whole lines at a time."""
     if isinstance(view, Timeline):
-        return map(line, view.records(ReadyTrees()))
+        return map(line, view.records(for_json=True))
     if isinstance(view, Samples):
         from analyzer.formats.sample_lines import sample_json_lines
 

@@ -360,6 +360,11 @@ def shortened(text: str, most: int = _SHOWN_TEXT) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def fault_words(fault: int) -> str:
+    """The name of a fault's status, else its number."""
+    return fault_name(fault) or hex(fault)
+
+
 def section_words(requirement: Requirement) -> str:
     """The document and section of a requirement: `MS-PCQ 2.2.4.1`, `winperf.h PERF_DATA_BLOCK`."""
     prefix, section = requirement.id.partition("-")[0], requirement.section

@@ -15,10 +15,9 @@ from analyzer.model.catalog import Catalog
 from analyzer.model.handle import HandleRecord
 from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier
-from analyzer.rpc.status import fault_name
 from analyzer.statistics.handle_records import handle_records
 from analyzer.statistics.handles import HandleEvent, HandleLifetime, shown_lifetimes
-from analyzer.viewmodel.words import counterset_words
+from analyzer.viewmodel.words import counterset_words, fault_words
 from analyzer.views.text import folded, nothing_passes, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
 
@@ -130,7 +129,7 @@ def _event_words(events: list[HandleEvent]) -> str:
 
 def _outcome(event: HandleEvent) -> str:
     if event.fault is not None:
-        return f" ⇒ fault {fault_name(event.fault) or hex(event.fault)}"
+        return f" ⇒ fault {fault_words(event.fault)}"
     if event.state != "complete":
         return f" ⇒ {event.state}"
     if event.status:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from analyzer.buffers import ReadyTrees
 from analyzer.contents.lines import timeline_records
 from analyzer.filters.selection import EVERYTHING, Selection
 from analyzer.model.analysis import Analysis
@@ -23,10 +22,10 @@ class Timeline(Struct, OfCapture, frozen=True):
     clock: Clock = "relative"
     unfold: bool = False
 
-    def records(self, ready: ReadyTrees | None = None) -> Iterator[Record]:
-        """The records; with `ready`, buffers whose JSON is quickly had come as JSON text."""
+    def records(self, *, for_json: bool = False) -> Iterator[Record]:
+        """The records; `for_json`, buffers whose JSON is quickly had come as JSON text."""
         shown = self.selection.shown(self.analysis)
-        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, ready=ready)
+        return timeline_records(self.analysis, shown=shown, selected_by=self.selection.words, for_json=for_json)
 
     def lines(self, width: int | None) -> Iterator[str]:
         from analyzer.views.timeline_text import timeline_lines
