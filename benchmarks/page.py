@@ -120,7 +120,15 @@ its security are objects now, where the fast path kept them in local variables.
 * Passing the rest of a batch on in one piece when its first parts show what the connection carries: `recorded`, layers up to `rpc`
   alone, from 1.51 to 1.47 times the old.
 * The expected place in a keystream tried before the generator of candidates is made, sessions looked up once a message.
-* Not tried: mypyc. It would need wheels for each platform."""
+* A completed call is packed since then (`model/store.py`), so that a capture of very many calls takes 0.4 KB each in memory.
+  That costs 35 us a call: of `recorded` at 5 MB (3,605 calls), layers and packing take 0.57 s where 0.40 s were taken before
+  both, and 0.13 s of the difference is packing. The layers alone are at 1.08 to 1.12.
+* One description of regular performance data in place of five readers: `timeline` of `polling` 1.01, `samples` 1.02,
+  `timeline` of `calls` 1.02 times the time before.
+* mypyc over `core/cursor.py` and `smb/smb2_header.py`, which it compiles as they are: `recorded` at 1.00 of the time, so no
+  wheels for each platform for it. `smb/framing.py`, `rpc/calls.py` and `tcp/ordering.py`, compiled without the modules they
+  import, fail at their msgspec structs (`frozen=True` in a class statement); compiled with all of them was not measured.
+"""
 
 
 def machine() -> str:
