@@ -122,12 +122,12 @@ its security are objects now, where the fast path kept them in local variables.
 * The expected place in a keystream tried before the generator of candidates is made, sessions looked up once a message.
 * A completed call is packed since then (`model/store.py`), so that a capture of very many calls takes 0.4 KB each in memory.
   That costs 35 us a call: of `recorded` at 5 MB (3,605 calls), layers and packing take 0.57 s where 0.40 s were taken before
-  both, and 0.13 s of the difference is packing. The layers alone are at 1.08 to 1.12.
+  both, and a profile puts 0.13 s of the difference into packing.
 * One description of regular performance data in place of five readers: `timeline` of `polling` 1.01, `samples` 1.02,
   `timeline` of `calls` 1.02 times the time before.
 * mypyc over `core/cursor.py` and `smb/smb2_header.py`, which it compiles as they are: `recorded` at 1.00 of the time, so no
-  wheels for each platform for it. `smb/framing.py`, `rpc/calls.py` and `tcp/ordering.py`, compiled without the modules they
-  import, fail at their msgspec structs (`frozen=True` in a class statement); compiled with all of them was not measured.
+  wheels for each platform for it. `smb/framing.py`, compiled without the modules it imports, fails at a msgspec struct
+  (`frozen=True` in a class statement); compiled with all of them was not measured.
 """
 
 
