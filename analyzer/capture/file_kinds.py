@@ -43,7 +43,7 @@ _OTHERS = (
 _TEXT = bytes(range(0x20, 0x7F)) + b"\t\r\n\f\x1b"
 
 
-# What captures read here begin with: pcap in both byte orders, pcapng, and the compressions they come in.
+# What captures read here begin with: pcap in both byte orders, and pcapng.
 _OWN = (
     (b"\xd4\xc3\xb2\xa1", "a pcap capture"),
     (b"\xa1\xb2\xc3\xd4", "a pcap capture"),
@@ -52,10 +52,6 @@ _OWN = (
     (b"\x34\xcd\xb2\xa1", "a pcap capture"),
     (b"\xa1\xb2\xcd\x34", "a pcap capture"),
     (b"\n\r\r\n", "a pcapng capture"),
-    (b"\x1f\x8b", "gzip data, perhaps a compressed capture"),
-    (b"\x28\xb5\x2f\xfd", "zstd data, perhaps a compressed capture"),
-    (b"\xfd7zXZ\0", "xz data, perhaps a compressed capture"),
-    (b"\x04\x22\x4d\x18", "lz4 data, perhaps a compressed capture"),
 )
 
 

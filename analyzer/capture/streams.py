@@ -10,6 +10,7 @@ import bz2
 import lzma
 from collections.abc import Callable
 from errno import EMFILE
+from io import BytesIO
 from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -18,6 +19,7 @@ from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
 from analyzer.capture.digest import HashedFile
+from analyzer.capture.file_kinds import capture_format
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS, Limits
 
@@ -469,6 +471,21 @@ def open_stream(
     except BaseException:
         stream.close()
         raise
+
+
+def capture_in(data: bytes) -> str | None:
+    """What capture these bytes are, `a pcap capture` or `a gzip-compressed pcapng capture`; None where they are none."""
+    try:
+        stream, wrappings = open_stream(BytesIO(data), "these bytes")
+    except InputError:
+        return None
+    try:
+        found = capture_format(stream.read(_SNIFF_BYTES))
+    finally:
+        stream.close()
+    if found is None or not wrappings:
+        return found
+    return f"a {' and '.join(wrappings)}-compressed {found.removeprefix('a ').removeprefix('an ')}"
 
 
 def _unreadable(name: str, error: OSError) -> InputError:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.connection import Channel
+from analyzer.model.record import Endpoint
 
 # Bytes of which a part is meant: from start to stop.
 Span = tuple[TracedBytes, int, int]
@@ -15,7 +16,8 @@ Span = tuple[TracedBytes, int, int]
 class SmbInfo(Struct, frozen=True, cache_hash=True):
     """How SMB carried a message: dialect as `2.0.2` ... `3.1.1` or `1.0`, session id, and what protected it.
 
-    `dialect` is None where the negotiation was not captured.
+    `dialect` is None where the negotiation was not captured. `client` and `server` are the ends of the connection that carried it,
+    which for another channel of a session are not those of the open ([MS-SMB2] section 1.3, multichannel); None where they are.
     """
 
     dialect: str | None
@@ -24,6 +26,8 @@ class SmbInfo(Struct, frozen=True, cache_hash=True):
     signed: bool
     compressed: bool
     signature_ok: bool | None = None
+    client: Endpoint | None = None
+    server: Endpoint | None = None
 
 
 class ChannelBatch(Event, frozen=True):

@@ -51,7 +51,7 @@ def docs(
         return
     if name not in known:
         raise InputError(f"there is no page {name}", hint=f"There are {', '.join((*known, MANUAL))}.")
-    write_document(known[name].read_bytes(), writing.destination)
+    writing.document(known[name].read_bytes())
 
 
 def _title(path: Path) -> str:

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 from analyzer.cli.exits import ReadingFailedError
 from analyzer.cli.filters import SELECTIONS
 from analyzer.core.errors import InputError
-from analyzer.output.gate import STANDARD_OUTPUT, Destination, is_terminal, say
+from analyzer.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
+from analyzer.output.pager import paged, pager_command
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
@@ -119,6 +120,10 @@ CsvRaw = Annotated[
     typer.Option(
         "--csv-raw", help="CSV: cells as they are, also where a terminal obeys them or a spreadsheet runs them."
     ),
+]
+NoPager = Annotated[
+    bool,
+    typer.Option("--no-pager", help="Text on a terminal at once, not a screen at a time (PCQ_PAGER, PAGER, less)."),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 4 when something could not be read.")]
 
@@ -356,18 +361,25 @@ class Writing:
     evidence: Callable[[], EvidenceRecord | None] = staticmethod(lambda: None)
 
     def __init__(
-        self, path: Path | None, destination: Destination, *, raw_cells: bool = False, force: bool = False
+        self,
+        path: Path | None,
+        destination: Destination,
+        *,
+        raw_cells: bool = False,
+        force: bool = False,
+        pager: list[str] | None = None,
     ) -> None:
         self.path = path
         self.destination = destination
         self._raw_cells = raw_cells
         self._force = force
+        self._pager = pager
 
     def sparing(self, paths: Iterable[Path]) -> Writing:
         """The same, which does not write over these files, checked at once: before anything is read in vain."""
         destination = self.destination.sparing(paths)
         destination.check()
-        writing = Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force)
+        writing = Writing(self.path, destination, raw_cells=self._raw_cells, force=self._force, pager=self._pager)
         writing.evidence = self.evidence
         return writing
 
@@ -380,11 +392,29 @@ class Writing:
     def write(self, view: View, form: str) -> None:
         from analyzer.formats.write import write
 
-        write(view, form, self.destination, raw_cells=self._raw_cells, evidence=self.evidence())
+        write(
+            view,
+            form,
+            self.destination,
+            raw_cells=self._raw_cells,
+            evidence=self.evidence(),
+            pager=self._pager,
+        )
+
+    def document(self, document: bytes) -> None:
+        """Writes a text that is made as a whole."""
+        if self._pager is not None and self.path is None:
+            with guarded_output(), paged(self._pager) as stream:
+                stream.write(document.decode())
+        else:
+            write_document(document, self.destination)
 
 
-def _writing(output: Output = None, force: Force = False, csv_raw: CsvRaw = False) -> Writing:
-    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force)
+def _writing(
+    output: Output = None, force: Force = False, csv_raw: CsvRaw = False, no_pager: NoPager = False
+) -> Writing:
+    pager = None if no_pager or not is_terminal() else pager_command(os.environ)
+    return Writing(output, Destination(output, force=force), raw_cells=csv_raw, force=force, pager=pager)
 
 
 def destination_of(
@@ -450,7 +480,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
 
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.
-_NOT_STATED = frozenset({"output", "force", "files", "file", "hashes", "new_baseline"})
+_NOT_STATED = frozenset({"output", "force", "no_pager", "files", "file", "hashes", "new_baseline"})
 _SECRETS = frozenset({"password", "nt_hash", "smb_session_key", "password_of", "redact_key"})
 
 
@@ -483,8 +513,6 @@ def _evidence(
             shown = "" if value is True else "(given)" if name in _SECRETS else text
             options[names[name]] = shown
     digests = [("capture", digest) for digests in reading.read for digest in digests]
-    # A command that reads file by file while it writes has read none of them yet.
-    digests = digests or [("capture", digest_of(path)) for path in _named(given)]
     paths = [("metadata", path) for path in reading.metadata]
     paths += [("baseline", given["baseline"])] if given.get("baseline") is not None else []
     paths += [("triggered", given["triggered"])] if given.get("triggered") is not None else []

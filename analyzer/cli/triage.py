@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ import typer
 from analyzer.cli.exits import EXIT_DONE, EXIT_FILES, EXIT_NOTHING
 from analyzer.cli.filters import CallSelection
 from analyzer.cli.options import CaptureReading, Files, Format, OutputFormat, Writing, command
+from analyzer.output.gate import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
@@ -40,6 +42,7 @@ def triage(
 
     Exit 11: findings of severity high, 10: medium, 3: no performance traffic in any file, 0: nothing of these.
     """
+    from analyzer.capture.digest import digest_of
     from analyzer.capture.reader import expand
     from analyzer.core.errors import InputError
     from analyzer.pipeline.run import sources_of
@@ -52,11 +55,18 @@ def triage(
     def analysed(name: str) -> Analysis:
         try:
             return selection.of(reading.analysis([name]))
+        except InputError:
+            if reading.hashing and name != STANDARD_OUTPUT:
+                reading.read.append((digest_of(Path(name)),))
+            raise
         finally:
             # Each file is read for itself, and what was read before is not needed any more.
             gc.unfreeze()
 
     view = Triage(names, analysed, tuple(map(str, failures)))
+    if reading.hashing:
+        # What the result was made from is stated first, and found out while the files are read.
+        view.read()
     writing.write(view, output_format.value)
     raise typer.Exit(_exit_of(view.summary, fail_on))
 

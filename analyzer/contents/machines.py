@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from analyzer.model.analysis import Analysis
 from analyzer.model.security import Identity
 
+_GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 # A name and what stated it.
 Named = tuple[str, str]
 
@@ -59,5 +61,9 @@ def _of_server(identity: Identity) -> Iterator[Named]:
         yield identity.server_name, "NTLM target information, NetBIOS name"
     if identity.server_dns_name:
         yield identity.server_dns_name, "NTLM target information, DNS name"
-    if identity.service is not None and (host := identity.service.partition("/")[2]):
+    # A service principal is class/host, or class/host/name; that of directory replication names no host, but a GUID
+    # ([MS-DRSR] section 2.2.3.2).
+    _, _, rest = (identity.service or "").partition("/")
+    host = rest.partition("/")[0].partition(":")[0]
+    if host and not _GUID.fullmatch(host):
         yield host, "Kerberos service principal"

@@ -35,6 +35,12 @@ def iso_time(time_ns: int) -> str:
         return f"{time_ns} ns after 1970"
 
 
+def shown_time(time_ns: int) -> str:
+    """The same for people: six decimals, which is what captures have, nine where there are more."""
+    text = iso_time(time_ns)
+    return f"{text.removesuffix('000Z')}Z" if text.endswith("000Z") else text
+
+
 @lru_cache(maxsize=64)
 def _iso_second(seconds: int) -> str:
     """What is made a record at a time is mostly of the same second, or of those of a few connections."""

@@ -25,16 +25,17 @@ def write(
     *,
     raw_cells: bool = False,
     evidence: EvidenceRecord | None = None,
+    pager: list[str] | None = None,
 ) -> None:
     """Writes a view as `text`, `jsonl`, `json`, `csv` or `parquet`; calls, sessions and findings also as `timesketch`, `ecs` or
     `zeek`.
 
     `raw_cells` leaves the cells of CSV as they are, whatever a terminal or a spreadsheet would make of them. `evidence` is the
-    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text.
+    first record of JSON, a comment before CSV, metadata of Parquet, and the last lines of text, which a `pager` shows on terminals.
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
-        write_markup(partial(_with_evidence, view, evidence), destination)
+        write_markup(partial(_with_evidence, view, evidence), destination, pager=pager)
         return
     with destination.opened() as out:
         if form in FOR_OTHERS:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from analyzer.channel.events import ChannelClosed, ChannelGap
+from analyzer.channel.events import ChannelClosed, ChannelGap, SmbInfo
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
@@ -132,11 +132,18 @@ class Redactor:
         return replace(
             exchange,
             channel=channel,
+            smb=self._smb(exchange.smb),
             auth=auth,
             request=_message(exchange.request, stubs["request"]),
             response=_message(exchange.response, stubs["response"]),
             reason=self._sentence(exchange.reason),
         )
+
+    def _smb(self, smb: SmbInfo | None) -> SmbInfo | None:
+        """How it was carried, without the ends of the connection."""
+        if smb is None or smb.client is None or smb.server is None:
+            return smb
+        return replace(smb, client=self._end(smb.client), server=self._end(smb.server))
 
     def _auth(self, auth: AuthInfo) -> AuthInfo:
         decrypted_by = auth.decrypted_by

@@ -29,16 +29,16 @@ LEVEL_NAMES = {
 
 def plain_call(exchange: Exchange) -> Call:
     """A call whose stubs are not decoded: its names, its bytes, no parameters, no return value."""
-    interface, opnum, channel = exchange.interface, exchange.opnum, exchange.channel
+    interface, opnum, channel, smb = exchange.interface, exchange.opnum, exchange.channel, exchange.smb
     return Call(
         number=0,
         time_ns=exchange.first_time_ns,
-        client=channel.client,
-        server=channel.server,
+        client=smb.client if smb is not None and smb.client is not None else channel.client,
+        server=smb.server if smb is not None and smb.server is not None else channel.server,
         transport=channel.transport,
         pipe=channel.pipe,
         session=channel.session,
-        smb=_smb(exchange.smb) if exchange.smb is not None else None,
+        smb=_smb(smb) if smb is not None else None,
         auth=_auth(exchange.auth, channel.identity),
         interface=interface_facts(interface, exchange.version, is_recognised=False),
         syntax=exchange.syntax,

@@ -359,9 +359,7 @@ class Smb2Reader:
         if session is None or request.session_id != operation.header.session_id:
             session = self.sessions.get(request.session_id, message)
         if session is not None and request.file_id is not None:
-            opened = session.opens.get(request.file_id) or session.open_of(
-                request.file_id, self._out, self._link.client
-            )
+            opened = session.open_of(request.file_id, self._out, self._link.client)
             session.deliver(opened, True, message, span, smb, self._out)
 
     def _read_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
@@ -380,7 +378,7 @@ class Smb2Reader:
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
         if file_id is not None:
-            opened = session.opens.get(file_id) or session.open_of(file_id, self._out, self._link.client)
+            opened = session.open_of(file_id, self._out, self._link.client)
             session.deliver(opened, False, message, span, smb, self._out)
         else:
             self._read_by_unknown(session, message, span, smb)
@@ -409,7 +407,8 @@ class Smb2Reader:
         code, file_id, start, length = IOCTL_RESPONSE.read(lead, at, captured)
         span = buffer_span(message, start, length)
         if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
-            opened = session.opens.get(file_id) or session.open_of(file_id, self._out, self._link.client)
+            file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
+            opened = session.open_of(file_id, self._out, self._link.client)
             smb = self._info(operation, self._session_id_of(header, request))
             session.deliver(opened, False, message, span, smb, self._out)
 
@@ -521,6 +520,8 @@ class Smb2Reader:
                 signed=bool(signed),
                 compressed=transforms.compressed,
                 signature_ok=operation.signature_ok,
+                client=self._link.client,
+                server=self._link.server,
             )
         return info
 

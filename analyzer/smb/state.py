@@ -362,6 +362,14 @@ class Session:
         if opened.kind == "pipe":
             self._make_channel(opened)
 
+    def whole_file_id(self, file_id: bytes) -> bytes:
+        """The FileId of the open meant by one whose persistent half is left out ([MS-SMB2] section 2.2.14.1), as some servers
+        answer FSCTL_PIPE_TRANSCEIVE: that of the only open with this volatile half."""
+        if file_id in self.opens or any(file_id[:8]):
+            return file_id
+        found = [known for known in self.opens if known[8:] == file_id[8:]]
+        return found[0] if len(found) == 1 else file_id
+
     def open_of(self, file_id: bytes, out: Emitter, client: Endpoint | None = None) -> Open:
         """The open that a message names; one from before the capture is of unknown kind."""
         opened = self.opens.get(file_id)

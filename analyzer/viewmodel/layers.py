@@ -9,7 +9,7 @@ from analyzer.contents.fields import buffer_fields, stub_fields
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
 from analyzer.core.frames import file_of, number_of
-from analyzer.core.times import iso_time
+from analyzer.core.times import shown_time
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side, SideName
@@ -192,7 +192,7 @@ def _facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
             frames = ", ".join(frame_label(frame, analysis.capture) for frame in side.frames)
             yield Fact("frames", f"frames of the {name}", frames or "none")
             if side.pdus:
-                yield Fact("frames", f"time of the {name}", iso_time(side.first_time_ns))
+                yield Fact("frames", f"time of the {name}", shown_time(side.first_time_ns))
     yield Fact("TCP", "client", str(call.client))
     yield Fact("TCP", "server", str(call.server))
     if (smb := call.smb) is not None:

@@ -16,7 +16,7 @@ from analyzer.buffers import (
     perf_data_rows,
     winperf_rows,
 )
-from analyzer.capture.file_kinds import capture_format
+from analyzer.capture.streams import capture_in
 from analyzer.contents.fields import status_name
 from analyzer.contents.samples import sample_record
 from analyzer.core.errors import InputError
@@ -53,7 +53,7 @@ class LoneBuffer(Struct, frozen=True):
         others: tuple[str, ...] = ()
         chosen = kind
         if kind == "auto":
-            if (capture := capture_format(data[:64])) is not None:
+            if (capture := capture_in(data)) is not None:
                 raise InputError(
                     f"{source or 'this'} is {capture}, not a buffer",
                     hint="timeline shows the calls in it; decode reads what one of them carried (or name the kind with --as)",

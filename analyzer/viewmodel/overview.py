@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from analyzer.contents.lines import all_problems
 from analyzer.core.events import Problem
@@ -123,6 +123,27 @@ def key_hint(analysis: Analysis) -> str | None:
 
 
 def session_words(session: SmbSession) -> str:
+    return f"session {session.session_id:#x}: {_session_body(session, str(session.client), session.pipes)}"
+
+
+def session_groups(sessions: Iterable[SmbSession]) -> list[list[SmbSession]]:
+    """Sessions put together that differ by their ids, pipes and the client's port alone."""
+    groups: dict[str, list[SmbSession]] = {}
+    for session in sessions:
+        groups.setdefault(_session_body(session, session.client.ip, ()), []).append(session)
+    return list(groups.values())
+
+
+def sessions_words(group: Sequence[SmbSession]) -> str:
+    """Such sessions in one sentence."""
+    first = group[0]
+    if len(group) == 1:
+        return session_words(first)
+    pipes = tuple(dict.fromkeys(pipe for session in group for pipe in session.pipes))
+    return f"{len(group):,} sessions: {_session_body(first, first.client.ip, pipes)}"
+
+
+def _session_body(session: SmbSession, client: str, pipes: Sequence[str]) -> str:
     identity = session.identity
     who = identity.who
     if identity.workstation:
@@ -136,9 +157,9 @@ def session_words(session: SmbSession) -> str:
             f"{session.cipher or 'unknown cipher'}, {session.decrypted_messages} of {session.encrypted_messages} decrypted"
         )
     return (
-        f"session {session.session_id:#x}: {who} at {session.client} → {session.server}"
+        f"{who} at {client} → {session.server}"
         + (f" ({server})" if server else "")
         + (f", refused: {nt_status_name(session.refused)}" if session.refused is not None else "")
         + f", {', '.join(parts)}"
-        + (f"; pipes: {', '.join(session.pipes)}" if session.pipes else "")
+        + (f"; pipes: {', '.join(pipes)}" if pipes else "")
     )

@@ -46,6 +46,9 @@ class Legend:
             if len(pair.servers) < 2:
                 pair.servers[str(call.server)] = None
 
+    def __len__(self) -> int:
+        return len(self._pairs)
+
     def label(self, call: Call) -> str:
         """The name of a call's pair, without a blank but around the arrow."""
         return self._pairs[_ends(call)].label
@@ -62,7 +65,7 @@ class Legend:
             yield f"and {more:,} more: pcq-analyzer stats shows who called"
 
     def _label(self, call: Call, taken: set[str]) -> str:
-        user = (call.auth.user or "").rpartition("\\")[2].partition("@")[0]
+        user = "anonymous" if call.auth.anonymous else (call.auth.user or "").rpartition("\\")[2].partition("@")[0]
         client = _short(call.auth.workstation or self._names.get(call.client.ip), call.client.ip)
         server = _short(self._names.get(call.server.ip), call.server.ip)
         label = f"{_short(user, '?')}@{client} → {server}" if user else f"{client} → {server}"

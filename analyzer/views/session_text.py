@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from analyzer.core.frames import number_of
 from analyzer.core.ntstatus import nt_status_name
-from analyzer.core.times import iso_time
+from analyzer.core.times import shown_time
 from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
 from analyzer.model.security import Identity
@@ -29,7 +29,7 @@ def _session_details(session: SmbSession) -> Iterable[tuple[str, str]]:
     identity = session.identity
     if session.refused is not None:
         yield "refused", f"{nt_status_name(session.refused)} ({session.refused:#010x})"
-    yield "time", f"{iso_time(session.first_time_ns)} to {iso_time(session.last_time_ns)}"
+    yield "time", f"{shown_time(session.first_time_ns)} to {shown_time(session.last_time_ns)}"
     yield from _identity_details(identity)
     for name, value in (
         ("client GUID", session.client_guid),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import UNSET, Struct
 
 from analyzer.contents.lines import call_record
-from analyzer.core.times import iso_time
+from analyzer.core.times import shown_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, PduRecord
 from analyzer.model.record import PlaceExtent
@@ -38,7 +38,7 @@ class Show(Struct, OfCapture, frozen=True):
         call = the_call(self.analysis, self.number)
         yield from call_lines(self.number, call, self.analysis, width)
         yield from self._folded(
-            f"  {iso_time(call.time_ns)}, interface {call.interface.uuid}, opnum {call.opnum}, "
+            f"  {shown_time(call.time_ns)}, interface {call.interface.uuid}, opnum {call.opnum}, "
             f"call id {call.call_id}, context {call.context_id}, {call.syntax}, state {call.state}",
             width,
         )

@@ -8,7 +8,7 @@ from itertools import groupby
 from msgspec import Struct
 from rich.cells import cell_len
 
-from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.model.analysis import Analysis
 from analyzer.model.record import Record
 from analyzer.model.statistics import ActivityRecord, ImageRecord, Who
@@ -221,7 +221,7 @@ def _image_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, str
                 pid = f"instance {one.instance_id}"
             ends = _ends(one, analysis)
             name = shortened(one.name, _SHOWN_NAME)
-            rows.append((name, pid, str(one.calls), _time(one.first_time_ns), _time(one.last_time_ns), *ends))
+            rows.append((name, pid, str(one.calls), shown_time(one.first_time_ns), shown_time(one.last_time_ns), *ends))
         for line in _columns(rows, 1):
             yield "  " + line, None
     for omission in omissions(found):
@@ -251,12 +251,7 @@ def _calls(calls: Sequence[int], count: int) -> str:
 
 
 def _span(first_ns: int, last_ns: int) -> str:
-    return _time(first_ns) if first_ns == last_ns else f"{_time(first_ns)} to {_time(last_ns)}"
-
-
-def _time(time_ns: int) -> str:
-    """ISO 8601, without zeros that the capture's clock did not have."""
-    return iso_time(time_ns).removesuffix("000Z").removesuffix("Z") + "Z"
+    return shown_time(first_ns) if first_ns == last_ns else f"{shown_time(first_ns)} to {shown_time(last_ns)}"
 
 
 def _counted(number: int, noun: str) -> str:

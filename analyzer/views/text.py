@@ -17,12 +17,12 @@ from rich.markup import escape as escape_markup
 from analyzer.contents.lines import Damages, all_problems
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
-from analyzer.core.times import NS_PER_S, iso_time
+from analyzer.core.times import NS_PER_S, iso_time, shown_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.security import AuthLevel, Decryption
 from analyzer.model.view import Outcome
-from analyzer.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_words
+from analyzer.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.viewmodel.rows import outcome_of
 from analyzer.viewmodel.words import answered, asked, handle_words, method_words, status_words
 from analyzer.views.runs import Run
@@ -88,9 +88,10 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
         yield styled("bold", name)
     yield from _more(len(facts.files) - _HEADER_LINES, "files")
     yield from folded(f"{facts.frames:,} frames, {facts.bytes:,} bytes{_span(facts)}", 4, width)
-    for session in analysis.shown_sessions[:_HEADER_LINES]:
-        yield from (safe(line) for line in folded(session_words(session), 4, width))
-    yield from _more(len(analysis.shown_sessions) - _HEADER_LINES, "sessions: pcq-analyzer sessions")
+    groups = session_groups(analysis.shown_sessions)
+    for group in groups[:_HEADER_LINES]:
+        yield from (safe(line) for line in folded(sessions_words(group), 4, width))
+    yield from _more(sum(map(len, groups[_HEADER_LINES:])), "sessions: pcq-analyzer sessions")
     words = sorted(_rpc_words(analysis).items())
     for name, count in words[:_HEADER_LINES]:
         yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
@@ -127,7 +128,7 @@ def _span(facts: CaptureFacts) -> str:
     if facts.first_time_ns is None or facts.last_time_ns is None:
         return ""
     seconds = (facts.last_time_ns - facts.first_time_ns) / NS_PER_S
-    return f", from {iso_time(facts.first_time_ns)} over {seconds:,.3f} s"
+    return f", from {shown_time(facts.first_time_ns)} over {seconds:,.3f} s"
 
 
 def _rpc_words(analysis: Analysis) -> Counter[str]:
@@ -174,11 +175,13 @@ def call_lines(
 ) -> Iterator[str]:
     """One call: time, number, who, handle, method, what was asked, what came back, how long it took.
 
-    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses.
+    What is wrong with the buffer of the answer is noted in `damages`. `ends` names client and server in place of their addresses;
+    where it is empty, they go without saying.
     """
     if time is None:
         time = time_words(call.time_ns, analysis.capture, "relative", None)
-    prefix = f"{time}  #{number:<5} {ends or f'{call.client} → {call.server}'}  "
+    where = f"{call.client} → {call.server}" if ends is None else ends
+    prefix = f"{time}  #{number:<5} {where}{'  ' if where else ' '}"
     words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
     if call.is_winreg and call.read is not None and call.read.attempt > 1:
         before = call.read.attempt - 1
@@ -224,7 +227,7 @@ def run_lines(
     last = answered(last_call, analysis, damages)
     if run.is_polls and last != first:
         outcome += f"; last: {last}"
-    prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}  "
+    prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}{'  ' if ends else ''}"
     line = f"{prefix}{words}, {count} {spread} over {_seconds(run.times[-1] - run.times[0])}{outcome}"
     yield from _coloured(folded(line, len(time) + 10, width), _style(call))
 

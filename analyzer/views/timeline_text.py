@@ -14,6 +14,9 @@ from analyzer.views.runs import find_runs
 from analyzer.views.text import call_lines, folded, header_lines, problem_lines, run_lines, safe, time_words
 from analyzer.views.view import Clock
 
+# Below so many columns room is dear.
+_WIDE = 110
+
 
 def timeline_lines(
     analysis: Analysis,
@@ -34,6 +37,7 @@ def timeline_lines(
     if lines:
         yield ""
     before: int | None = None
+    is_narrow = width is not None and width < _WIDE
     damages = Damages()
     runs = {} if unfold or all_attempts else find_runs(lines)
     # Of calls in a run, only the first has a line.
@@ -43,7 +47,8 @@ def timeline_lines(
             continue
         time = time_words(call.time_ns, analysis.capture, clock, before)
         before = call.time_ns
-        ends = legend.label(call)
+        # On a narrow page, what the legend says of all calls is not repeated in each.
+        ends = "" if is_narrow and len(legend) == 1 else legend.label(call)
         if (run := runs.get(number)) is not None:
             yield from run_lines(run, call, analysis, width, time=time, ends=ends, damages=damages)
         else:

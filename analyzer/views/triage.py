@@ -40,6 +40,7 @@ class Triage:
         self._outcomes: Counter[str] = Counter()
         self._severities: Counter[Severity] = Counter()
         self._lists: dict[Who, None] = {}
+        self._kept: list[Triaged] | None = None
 
     def inputs(self) -> tuple[str, ...]:
         return tuple(file for file in self._files if file != "-")
@@ -55,7 +56,14 @@ class Triage:
             process_lists=tuple(self._lists),
         )
 
+    def read(self) -> None:
+        """Reads every file now, before anything is shown; what is kept of each is its record."""
+        self._kept = list(self._triaged())
+
     def _triaged(self) -> Iterator[Triaged]:
+        if self._kept is not None:
+            yield from self._kept
+            return
         for reason in self._failures:
             yield self._counted(unreadable(reason.partition(":")[0], reason))
         for file in self._files:

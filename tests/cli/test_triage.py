@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from analyzer.capture import digest
+from analyzer.model.evidence import FileDigest
+from analyzer.pipeline.verify import inputs_of
 from tests.build.capture import pcap
 from tests.cli.test_commands import CAPTURES, CLEAR, PCQ, frame, run
 from tests.corpus import CORPUS
@@ -110,3 +114,35 @@ def test_the_conversation_of_windows_xp_names_account_host_time_and_processes() 
     assert "2012-03-16T14:38:19Z" in text
     assert "qyFQReH" in text
     assert 'service "PSEXESVC" runs "%SystemRoot%\\PSEXESVC.EXE"' in " ".join(text.split())
+
+
+def test_what_triage_was_made_from_is_found_out_while_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(b"no capture")
+    files = [CLEAR, PCQ, broken]
+    again: list[Path] = []
+    real = digest.digest_of
+
+    def hashed(path: Path) -> FileDigest:
+        again.append(path)
+        return real(path)
+
+    monkeypatch.setattr(digest, "digest_of", hashed)
+    for form in ("text", "jsonl", "json", "csv"):
+        again.clear()
+        path = tmp_path / f"result.{form}"
+        assert run("triage", *files, "--hash", "--format", form, "-o", path).exit_code in (6, 10, 11)
+        # What could be read was hashed by reading it.
+        assert again == [broken]
+        found = [(one.name, one.sha256) for one in inputs_of(path)]
+        assert found == [(str(one), sha256(one.read_bytes()).hexdigest()) for one in files]
+
+
+def test_triage_of_files_is_that_of_each_and_the_same_every_time() -> None:
+    for form in ("jsonl", "text"):
+        alone = [run("triage", one, "--format", form).stdout for one in (CLEAR, PCQ)]
+        both = run("triage", CLEAR, PCQ, "--format", form).stdout
+        assert both == run("triage", CLEAR, PCQ, "--format", form).stdout
+        bodies = [text.rsplit("\n", 2)[0] if form == "jsonl" else text.rstrip() for text in alone]
+        assert both.startswith(bodies[0])
+        assert bodies[1] in both

@@ -144,7 +144,7 @@ def test_a_capture_that_ends_before_an_answer_says_so(tmp_path: Path) -> None:
     assert (call.state, call.reason) == ("request-only", "the capture ends before the answer")
 
 
-@pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test"])
+@pytest.mark.parametrize("service", ["cifs/srv1.lab.test", "host/srv1.lab.test", "LDAP/srv1.lab.test:389/lab.test"])
 def test_a_kerberos_service_names_its_host(service: str) -> None:
     (_, server) = sorted(
         plains(host_records(analysis_of(session(identity=Identity(mechanism="krb5", service=service))))),

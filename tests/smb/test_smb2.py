@@ -382,6 +382,21 @@ def test_a_second_channel_signs_with_its_own_key_and_shares_the_session() -> Non
     session = session_of(out)
     assert (session.signed_messages, session.verified_messages) == (4, 4)
     assert (session.encrypted_messages, session.decrypted_messages) == (2, 2)
+    # What a message came over is stated by the message: the open is of the first connection, its use of the other.
+    assert {event.channel.client.ip for event in only(out, ChannelBatch)} == {"10.0.0.2"}
+    assert {(str(event.smb.client), str(event.smb.server)) for event in only(out, ChannelBatch) if event.smb} == {
+        ("10.0.1.2:50000", "10.0.1.1:445")
+    }
+
+
+@pytest.mark.parametrize("with_request", [True, False])
+def test_an_answer_may_name_the_volatile_half_of_its_open_alone(with_request: bool) -> None:
+    """As a server answered in a public capture: FSCTL_PIPE_TRANSCEIVE with a persistent FileId of zero."""
+    file_id = b"\xe0\0\0\0\0\0\0\0" + b"VOLATILE"
+    talk = Talk().begin().tree().open(file_id=file_id)
+    number = talk.ask(IOCTL, ioctl_request(ASK, file_id))
+    talk.answer(number if with_request else number + 7, IOCTL, ioctl_response(SAY, bytes(8) + b"VOLATILE"))
+    assert stated(run(stream(talk.sent))) == [(0, True, ASK), (0, False, SAY)]
 
 
 def test_renewing_a_session_keeps_its_keys() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import re
 import subprocess
 from collections.abc import Callable
@@ -18,6 +21,7 @@ from analyzer.formats.tables import table_of
 from analyzer.output.json import dumps
 from analyzer.views.decode import Decode, bytes_of
 from analyzer.views.hexdump import dumped_bytes
+from tests.build.capture import pcap
 from tests.records import plains
 
 VECTORS = Path(__file__).resolve().parent.parent / "buffers" / "vectors"
@@ -223,3 +227,22 @@ def test_bytes_behind_the_buffer_are_reported() -> None:
     data = (VECTORS / "data_type1_single_counter_u32.bin").read_bytes()
     lines = [Text.from_markup(line).plain for line in Decode.of(data + b"tail", "perf-data").lines(None)]
     assert lines[-1] == "  4 bytes follow the buffer"
+
+
+@pytest.mark.parametrize(
+    ("pack", "words"),
+    [
+        (lambda data: data, "a pcap capture"),
+        (gzip.compress, "a gzip-compressed pcap capture"),
+        (bz2.compress, "a bzip2-compressed pcap capture"),
+        (lambda data: lzma.compress(gzip.compress(data)), "a xz and gzip-compressed pcap capture"),
+    ],
+)
+def test_a_capture_is_no_buffer_also_where_it_is_compressed(pack: Callable[[bytes], bytes], words: str) -> None:
+    with pytest.raises(InputError, match=f"x.gz is {words}, not a buffer"):
+        Decode.of(pack(pcap([(1, b"\0" * 60)])), "auto", source="x.gz")
+
+
+def test_compressed_data_that_is_no_capture_is_not_called_one() -> None:
+    with pytest.raises(InputError, match="look like no buffer of ours"):
+        Decode.of(gzip.compress(b"hello " * 20), "auto", source="x.gz")

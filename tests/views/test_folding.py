@@ -11,7 +11,9 @@ from analyzer.core.events import Event, Problem
 from analyzer.model.record import Endpoint
 from analyzer.views.timeline_text import timeline_lines
 from tests.build.buffers import Block, perf_data
-from tests.build.calls import CHANNEL, HANDLE, OTHER_HANDLE, Calls, analysis_of
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of
+from tests.build.rpc import CHANNEL
+from tests.resolution.test_order import session
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
 DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
@@ -101,3 +103,32 @@ def test_lines_keep_to_the_width_they_are_given() -> None:
     events = [make.open_query(), *(make.counter_data(DATA) for _ in range(5)), make.close_query()]
     for width in (80, 120, 200):
         assert max(map(len, lines(*events, width=width))) <= width
+
+
+def test_a_narrow_page_says_once_between_whom_all_calls_are() -> None:
+    make = Calls()
+    events = [make.open_query(), *(make.counter_data(DATA) for _ in range(4)), make.close_query()]
+    label = "10.0.0.2 → "
+    for width, times in ((80, 1), (120, 4)):
+        shown = lines(*events, width=width)
+        assert sum(label in line for line in shown) == times, shown
+        assert max(map(len, shown)) <= width
+    other = Calls(channel=replace(CHANNEL, number=5, client=Endpoint("10.0.0.9", 50000)), first_frame=60)
+    both = lines(*events, other.open_query(OTHER_HANDLE), width=80)
+    assert sum("10.0.0.9 → " in line for line in both) == 2
+
+
+def test_sessions_that_are_alike_share_a_line_of_the_header() -> None:
+    sessions = [
+        replace(session(number), session_id=number + 1, client=Endpoint("10.0.0.2", 50000 + number), pipes=(pipe,))
+        for number, pipe in enumerate(("samr", "samr", "winreg"))
+    ]
+    refused = replace(session(7), refused=0xC000006D)
+    analysis = replace(analysis_of(Calls().open_query()), sessions=(*sessions, refused))
+    shown = [Text.from_markup(line).plain for line in timeline_lines(analysis, None)]
+    assert sum(line.startswith("3 sessions: ") for line in shown) == 1
+    (alike,) = (line for line in shown if line.startswith("3 sessions: "))
+    assert " at 10.0.0.2 → 10.0.0.1:445" in alike
+    assert alike.endswith("pipes: samr, winreg")
+    (other,) = (line for line in shown if line.startswith("session 0x1d: "))
+    assert "refused: STATUS_LOGON_FAILURE" in other

@@ -70,7 +70,7 @@ def test_the_header_says_what_is_there(first: Analysis) -> None:
     header = "\n".join(timeline(first)[:6])
     for part in (
         "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap",
-        "592 frames, 137,571 bytes, from 2026-11-20T22:30:16.196339000Z over 1.167 s",
+        "592 frames, 137,571 bytes, from 2026-11-20T22:30:16.196339Z over 1.167 s",
         "LAB\\perfmon at 127.0.0.1:56742 → 127.0.0.1:445",
         "SMB 3.1.1",
         "PerflibV2 with ntlm, level privacy, as LAB\\perfmon: 103 calls",
@@ -326,6 +326,8 @@ def test_colours_are_for_terminals_only() -> None:
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
 def test_folding_keeps_every_word_and_indents(first: Analysis, width: int) -> None:
     wide_lines, narrow_lines = timeline(first), timeline(first, width)
+    if width < 110:  # between whom all calls are stands in the legend alone
+        wide_lines = [re.sub(r"^( *[\d.]+  #\S+ *)\S+ → \S+  ", r"\1", line) for line in wide_lines]
     assert " ".join(narrow_lines).split() == " ".join(wide_lines).split() or width < 80
     assert "".join("".join(narrow_lines).split()) == "".join("".join(wide_lines).split())
     # The name of the file stays in one piece.
