@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from analyzer.cli.exits import EXIT_UNUSABLE
-from analyzer.cli.options import Format, OutputFormat, Writing, command
+from analyzer.cli.options import Format, OutputFormat, Redact, RedactKey, Writing, command, pseudonyms_of
 from analyzer.core.errors import InputError
 from analyzer.output.gate import say
 
@@ -45,6 +45,8 @@ def decode(
     ] = "0",
     samples_only: Annotated[bool, typer.Option("--samples", help="Print the raw values, one a line.")] = False,
     output_format: OutputFormat = Format.text,
+    redact: Redact = False,
+    redact_key: RedactKey = None,
 ) -> None:
     """A buffer from a file: what PerfQueryCounterData, RegQueryValueEx and their relatives gave somebody."""
     from analyzer.views.decode import Decode, bytes_of
@@ -59,6 +61,8 @@ def decode(
     if not 0 <= offset < len(data):
         raise InputError(f"offset {offset} is outside the {len(data)} bytes of {file}")
     view = Decode.of(data[offset:], kind.value, samples=samples_only, source=file)
+    if (names := pseudonyms_of(redact, redact_key)) is not None:
+        view = view.redacted(names)
     writing.write(view, output_format.value)
     problem = view.decoded().problem
     if view.guess is not None and output_format is not Format.text:

@@ -328,11 +328,11 @@ def _reading(
         tuple(metadata or ()),
         metadata_from,
         hashing=bool(hashes),
-        pseudonyms=_pseudonyms(redact, redact_key),
+        pseudonyms=pseudonyms_of(redact, redact_key),
     )
 
 
-def _pseudonyms(redact: bool, key: str | None) -> Pseudonyms | None:
+def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:
     """The pseudonyms that the options ask for. The variable is a key, not a wish."""
     if key == "":
         raise typer.BadParameter("an empty key is none", param_hint="--redact-key")

@@ -83,7 +83,7 @@ _CALL = (
     _field("smb.signed", Kind.FLAG, "SMB signed the call"),
     _field("smb.signature_ok", Kind.FLAG, "the SMB signatures fit"),
     _field("smb.compressed", Kind.FLAG, "SMB compressed the call"),
-    _field("user", Kind.TEXT, r"who made the call (LAB\perfmon)", "auth.user"),
+    _field("user", Kind.TEXT, r"who made the call (DOMAIN\name)", "auth.user"),
     _field("workstation", Kind.TEXT, "the name the client gives itself", "auth.workstation"),
     _field("auth", Kind.GROUP, "security of the call"),
     _field("auth.type", Kind.TEXT, "security provider (none, ntlm, spnego-ntlm, krb5, spnego-krb5)"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.buffers import (
     BufferDecode,
@@ -28,6 +29,8 @@ from analyzer.model.sample import SampleRecord
 from analyzer.model.tree import BufferProblem, BufferRecord
 from analyzer.model.view import Layer
 from analyzer.pcq.samples import samples_of as perflib_samples_of
+from analyzer.redaction.pseudonyms import Pseudonyms
+from analyzer.redaction.stubs import redacted_buffer
 from analyzer.viewmodel.layers import buffer_layer
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
@@ -69,6 +72,10 @@ class LoneBuffer(Struct, frozen=True):
         if samples and chosen not in ("perf-data", "winperf"):
             raise InputError(f"a buffer of kind {chosen} holds no samples", hint="perf-data and winperf do")
         return cls(data, chosen, guess, samples, source, others)  # type: ignore[arg-type]  # the command allows only these names
+
+    def redacted(self, names: Pseudonyms) -> Self:
+        """The same buffer with pseudonyms for names; what no field describes is zero."""
+        return replace(self, data=redacted_buffer(self.kind, self.data, names))
 
     def inputs(self) -> tuple[str, ...]:
         return () if self.source is None else (self.source,)

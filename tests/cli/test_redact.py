@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from analyzer.views.samples import Samples
 from analyzer.winperf.paths import UNKNOWN
 from tests import truth
 from tests.cli.test_commands import CLEAR, PCQ, SECRETS, process, records, run
+from tests.page import blocks
 from tests.svcctl.test_layer import CREATE, HANDLE, calls_of
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
@@ -63,6 +65,8 @@ EVERY = (
     "audit --format junit",
     "audit --format zeek",
     "export-metadata",
+    "report",
+    "save",
 )
 # Instances whose names are words of the program, of counters, or of help texts.
 _WORDS = frozenset(
@@ -151,6 +155,21 @@ def encoded_names(file: str) -> tuple[bytes, ...]:
     return tuple(found)
 
 
+def unpacked_page(page: str) -> bytes:
+    """What is in a page, its blocks decompressed, without its script and style."""
+    shown = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    return shown.encode() + json.dumps(blocks(page), ensure_ascii=False).encode()
+
+
+def unpacked_case(path: Path) -> bytes:
+    """What is in a case: its tables as JSON, the other files as they are."""
+    with zipfile.ZipFile(path) as case:
+        return b"\n".join(
+            pl.read_parquet(case.read(name)).write_json().encode() if name.endswith(".parquet") else case.read(name)
+            for name in case.namelist()
+        )
+
+
 def written(command: str, file: str, folder: Path) -> bytes:
     """What a command writes on standard output and into its file, redacted."""
     name, *options = command.split()
@@ -162,6 +181,10 @@ def written(command: str, file: str, folder: Path) -> bytes:
     data = path.read_bytes() if path.exists() else b""
     if "parquet" in options:
         data = pl.read_parquet(path).write_json().encode()
+    elif name == "report":
+        data = unpacked_page(data.decode())
+    elif name == "save":
+        data = unpacked_case(path)
     path.unlink(missing_ok=True)
     shown = result.output.encode() + data
     # The names of the files are the user's own.
@@ -187,8 +210,23 @@ def test_no_name_of_any_capture_is_written(file: str, tmp_path: Path) -> None:
 def test_no_command_writes_a_name(command: str, tmp_path: Path) -> None:
     for file in (PCQ.name, CLEAR.name):
         data = written(command, file, tmp_path)
-        # The pages of rules, which are in SARIF, speak of a process that is on every Windows.
-        assert names_in(data, file) - ({b"svchost"} if "sarif" in command else set()) == set()
+        # The pages of rules, which are in SARIF and in the page, speak of a process that is on every Windows.
+        assert names_in(data, file) - ({b"svchost"} if "sarif" in command or command == "report" else set()) == set()
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_a_lone_buffer_is_without_names_too(form: str, tmp_path: Path) -> None:
+    call = next(
+        call for call in analyses(CLEAR.name)[0].calls if call.response and call.response.buffer_kind == "winperf"
+    )
+    path = tmp_path / "buffer"
+    assert call.response is not None
+    assert call.response.buffer is not None
+    path.write_bytes(call.response.buffer.data)
+    plain, redacted = (run("decode", path, "--format", form, *key) for key in ((), ("--redact-key", KEY)))
+    assert plain.exit_code == redacted.exit_code == 0
+    assert names_in(plain.output.encode(), CLEAR.name)
+    assert names_in(redacted.output.encode(), CLEAR.name) == set()
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
