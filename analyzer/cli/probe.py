@@ -83,7 +83,7 @@ def probe(
     """Send a counter server all that the requirements ask for, capture it, and list what was triggered.
 
     The script has what no client should send: unknown GUIDs, closed handles, broken stubs. Counters are only read; nothing is
-    changed, and nothing beyond the script (--dry-run) is sent. Needs the extra [probe].
+    changed, and nothing beyond the script (--dry-run) is sent. Needs the extra `probe`.
     """
     from analyzer.probe.run import rehearse, script_lines
     from analyzer.probe.script import Options
