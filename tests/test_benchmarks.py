@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,8 +20,8 @@ def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     agreements = re.findall(r"(\S+): (.+) agree about", done.stderr)
     everybody = "pcq-analyzer timeline, tshark -T fields, tcpdump port 445, tshark"
-    everybody += ", suricata, SMB and DCERPC only" if shutil.which("suricata") else ""
-    assert ("mixed", everybody) in agreements
+    # Suricata comes behind them where it is installed.
+    assert any(name == "mixed" and names.startswith(everybody) for name, names in agreements)
     assert any("scapy" in names and "pyshark" in names for _, names in agreements)
     assert "| columns of a layout met before |" in done.stdout
     assert re.search(r"\| together: [\d,]+ samples, .* million a second", done.stdout)
