@@ -6,13 +6,16 @@ stub with the name of its kind and decoded when it is looked at, so that a long 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container
 from functools import lru_cache
+from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from analyzer.channel.events import SmbInfo
 from analyzer.core.absence import Missing
-from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts
+from analyzer.core.errors import DecodeError
+from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
 from analyzer.model.security import AuthInfo, AuthLevel, Decryption, Identity
 from analyzer.rpc.events import Exchange, Message
 from analyzer.rpc.interfaces import interface_name, method_name
@@ -70,6 +73,49 @@ def decoded_call(call: Call, request: Side | None, response: Side | None) -> Cal
             state, reason = "malformed", f"the {which} stub does not decode: {side.problem}"
     status = response.params.pop("ReturnValue", None) if response is not None else None
     return replace(call, state=state, reason=reason, status=status, request=request, response=response)
+
+
+class DecodedStub(Protocol):
+    """What a stub was decoded to: its parameters, the return value, and how many bytes it took."""
+
+    @property
+    def params(self) -> dict[str, Any]: ...
+
+    @property
+    def status(self) -> int | None: ...
+
+    @property
+    def consumed(self) -> int: ...
+
+
+_Decoded = TypeVar("_Decoded", bound=DecodedStub)
+
+
+def decoded_side(
+    side: Side | None, call: Call, opnums: Container[int], decode: Callable[[bytes, bool, bool], _Decoded]
+) -> tuple[Side | None, _Decoded | None]:
+    """A side of a call whose methods return Win32 codes, and its decoded stub where there is one.
+
+    `opnums` are the methods that are decoded. Of the others the code is read, the last thing in a response. `decode` takes the
+    stub's bytes, and whether they are NDR64 and big-endian.
+    """
+    opnum = call.opnum
+    if side is None or side.missing is not None or opnum is None:
+        return side, None
+    stub = side.stub
+    assert not isinstance(stub, Missing)
+    if opnum not in opnums:
+        if side is call.response and len(stub) >= 4 and not side.big_endian:
+            return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")}), None
+        return side, None
+    try:
+        decoded = decode(stub.data, call.syntax == "ndr64", side.big_endian)
+    except DecodeError as error:
+        return replace(side, problem=StubProblem.of(error)), None
+    params = dict(decoded.params)
+    if decoded.status is not None:
+        params["ReturnValue"] = decoded.status
+    return replace(side, params=params, stub_length=trimmed_length(side, len(stub), decoded.consumed)), decoded
 
 
 def trimmed_length(side: Side, length: int, consumed: int) -> int:

@@ -11,14 +11,13 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from analyzer.buffers import decode_stub
+from analyzer.buffers import StubDecode, decode_stub
 from analyzer.core.absence import Missing
-from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event
 from analyzer.core.guid import guid_text
-from analyzer.model.call import Call, Side, StubProblem, handle_of
+from analyzer.model.call import Call, Side, handle_of
 from analyzer.model.scmr import CREATING, DECODED, ERROR_SUCCESS, INTERFACE, OPENING, OPENING_MANAGER, Opnum
-from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
+from analyzer.rpc.call import decoded_call, decoded_side, plain_call
 from analyzer.rpc.events import Exchange
 
 # A context handle: attributes and a UUID (C706 appendix N).
@@ -92,23 +91,8 @@ def service_call(call: Call) -> Call:
 
 
 def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
-    opnum = call.opnum
-    if side is None or side.missing is not None or opnum is None:
-        return side
-    stub = side.stub
-    assert not isinstance(stub, Missing)
-    if opnum not in DECODED:
-        # Every method of [MS-SCMR] returns a Win32 code, the last thing in its response.
-        if name == "response" and len(stub) >= 4 and not side.big_endian:
-            return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")})
-        return side
-    try:
-        decoded = decode_stub(
-            "svcctl", opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian
-        )
-    except DecodeError as error:
-        return replace(side, problem=StubProblem.of(error))
-    params = dict(decoded.params)
-    if decoded.status is not None:
-        params["ReturnValue"] = decoded.status
-    return replace(side, params=params, stub_length=trimmed_length(side, len(stub), decoded.consumed))
+    def decode(stub: bytes, ndr64: bool, big_endian: bool) -> StubDecode:
+        assert call.opnum is not None
+        return decode_stub("svcctl", call.opnum, name, stub, ndr64=ndr64, big_endian=big_endian)
+
+    return decoded_side(side, call, DECODED, decode)[0]

@@ -11,12 +11,10 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from analyzer.buffers import decode_buffer, decode_stub
-from analyzer.core.absence import Missing
-from analyzer.core.errors import DecodeError
+from analyzer.buffers import StubDecode, decode_buffer, decode_stub
 from analyzer.core.events import Event
 from analyzer.model.buffer import BufferKind
-from analyzer.model.call import Call, PerformanceRead, Side, StubProblem, handle_of
+from analyzer.model.call import Call, PerformanceRead, Side, handle_of
 from analyzer.model.name_tables import NameTables, is_index, table_language
 from analyzer.model.record import Endpoint
 from analyzer.model.winreg import (
@@ -28,7 +26,7 @@ from analyzer.model.winreg import (
     REG_MULTI_SZ,
     Opnum,
 )
-from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
+from analyzer.rpc.call import decoded_call, decoded_side, plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.winperf.paths import Paths, below
 
@@ -193,27 +191,13 @@ def winreg_call(call: Call) -> Call:
 
 
 def _side(side: Side | None, call: Call, name: Literal["request", "response"]) -> Side | None:
-    opnum = call.opnum
-    if side is None or side.missing is not None or opnum is None:
-        return side
-    stub = side.stub
-    assert not isinstance(stub, Missing)
-    if opnum not in _OPNUMS:
-        # Every method of [MS-RRP] returns an error_status_t, the last thing in its response.
-        if name == "response" and len(stub) >= 4 and not side.big_endian:
-            return replace(side, params={"ReturnValue": int.from_bytes(stub.data[-4:], "little")})
-        return side
-    try:
-        decoded = decode_stub(
-            "winreg", opnum, name, stub.data, ndr64=call.syntax == "ndr64", big_endian=side.big_endian
-        )
-    except DecodeError as error:
-        return replace(side, problem=StubProblem.of(error))
-    params = dict(decoded.params)
-    if decoded.status is not None:
-        params["ReturnValue"] = decoded.status
-    span = None
-    if decoded.data and (name == "response" or opnum == Opnum.BASE_REG_SET_VALUE):
-        span = decoded.data_start, decoded.data_start + len(decoded.data)
-    length = trimmed_length(side, len(stub), decoded.consumed)
-    return replace(side, params=params, stub_length=length, buffer_span=span)
+    def decode(stub: bytes, ndr64: bool, big_endian: bool) -> StubDecode:
+        assert call.opnum is not None
+        return decode_stub("winreg", call.opnum, name, stub, ndr64=ndr64, big_endian=big_endian)
+
+    found, decoded = decoded_side(side, call, _OPNUMS, decode)
+    if found is None or decoded is None or not decoded.data:
+        return found
+    if name == "request" and call.opnum != Opnum.BASE_REG_SET_VALUE:
+        return found
+    return replace(found, buffer_span=(decoded.data_start, decoded.data_start + len(decoded.data)))
