@@ -36,6 +36,7 @@ def crosscheck(
     from analyzer.pipeline.crosscheck import crosscheck as compare
 
     reading.refuse_redaction("tshark compares what was captured")
+    reading.refuse_cases([file], "tshark reads captured packets")
     analysis = reading.analysis([file], pdus=True)
     result = compare(Path(file), analysis.pdus, analysis.calls, analysis.bounds, out_of_order=out_of_order)
     if output_format is CrosscheckFormat.text:

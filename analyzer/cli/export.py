@@ -60,6 +60,8 @@ def export(
     secrets = _secrets(reading, sliced, dsb or ())
     if pcapng is not None and sliced is not None and pcapng == sliced:
         raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
+    if sliced is not None:
+        reading.refuse_cases(files, "a slice is of captured packets")
     # Checked before anything is read.
     decrypted, packets = (
         destination_of(path, files, reading, force=force, private=path is sliced and secrets is not None)

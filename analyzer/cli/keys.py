@@ -50,6 +50,7 @@ def wireshark(
     from analyzer.auth.keys import ntlm_keytab, seskey_line
     from analyzer.pipeline.run import smb_session_keys, sources_of
 
+    reading.refuse_cases(files, "no key is in it")
     reading.refuse_redaction("keys are of no use under pseudonyms")
     lines, keytab = writing.beside(writing.path, private=True), writing.beside(keytab_output, private=True)
     lost: list[str] = []

@@ -213,6 +213,16 @@ class CaptureReading(Struct, frozen=True):
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
 
+    @staticmethod
+    def refuse_cases(files: Sequence[str], why: str) -> None:
+        """For commands that read captured packets or keys again, which no case holds."""
+        from analyzer.pipeline.case import is_case, manifest_of
+
+        for file in files:
+            if is_case(file):
+                captures = ", ".join(manifest_of(file).files)
+                raise InputError(f"{file} is a case, and {why}", hint=f"It was saved of {captures}.")
+
     @property
     def files(self) -> tuple[Path, ...]:
         """Files that are read besides the captures: secrets, keytabs, metadata."""

@@ -38,8 +38,8 @@ from analyzer.views.view import View
 
 def table_of(view: View) -> pl.DataFrame:
     """The main records of a view as columns."""
-    tables = list(tables_of(view))
-    return pl.concat(tables, rechunk=isinstance(view, Samples)) if len(tables) > 1 else tables[0]
+    # The pieces stay as they are: texts that come again and again are shared there, and would be copied.
+    return pl.concat(tables_of(view), rechunk=False)
 
 
 def tables_of(view: View) -> Iterator[pl.DataFrame]:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING, cast
 
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
 from analyzer.output.gate import Destination
 from analyzer.output.json import dumps, line
 from analyzer.output.terminal import write_markup
-from analyzer.views.audit import AuditView
-from analyzer.views.entries import FOR_OTHERS, Entries, entries, kind_of
 from analyzer.views.samples import Samples
-from analyzer.views.sessions import Sessions
 from analyzer.views.timeline import Timeline
 from analyzer.views.view import View
+
+if TYPE_CHECKING:
+    from analyzer.views.entries import Entries
+
+# The forms that are made of entries.
+FOR_OTHERS = ("timesketch", "ecs", "zeek")
 
 
 def write(
@@ -39,8 +43,7 @@ def write(
         return
     with destination.opened() as out:
         if form in FOR_OTHERS:
-            assert isinstance(view, Timeline | Sessions | AuditView)
-            for text in lines_for_others(view, form):
+            for text in lines_for_others(cast("Entries", view), form):
                 out.write(text)
         elif form == "jsonl":
             if evidence is not None:
@@ -67,6 +70,8 @@ def write(
 
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
     """Calls, sessions or findings as lines for programs of others."""
+    from analyzer.views.entries import entries, kind_of
+
     if form == "timesketch":
         from analyzer.formats.timesketch import timesketch_lines
 

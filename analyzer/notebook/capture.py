@@ -40,7 +40,7 @@ from analyzer.notebook.progress import watched
 from analyzer.output.json import document
 from analyzer.pipeline.case import is_case, open_case, write_case
 from analyzer.pipeline.metadata import load_metadata
-from analyzer.pipeline.run import Engine, Source
+from analyzer.pipeline.run import Engine, Source, digests_of
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
 from analyzer.statistics.records import stats_records
@@ -142,7 +142,7 @@ class Capture:
         from analyzer.output.gate import Destination
 
         with Destination(Path(path), force=force).sparing(self.analysis.capture.files).opened() as out:
-            write_case(self.analysis, out)
+            write_case(self.analysis, out, digests=digests_of(self.analysis.capture))
         return Path(path)
 
     @cached_property

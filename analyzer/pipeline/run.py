@@ -1,4 +1,7 @@
-"""The whole way: capture files in, an `Analysis` out. Layers are chained here and nowhere else."""
+"""The whole way: capture files in, an `Analysis` out. Layers are chained here and nowhere else.
+
+A case needs no layer, so that they are loaded when a capture is read.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from analyzer.auth import handshake
-from analyzer.auth.kdc import KdcLayer, Tickets
 from analyzer.auth.keyring import Keyring
-from analyzer.capture.digest import digest_of
-from analyzer.capture.reader import CaptureReader
-from analyzer.channel.channels import Channels, TcpChannels
 from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
 from analyzer.core.events import CaptureEnds, Event, Problem
@@ -27,25 +25,19 @@ from analyzer.model.call import Call
 from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.name_tables import NameTables
-from analyzer.model.store import CallWriter
-from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import SegmentBatch
-from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+from analyzer.model.store import CallStore, CallWriter
 from analyzer.pipeline.case import is_case, open_case
-from analyzer.resolution.resolve import resolved
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
-from analyzer.rpc.layer import RpcLayer
-from analyzer.smb.layer import SmbLayer
-from analyzer.smb.state import KeyLog, MessageLog
-from analyzer.svcctl.layer import ServiceLayer
 from analyzer.tcp.events import Recognised
-from analyzer.tcp.reassembler import Reassembler
-from analyzer.winperf.layer import KeyFollower, WinregLayer
 
 if TYPE_CHECKING:
+    from analyzer.auth.kdc import Tickets
+    from analyzer.model.evidence import FileDigest
     from analyzer.model.metadata import Metadata
+    from analyzer.packet.segment import SegmentBatch
     from analyzer.redaction.pseudonyms import Pseudonyms
+    from analyzer.smb.state import KeyLog, MessageLog
 
 Engine = Literal["own", "tshark"]
 _Listed = TypeVar("_Listed")
@@ -112,6 +104,11 @@ def analyze(
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
+    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.resolution.resolve import resolved
+    from analyzer.svcctl.layer import ServiceLayer
+    from analyzer.winperf.layer import KeyFollower, WinregLayer
+
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
     segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
@@ -126,20 +123,8 @@ def analyze(
     collected.problems += [*notes, *notes_on_keys]
     if metadata:
         collected.problems += _filled(calls, learner.catalogs, follower.names, metadata, metadata_from)
-    analysis = Analysis(
-        capture=_with_digests(facts()) if hashing else facts(),
-        calls=calls,
-        problems=(*collected.problems, *collected.unlisted()),
-        sessions=collected.sessions_in_order(),
-        bounds=tuple(collected.bounds),
-        pdus=tuple(collected.pdus),
-        catalogs=learner.catalogs,
-        name_tables=follower.names,
-        secrets_given=bool(keyring),
-        features=tuple(collected.features),
-        closed=frozenset(collected.closed),
-        connections=collected.connections,
-    )
+    capture = replace(read := facts(), digests=digests_of(read)) if hashing else facts()
+    analysis = collected.analysis(capture, calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
     if pseudonyms is not None:
         from analyzer.redaction.layer import without_names
 
@@ -215,6 +200,11 @@ def _filled(
 
 def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:
     """The layers from segments to exchanges."""
+    from analyzer.auth import handshake
+    from analyzer.auth.kdc import KdcLayer
+    from analyzer.rpc.layer import RpcLayer
+    from analyzer.tcp.reassembler import Reassembler
+
     kdc = KdcLayer()
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
     return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets), rpc]
@@ -256,6 +246,8 @@ def smb_session_keys(
 
     `unreadable` is called with the problem of each file, of several, that cannot be read.
     """
+    from analyzer.tcp.reassembler import Reassembler
+
     segments, _ = _own_segments(sources, None, limits) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
@@ -274,6 +266,9 @@ def follow_messages(
     segment_log: Callable[[SegmentBatch], object],
 ) -> None:
     """Reads captures once more, for the frames of their TCP segments and of their SMB messages."""
+    from analyzer.packet.segment import SegmentBatch
+    from analyzer.tcp.reassembler import Reassembler
+
     segments, _ = _own_segments(sources, None, limits)
 
     def noted() -> Iterator[Event]:
@@ -295,6 +290,9 @@ def _channels(
     message_log: MessageLog | None = None,
 ) -> list[Layer]:
     """The layers from streams to channels."""
+    from analyzer.channel.channels import Channels, TcpChannels
+    from analyzer.smb.layer import SmbLayer
+
     channels = Channels()
     smb = SmbLayer(keyring, channels, tickets=tickets, key_log=key_log, message_log=message_log, limits=limits)
     return [smb, TcpChannels(channels)]
@@ -333,6 +331,25 @@ class _Collector:
         for what, count in self._unlisted.items():
             yield Problem("limit", "pipeline", (), f"{count} more {what} were met than are listed")
 
+    def analysis(
+        self, capture: CaptureFacts, calls: CallStore, catalogs: Catalogs, names: NameTables, *, secrets_given: bool
+    ) -> Analysis:
+        """What was collected, with the calls in order and what they state about counters."""
+        return Analysis(
+            capture=capture,
+            calls=calls,
+            problems=(*self.problems, *self.unlisted()),
+            sessions=self.sessions_in_order(),
+            bounds=tuple(self.bounds),
+            pdus=tuple(self.pdus),
+            catalogs=catalogs,
+            name_tables=names,
+            secrets_given=secrets_given,
+            features=tuple(self.features),
+            closed=frozenset(self.closed),
+            connections=self.connections,
+        )
+
     def sessions_in_order(self) -> tuple[SmbSession, ...]:
         """By the time of their first frame."""
         return tuple(sorted(self.sessions, key=lambda session: (session.first_time_ns, session.number)))
@@ -362,10 +379,12 @@ class _Collector:
                 self.pdus.append(event)
 
 
-def _with_digests(facts: CaptureFacts) -> CaptureFacts:
-    """With the digest of every file: those that were not read to their end by ourselves are read for it."""
+def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
+    """The digest of every file: those that were not read to their end by ourselves are read for it."""
+    from analyzer.capture.digest import digest_of
+
     known = {digest.name: digest for digest in facts.digests}
-    return replace(facts, digests=tuple(known.get(name) or digest_of(Path(name)) for name in facts.files))
+    return tuple(known.get(name) or digest_of(Path(name)) for name in facts.files)
 
 
 def _own_segments(
@@ -375,6 +394,9 @@ def _own_segments(
     *,
     hashing: bool = False,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
+    from analyzer.capture.reader import CaptureReader
+    from analyzer.packet.dissector import Dissector
+
     reader = CaptureReader(sources, hashing=hashing, limits=limits)
     dissector = Dissector(limits=limits)
 

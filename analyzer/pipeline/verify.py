@@ -1,4 +1,6 @@
-"""Whether a result belongs to captures: the digests that `--hash` wrote into it, in any form, beside those of the files at hand."""
+"""Whether a result belongs to captures: the digests that `--hash` wrote into it, in any form, beside those of the files at hand.
+
+A case states the digests of its captures, and so stands on either side."""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from msgspec import Struct
 from analyzer.capture.digest import digest_of
 from analyzer.core.errors import InputError
 from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, FileDigest
+from analyzer.pipeline.case import is_case, manifest_of
 
 # A record of some thousand files is far below this.
 _HEAD_BYTES = 16 << 20
@@ -36,10 +39,7 @@ def verify(result: Path, captures: Sequence[Path]) -> Verified:
     """Compares by content, whatever the files are called now. Raises `InputError` where the result has no digests."""
     inputs = inputs_of(result)
     matched, strangers, missing = [], [], list(inputs)
-    for path in captures:
-        digest = digest_of(path)
-        if digest.sha256 is None:
-            raise InputError(f"{path} cannot be read", hint="Check the path.")
+    for digest in (digest for path in captures for digest in _digests_of(path)):
         same = [one for one in missing if (one.sha256, one.size) == (digest.sha256, digest.size)]
         if same:
             missing.remove(same[0])
@@ -49,8 +49,22 @@ def verify(result: Path, captures: Sequence[Path]) -> Verified:
     return Verified(tuple(matched), tuple(strangers), tuple(missing))
 
 
+def _digests_of(path: Path) -> tuple[FileDigest, ...]:
+    """The digest of a capture, or those of the captures that a case was saved of."""
+    if is_case(path):
+        return inputs_of(path)
+    digest = digest_of(path)
+    if digest.sha256 is None:
+        raise InputError(f"{path} cannot be read", hint="Check the path.")
+    return (digest,)
+
+
 def inputs_of(result: Path) -> tuple[FileDigest, ...]:
     """The captures that a result was made from, as it says itself."""
+    if is_case(result):
+        if not (digests := manifest_of(result).digests):
+            raise InputError(f"{result} does not say which captures it was saved of", hint="Save it again from them.")
+        return digests
     try:
         with result.open("rb") as file:
             head = file.read(_HEAD_BYTES)

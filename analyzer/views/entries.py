@@ -48,8 +48,6 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 Entries = Timeline | Sessions | AuditView
-# The forms that are made of entries.
-FOR_OTHERS = ("timesketch", "ecs", "zeek")
 
 
 def kind_of(view: Entries) -> EntryKind:

@@ -72,7 +72,8 @@ class Triage:
             except InputError as error:
                 yield self._counted(unreadable(file, str(error)))
                 continue
-            yield self._counted(triage(analysis, file, nothing_found(analysis)))
+            # A case goes by the captures it was saved of.
+            yield self._counted(triage(analysis, ", ".join(analysis.capture.files), nothing_found(analysis)))
 
     def _counted(self, one: Triaged) -> Triaged:
         self._outcomes[one.file.outcome] += 1

@@ -44,7 +44,7 @@ def test_frames_one_by_one_print_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     fast = [printed(capture) for capture in truth.captures()]
     assert max(parts) > 10
     parts.clear()
-    monkeypatch.setattr(run, "CaptureReader", partial(CaptureReader, fast=False))
-    monkeypatch.setattr(run, "Dissector", OneByOne)
+    monkeypatch.setattr("analyzer.capture.reader.CaptureReader", partial(CaptureReader, fast=False))
+    monkeypatch.setattr("analyzer.packet.dissector.Dissector", OneByOne)
     assert [printed(capture) for capture in truth.captures()] == fast
     assert max(parts) == 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,12 +92,55 @@ def test_the_command_saves_and_all_commands_open(tmp_path: Path) -> None:
     result = run("save", PCQ, "--secrets", SECRETS, "-o", case)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "no key" in result.stderr
-    for command in (["timeline"], ["stats", "--format", "jsonl"], ["counters", "--format", "csv"], ["audit"]):
+    for command in (
+        ["timeline"],
+        ["stats", "--format", "jsonl"],
+        ["counters", "--format", "csv"],
+        ["audit"],
+        ["triage"],
+    ):
         expected = run(*command, PCQ, "--secrets", SECRETS)
         assert run(*command, case).stdout == expected.stdout
     assert run("save", PCQ, "-o", case).exit_code == 1  # it exists
     assert run("timeline", case, PCQ).exit_code == 1
-    assert run("export", case, "--slice", tmp_path / "y.pcap").exit_code == 1
+    for refused in (
+        ["export", case, "--slice", tmp_path / "y.pcap"],
+        ["crosscheck", case],
+        ["keys", "wireshark", case],
+    ):
+        result = run(*refused)
+        assert result.exit_code == 1
+        assert "is a case" in str(result.exception)
+        assert any("privacy.pcap" in note for note in getattr(result.exception, "__notes__", ()))
+
+
+def test_a_case_states_which_captures_it_is_of(tmp_path: Path) -> None:
+    case, result, other = tmp_path / "x.pcq", tmp_path / "x.jsonl", CAPTURES / NAMES[1]
+    run("save", PCQ, "--secrets", SECRETS, "-o", case)
+    assert run("verify", case, PCQ).exit_code == 0
+    assert run("verify", case, other).exit_code == 7
+    run("sessions", case, "--hash", "--format", "jsonl", "-o", result)
+    assert run("verify", result, PCQ).exit_code == 0
+    assert run("verify", result, case).exit_code == 0
+    by_notebook = pcq.analyze(PCQ, secrets=SECRETS).save(tmp_path / "y.pcq")
+    assert run("verify", by_notebook, PCQ).exit_code == 0
+    assert run("verify", KEPT, PCQ).exit_code == 1
+
+
+def test_a_case_is_read_without_the_layers() -> None:
+    """They are what takes a command longest to start."""
+    code = (
+        "import sys; sys.argv[1:] = ['sessions', {case!r}, '--format', 'jsonl']\n"
+        "from analyzer.__main__ import main\n"
+        "try: main()\n"
+        "finally: print(*[name for name in sys.modules if name.startswith('analyzer.')], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code.format(case=str(KEPT))], capture_output=True, text=True, check=False, timeout=600
+    )
+    loaded = set(done.stderr.split())
+    assert "analyzer.pipeline.case" in loaded
+    assert not loaded & {"analyzer.smb.layer", "analyzer.capture.reader", "analyzer.rpc.layer", "analyzer.views.audit"}
 
 
 def test_the_notebook_saves_and_opens(tmp_path: Path) -> None:
