@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import product
 from typing import NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct, field
 
@@ -33,7 +34,7 @@ from analyzer.buffers.layout import (
     planned,
     u4s,
 )
-from analyzer.buffers.regular import Grid, read_regular
+from analyzer.buffers.regular import Grid, Layout, RegularReader
 from analyzer.buffers.text import utf16_length
 
 BLOCK_HEADER = BLOCK.size
@@ -170,6 +171,8 @@ class DataAnswer(Struct):
     is_walked: bool = True
     # How many bytes may still be read again.
     rereads: int = _MOST_REREAD
+    # The number of its layout, where answers of the same layout have the same one.
+    layout: int | None = None
 
     def of(self, *kinds: FlawKind, block_types: tuple[int, ...] | None = None) -> list[Flaw]:
         """The flaws of these kinds, in blocks of these types. Of values alike in many instances, the first is among them."""
@@ -183,8 +186,45 @@ class DataAnswer(Struct):
         return [block for block in self.blocks if block.kind in types]
 
 
+class AnswerReader:
+    """Reads one answer after the other, as far as anything can be made of each. Undamaged ones of one layout have the same blocks
+    and flaws, which are found once."""
+
+    def __init__(self) -> None:
+        self._regular = RegularReader()
+        self._known: WeakKeyDictionary[Layout, DataAnswer] = WeakKeyDictionary()
+        self._layouts = 0
+
+    def read(self, data: bytes) -> DataAnswer:
+        regular = self._regular.read(data)
+        if regular is None:
+            return _irregular(data)
+        known = self._known.get(regular.layout)
+        if known is None:
+            known = _of_layout(data, regular.layout)
+            if self._regular.remembers(regular.layout):
+                self._layouts += 1
+                known.layout = self._layouts
+                self._known[regular.layout] = known
+        return DataAnswer(data, DATA_HEADER.unpack_from(data), known.blocks, known.flaws, layout=known.layout)
+
+
 def read_answer(data: bytes) -> DataAnswer:
-    """Reads an answer as far as anything can be made of it."""
+    """Reads one answer alone."""
+    return AnswerReader().read(data)
+
+
+def _of_layout(data: bytes, layout: Layout) -> DataAnswer:
+    """An answer in which every byte belongs to something."""
+    answer = DataAnswer(b"")
+    for number, block in enumerate(block_parts(data, layout)):
+        before = len(answer.flaws)
+        answer.blocks.append(_of_regular(data, answer, number, block))
+        _belong(answer, before, block.kind)
+    return answer
+
+
+def _irregular(data: bytes) -> DataAnswer:
     answer = DataAnswer(data)
     if len(data) < DATA_HEADER.size:
         answer.flaws.append(
@@ -193,13 +233,6 @@ def read_answer(data: bytes) -> DataAnswer:
         answer.is_walked = False
         return answer
     answer.header = DATA_HEADER.unpack_from(data)
-    regular = read_regular(data)
-    if regular is not None:
-        for number, block in enumerate(block_parts(data, regular.layout)):
-            before = len(answer.flaws)
-            answer.blocks.append(_of_regular(answer, number, block))
-            _belong(answer, before, block.kind)
-        return answer
     _walk(answer, answer.header[1])
     if answer.header[0] != len(data):
         answer.flaws.append(Flaw(FlawKind.TOTAL, "lpData.total_size", (0, 4), f"{len(data)}", f"{answer.header[0]}"))
@@ -216,7 +249,7 @@ def rounded(size: int) -> int:
     return size + -size % 8
 
 
-def _of_regular(answer: DataAnswer, number: int, regular: BlockParts) -> Block:
+def _of_regular(data: bytes, answer: DataAnswer, number: int, regular: BlockParts) -> Block:
     """A block in which every byte belongs to something; what is left to look at is padding."""
     at = regular.start
     block = Block(number, at, regular.status, regular.kind, regular.size, regular.reserved, at + regular.size)
@@ -230,7 +263,7 @@ def _of_regular(answer: DataAnswer, number: int, regular: BlockParts) -> Block:
     if regular.kind in (SINGLE, COUNTERS):
         block.rows = [Row(0, -1, position, position, planned(regular.pairs))]
     elif regular.kind != ERROR:
-        block.rows = [row for grid in regular.grids for row in _grid_rows(answer.data, grid)]
+        block.rows = [row for grid in regular.grids for row in _grid_rows(data, grid)]
         block.instances_at, block.num_instances = position, len(block.rows)
     before = len(answer.flaws)
     _look_at_values(answer, block)

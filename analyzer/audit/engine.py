@@ -1,7 +1,6 @@
 """The audit: an analysis in, findings and the coverage of every requirement out.
 
-Each call is shown to the rules that read calls like it. What a rule needs and the capture does not hold makes its requirements
-inconclusive there, with the reason; a rule is only asked about what can be read. A profile decides what known deviations count as:
+Each call is shown to the rules that read calls like it (`plans.py`). A profile decides what known deviations count as:
 
     spec     the letter: they fail
     windows  they pass, and say so (the default)
@@ -13,34 +12,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import cache
 from types import MappingProxyType
-from typing import Literal
 
 from msgspec.structs import replace
 
 from analyzer.audit.baseline import Accepted
 from analyzer.audit.catalogue import catalogue
-from analyzer.audit.evidence import CallEvidence, Evidence, SideEvidence
+from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.findings import JUDGED, Coverage, Finding, actor_of
+from analyzer.audit.plans import INTERFACES, Plan, Plans, about
 from analyzer.audit.root_causes import RootCauses
-from analyzer.audit.rule import Part, Reads, Rule, RulePage, Watch, rule_pages
+from analyzer.audit.rule import Rule, RulePage, Watch, rule_pages
 from analyzer.audit.triggered import Triggered, why_not_shown
 from analyzer.audit.verdicts import Actor, Judgement, Outcome, Severity
-from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
-from analyzer.model import perflib as pcq
-from analyzer.model import winreg
 from analyzer.model.analysis import Analysis
 
-# Methods of PerflibV2 whose buffer is never empty on success; the rules about layouts say so where it is.
-_NEVER_EMPTY = (pcq.Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO, pcq.Opnum.QUERY_COUNTER_DATA)
-
-_INTERFACES = {pcq.NAME: pcq.INTERFACE, winreg.NAME: winreg.INTERFACE}
 # Doubts of rules about errors, and failures (under `strict`) of rules that only inform.
 _IN_BETWEEN = ((Outcome.WARNED, Severity.ERROR), (Outcome.FAILED, Severity.INFO))
-# So many different reasons are kept a requirement; the counts go on.
-_MOST_REASONS = 5
+
+# Of so many plans the occurrences are counted together.
+_MOST_REPEATED = 64
 
 
 class Profile(StrEnum):
@@ -76,6 +68,8 @@ class Audit:
         self.baseline, self._triggered = frozenset(baseline), triggered
         self._matched: Counter[Accepted] = Counter()
         self._causes = RootCauses()
+        # How often a plan was carried out after the first time, not counted yet.
+        self._repeated: dict[Plan, int] = {}
         self.evidence = Evidence(analysis)
         self._shown = analysis.shown
         self._rules = tuple(page.rule for page in (rule_pages() if pages is None else pages))
@@ -112,31 +106,10 @@ class Audit:
         watches: dict[str, Watch] = {
             rule.code: rule.watch(self.evidence) for rule in self._rules if rule.watch is not None
         }
-        by_call: dict[tuple[str, int | None], list[Rule]] = {}
-        for rule in self._rules:
-            if rule.reads is not None:
-                for opnum in rule.reads.opnums or (None,):
-                    by_call.setdefault((_INTERFACES[rule.reads.interface], opnum), []).append(rule)
+        plans = Plans(self._rules, watches)
         for call in self.evidence.calls():
-            is_shown = self._is_shown(call.number)
-            if call.decoded.opnum is None:
-                if is_shown:
-                    self._unknown(call)
-                continue
-            interface = call.decoded.interface.uuid or ""
-            judged: list[tuple[Rule, Judgement]] = []
-            for rule in (*by_call.get((interface, call.decoded.opnum), ()), *by_call.get((interface, None), ())):
-                assert rule.reads is not None
-                if not _is_read(rule.reads, call):
-                    continue
-                reason = _why_unreadable(rule.reads, call)
-                if reason is not None:
-                    for requirement in rule.concerning(call.decoded.opnum) if is_shown else ():
-                        self._note(Judgement(Outcome.INCONCLUSIVE, requirement, call, message=reason))
-                    continue
-                judge = rule.check if rule.check is not None else watches[rule.code].feed
-                judged += ((rule, judgement) for judgement in judge(call))
-            yield from self._judged(self._causes.of_call(call, judged))
+            yield from self._of_call(call, plans)
+        self._settle_repeated()
         for rule in self._rules:
             if rule.code in watches:
                 late = ((rule, judgement) for judgement in watches[rule.code].finish())
@@ -148,10 +121,52 @@ class Audit:
             if coverage is not None and coverage.verdict == "not-exercised":
                 self._note(Judgement(Outcome.INCONCLUSIVE, requirement, message=why_not_shown(steps)))
 
-    def _judged(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[Finding]:
+    def _of_call(self, call: CallEvidence, plans: Plans) -> Iterator[Finding]:
+        """What is wrong with a call."""
+        is_shown = self._is_shown(call.number)
+        if call.decoded.opnum is None:
+            if is_shown:
+                self._unknown(call)
+            return
+        plan = plans.of(call)
+        judged: list[tuple[Rule, Judgement]] = []
+        for rule, found in plan.steps:
+            if callable(found):
+                judged += [(rule, judgement) for judgement in found(call)]
+            else:
+                judged += [(rule, about(judgement, call)) for judgement in found]
+        if is_shown:
+            self._settle(plan)
+        yield from self._judged(self._causes.of_call(call, judged), call.number)
+
+    def _settle(self, plan: Plan) -> None:
+        """Counts what is the same for all calls of a plan: of the first at once, of the others when there are no more."""
+        if plan in self._repeated:
+            self._repeated[plan] += 1
+            return
+        if len(self._repeated) >= _MOST_REPEATED:
+            self._settle_repeated()
+        self._repeated[plan] = 0
+        self._count_settled(plan, 1)
+
+    def _settle_repeated(self) -> None:
+        for plan, times in self._repeated.items():
+            self._count_settled(plan, times)
+        self._repeated.clear()
+
+    def _count_settled(self, plan: Plan, times: int) -> None:
+        for requirement, count in plan.passed if times else ():
+            if (coverage := self.coverage.get(requirement)) is not None:
+                coverage.counts[Outcome.PASSED] += count * times
+        for (requirement, reason), count in plan.unknown if times else ():
+            if (coverage := self.coverage.get(requirement)) is not None:
+                coverage.doubt(reason, count * times)
+
+    def _judged(self, judged: Iterable[tuple[Rule, Judgement]], number: int | None = None) -> Iterator[Finding]:
+        """What of these is to be reported; the others are counted. `number` is that of the call that is judged."""
         for rule, judgement in judged:
             assert judgement.requirement in rule.requirements, (rule.code, judgement.requirement)
-            if not self._is_shown(judgement.call.number if judgement.call is not None else None):
+            if not self._is_shown(judgement.call.number if judgement.call is not None else number):
                 continue
             if judgement.outcome is Outcome.PASSED:
                 if (kept := self.coverage.get(judgement.requirement)) is not None:
@@ -195,7 +210,7 @@ class Audit:
         elif (judgement.outcome, severity) in _IN_BETWEEN:
             severity = Severity.WARNING
         call, at = judgement.call, judgement.at
-        place = call.place(at) if call is not None and at is not None else None
+        place = call.find(at) if call is not None and at is not None else None
         return Finding(rule, judgement, severity, excused, place)
 
     def _note(self, judgement: Judgement, *, excused: bool = False) -> None:
@@ -216,11 +231,10 @@ class Audit:
                 coverage.counts[Outcome.PASSED] += 1
             coverage.excused += 1
             return
-        coverage.counts[judgement.outcome] += judgement.count
-        if judgement.outcome is Outcome.INCONCLUSIVE and (
-            judgement.message in coverage.reasons or len(coverage.reasons) < _MOST_REASONS
-        ):
-            coverage.reasons[judgement.message] += 1
+        if judgement.outcome is Outcome.INCONCLUSIVE:
+            coverage.doubt(judgement.message, judgement.count)
+        else:
+            coverage.counts[judgement.outcome] += judgement.count
 
     def _unknown(self, call: CallEvidence) -> None:
         """An answer whose request was not captured may have been of any method."""
@@ -228,7 +242,7 @@ class Audit:
         requirements = {
             requirement
             for rule in self._rules
-            if rule.reads is not None and _INTERFACES[rule.reads.interface] == interface
+            if rule.reads is not None and INTERFACES[rule.reads.interface] == interface
             for requirement in rule.requirements
         }
         reason = "an answer whose request was not captured may have been of this method"
@@ -262,61 +276,3 @@ def select(pages: Sequence[RulePage], chosen: Collection[str], ignored: Collecti
     if not left:
         raise InputError("no rule is left of this selection", hint="`pcq-analyzer audit --list` shows them all")
     return left
-
-
-def _is_read(reads: Reads, call: CallEvidence) -> bool:
-    """Whether a call is of the kind a rule reads, as far as that is known."""
-    if reads.codes and call.request is not None and call.asked.get("RequestCode") not in (None, *reads.codes):
-        return False
-    if reads.success and (call.fault is not None or call.status not in (0, None)):
-        return False
-    if reads.failure and call.fault is None and call.status == 0:
-        return False
-    return call.fault is None or not _wants_answer(reads.parts)
-
-
-@cache
-def _wants_answer(parts: tuple[Part, ...]) -> bool:
-    return any(part.startswith("response") for part in parts)
-
-
-def _why_unreadable(reads: Reads, call: CallEvidence) -> str | None:
-    """Why a call cannot be judged, in words; None where it can."""
-    if (reads.success or reads.failure) and call.status is None and call.fault is None:
-        return _missing(call, "response")
-    if reads.codes and "RequestCode" not in call.asked:
-        return _missing(call, "request")
-    for part in reads.parts:
-        key = part, reads.damaged
-        if key not in call.unreadable:
-            call.unreadable[key] = _why_part(part, call, damaged=reads.damaged)
-        if (reason := call.unreadable[key]) is not None:
-            return reason
-    return None
-
-
-def _why_part(part: Part, call: CallEvidence, *, damaged: bool) -> str | None:
-    name: Literal["request", "response"] = "request" if part.startswith("request") else "response"
-    side = call.side(name)
-    if side is None or isinstance(side.captured, Missing):
-        return _missing(call, name)
-    if damaged:
-        return None
-    if side.side.problem is not None:
-        return f"the {name} stub does not decode"
-    if part == "response.lpData" and side.side.buffer is None and call.opnum in _NEVER_EMPTY and call.status == 0:
-        return "the buffer of the response is empty"
-    if part.endswith("lpData") and side.buffer is not None and side.buffer.problem is not None:
-        return f"the buffer of the {name} is damaged"
-    return None
-
-
-def _missing(call: CallEvidence, name: str) -> str:
-    side: SideEvidence | None = call.request if name == "request" else call.response
-    if side is None:
-        return f"the {name} was not captured"
-    if side.captured is Missing.SEALED:
-        return f"the {name} is sealed and no key was given that opens it"
-    if isinstance(side.captured, Missing):
-        return f"bytes of the {name} are missing"
-    return f"the {name} stub does not decode"

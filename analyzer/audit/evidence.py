@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
+from heapq import merge
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from analyzer.audit.answers import DataAnswer, read_answer
+from analyzer.audit.answers import AnswerReader, DataAnswer
 from analyzer.audit.identifiers import IdentifierList, read_identifiers
-from analyzer.audit.knowledge import Knowledge
+from analyzer.audit.knowledge import STATING, Knowledge
 from analyzer.audit.verdicts import At, SideName
 from analyzer.buffers import BufferDecode, Field, StubDecode, decode_buffer, decode_stub
 from analyzer.contents.fields import buffer_fields, stub_fields
@@ -21,16 +24,17 @@ from analyzer.core.errors import DecodeError
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.model import perflib as pcq
 from analyzer.model import winreg
-from analyzer.model.analysis import Analysis
+from analyzer.model.analysis import Analysis, Selected
 from analyzer.model.call import Call, Side
 from analyzer.model.catalog import Catalog
 from analyzer.statistics.handles import HandleLifetime, handle_lifetimes
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, dict=True):
     """A range of bytes: `start` and `stop` in `part` (`request stub`, `response PDU 1`), and where it was captured.
 
-    `source` are the bytes of the part, `field` what stands there where that is described.
+    `source` are the bytes of the part, `field` what stands there where that is described. `pdu` is the number of the PDU where the
+    part is one.
     """
 
     part: str
@@ -38,17 +42,19 @@ class Place(Struct, frozen=True):
     stop: int
     source: TracedBytes
     field: Field | None = None
+    pdu: int | None = None
 
-    @property
+    @cached_property
     def extents(self) -> tuple[Extent, ...]:
+        """Where its bytes were captured."""
         return self.source.origin(self.start, self.stop)
 
 
 class SideEvidence:
     """The request or response of a call: parameters, the counts of its array, the decoded buffer."""
 
-    def __init__(self, call: Call, name: SideName, side: Side) -> None:
-        self.call, self.name, self.side = call, name, side
+    def __init__(self, call: Call, name: SideName, side: Side, answers: AnswerReader) -> None:
+        self.call, self.name, self.side, self._answers = call, name, side, answers
 
     @property
     def params(self) -> dict[str, Any]:
@@ -63,16 +69,16 @@ class SideEvidence:
     def is_readable(self) -> bool:
         return not isinstance(self.captured, Missing) and self.side.problem is None
 
-    @property
+    @cached_property
     def stub(self) -> bytes:
         """The unsealed stub; only for sides that were captured and opened."""
         assert not isinstance(self.captured, Missing)
         return self.captured.data
 
-    @property
+    @cached_property
     def data(self) -> bytes:
         """What `lpData` holds; empty where there is none."""
-        return self.side.buffer.data if self.side.buffer is not None else b""
+        return self.side.buffer_data
 
     @cached_property
     def layout(self) -> StubDecode | None:
@@ -110,7 +116,7 @@ class SideEvidence:
     @cached_property
     def answer(self) -> DataAnswer:
         """`lpData` as an answer of QueryCounterData, damaged or not."""
-        return read_answer(self.data)
+        return self._answers.read(self.data)
 
     @cached_property
     def identifiers(self) -> IdentifierList:
@@ -163,7 +169,15 @@ class SideEvidence:
         start, stop = 0, len(pdu)
         if span:
             start, stop = (int(word) for word in span.split(":"))
-        return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu)
+        return Place(f"{self.name} PDU {number}", start, min(stop, len(pdu)), pdu, pdu=number)
+
+    def place_as(self, place: Place) -> Place:
+        """The same place as in a call that is alike."""
+        stub = self.captured
+        if place.pdu is not None:
+            return replace(place, source=self.side.pdus[place.pdu - 1].pdu, field=None)
+        assert not isinstance(stub, Missing)
+        return replace(place, source=stub, field=None)
 
     @cached_property
     def stub_fields(self) -> Field | None:
@@ -179,6 +193,8 @@ class SideEvidence:
         return fields.root
 
 
+# Of calls that are alike, so many things are shared at most.
+_MOST_SHARED = 256
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")
 _INTERFACES: dict[str, Any] = {pcq.INTERFACE: "perflib-v2", winreg.INTERFACE: "winreg"}
 
@@ -210,14 +226,19 @@ def _below(field: Field, word: str) -> Field | None:
 class CallEvidence:
     """One call with its number in the timeline: `decoded` is what the layers made of it, the rest what rules ask about it."""
 
-    def __init__(self, number: int, call: Call, catalog: Catalog | None = None) -> None:
+    def __init__(
+        self, number: int, call: Call, catalog: Catalog | None = None, answers: AnswerReader | None = None
+    ) -> None:
         self.number, self.decoded = number, call
+        answers = answers if answers is not None else AnswerReader()
         # What the server reported about its countersets, over the whole capture.
         self.catalog = catalog if catalog is not None else Catalog()
-        self.request = SideEvidence(call, "request", call.request) if call.request is not None else None
-        self.response = SideEvidence(call, "response", call.response) if call.response is not None else None
+        self.request = SideEvidence(call, "request", call.request, answers) if call.request is not None else None
+        self.response = SideEvidence(call, "response", call.response, answers) if call.response is not None else None
         # Why a part cannot be read (None: it can), by part and whether damage is let pass: many rules read the same parts.
         self.unreadable: dict[tuple[str, bool], str | None] = {}
+        # What follows from the call and from nothing in which calls that are alike differ (see `likeness`): they share it.
+        self.shared: dict[Hashable, Any] = {}
 
     def __repr__(self) -> str:
         return f"CallEvidence(#{self.number}, {self.decoded.method})"
@@ -262,8 +283,49 @@ class CallEvidence:
         return self.request if name == "request" else self.response
 
     def place(self, at: At) -> Place | None:
+        """Where something stands, and what it is."""
         side = self.side(at.side)
         return side.place(at.path, at.span) if side is not None else None
+
+    def find(self, at: At) -> Place | None:
+        """The same, perhaps without what it is: looked for once in calls that are alike."""
+        if at in self.shared:
+            known: Place | None = self.shared[at]
+            side = self.side(at.side)
+            return side.place_as(known) if side is not None and known is not None else None
+        place = self.place(at)
+        if len(self.shared) < _MOST_SHARED:
+            self.shared[at] = replace(place, field=None) if place is not None else None
+        return place
+
+
+class CallIndex:
+    """Numbers of calls by what they are, found in one pass: rules about few calls need not go through all of them.
+
+    `first` has the first PerflibV2 call of each channel, `nameless` by channel and presentation context the calls of interfaces
+    that this program has no name for.
+    """
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._methods: dict[tuple[str | None, int | None], array[int]] = {}
+        self.first: dict[int, int] = {}
+        self.nameless: dict[tuple[int, int], array[int]] = {}
+        for number, call in enumerate(calls, 1):
+            interface = call.interface
+            self._methods.setdefault((interface.uuid, call.opnum), array("q")).append(number)
+            if call.is_perflib:
+                self.first.setdefault(call.channel, number)
+            elif interface.name is None and interface.uuid is not None:
+                self.nameless.setdefault((call.channel, call.context_id), array("q")).append(number)
+
+    def numbers(self, interface: str, *opnums: int) -> Sequence[int]:
+        """The calls of some methods of an interface (all, if none are named), ascending."""
+        found = (
+            of_method
+            for (uuid, opnum), of_method in self._methods.items()
+            if uuid == interface and (not opnums or opnum in opnums)
+        )
+        return array("q", merge(*found))
 
 
 class Evidence:
@@ -271,11 +333,17 @@ class Evidence:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
+        self._answers = AnswerReader()
+
+    @cached_property
+    def index(self) -> CallIndex:
+        """Which calls are there."""
+        return CallIndex(self.analysis.calls)
 
     @cached_property
     def knowledge(self) -> Knowledge:
         """What the servers stated, over the whole capture."""
-        return Knowledge(self.analysis.calls)
+        return Knowledge(Selected(self.analysis.calls, self.index.numbers(pcq.INTERFACE, *STATING)))
 
     @cached_property
     def lifetimes(self) -> tuple[HandleLifetime, ...]:
@@ -286,19 +354,18 @@ class Evidence:
     def unbound(self) -> tuple[CallEvidence, ...]:
         """The first PerflibV2 call of each channel whose bind was not captured, so that its calls showed the interface."""
         bound = {one.channel.number for one in self.analysis.bounds if one.interface == pcq.INTERFACE}
-        first: dict[int, CallEvidence] = {}
-        for call in self.calls():
-            if call.decoded.interface.uuid == pcq.INTERFACE and call.decoded.channel not in bound:
-                first.setdefault(call.decoded.channel, call)
-        return tuple(first.values())
+        return tuple(self.call(number) for channel, number in self.index.first.items() if channel not in bound)
 
     def call(self, number: int) -> CallEvidence:
         """The call of this number."""
         call = self.analysis.calls[number - 1]
-        return CallEvidence(number, call, self.analysis.catalogs.of(call.server))
+        return CallEvidence(number, call, self.analysis.catalogs.of(call.server), self._answers)
 
     def calls(self) -> Iterator[CallEvidence]:
         """Every PerflibV2 and winreg call in the order of the timeline; each is made anew, so that none is held."""
-        for number, call in enumerate(self.analysis.calls, 1):
-            if call.is_perflib or call.is_winreg:
-                yield CallEvidence(number, call, self.analysis.catalogs.of(call.server))
+        for number in merge(self.index.numbers(pcq.INTERFACE), self.index.numbers(winreg.INTERFACE)):
+            yield self.call(number)
+
+    def calls_of(self, interface: str, *opnums: int) -> Iterator[CallEvidence]:
+        """Those of an interface, or of some of its methods."""
+        return map(self.call, self.index.numbers(interface, *opnums))

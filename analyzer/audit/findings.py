@@ -16,6 +16,8 @@ from analyzer.model.audit import CoverageVerdict
 VERDICTS: tuple[CoverageVerdict, ...] = ("pass", "fail", "warn", "not-exercised", "inconclusive", "untestable")
 # The verdicts of requirements whose trigger occurred and was judged.
 JUDGED: tuple[CoverageVerdict, ...] = ("pass", "warn", "fail")
+# So many different reasons are kept a requirement; the counts go on.
+_MOST_REASONS = 5
 
 
 def actor_of(judgement: Judgement) -> Actor:
@@ -79,6 +81,12 @@ class Coverage(Struct):
     accepted: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     rules: tuple[str, ...] = ()
+
+    def doubt(self, reason: str, count: int) -> None:
+        """Counts occurrences that cannot be judged, and why."""
+        self.counts[Outcome.INCONCLUSIVE] += count
+        if reason in self.reasons or len(self.reasons) < _MOST_REASONS:
+            self.reasons[reason] += count
 
     @property
     def verdict(self) -> CoverageVerdict:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from analyzer.buffers import decode_buffer
 from analyzer.contents.lines import buffer_order
+from analyzer.model.analysis import Numbered
 from analyzer.model.call import Call
 from analyzer.model.perflib import Opnum
 from analyzer.pcq.layer import identifiers_of
@@ -28,17 +29,21 @@ class InstanceList(Struct, frozen=True):
         return frozenset(name.casefold() for name in self.names)
 
 
-class Knowledge:
-    """Collected once, before rules ask."""
+# The methods whose answers state any of it.
+STATING = (Opnum.ENUMERATE_COUNTER_SET, Opnum.ENUMERATE_COUNTER_SET_INSTANCES, Opnum.VALIDATE_COUNTERS)
 
-    def __init__(self, calls: Iterable[Call]) -> None:
+
+class Knowledge:
+    """Collected once out of the calls of these methods, before rules ask."""
+
+    def __init__(self, calls: Iterable[Numbered]) -> None:
         self._countersets: dict[str, set[str]] = {}
         self._instances: dict[tuple[str, str], list[InstanceList]] = {}
         # By number of the handle: what was added with success, and the first call that added one of these again.
         self._added: dict[int, set[tuple[str, int, int, str | None]]] = {}
         self._doubled: dict[int, int] = {}
-        for number, call in enumerate(calls, 1):
-            if call.is_perflib and call.state == "complete" and call.status == 0:
+        for number, call in calls:
+            if call.state == "complete" and call.status == 0:
                 self._take(number, call)
 
     def _take(self, number: int, call: Call) -> None:

@@ -44,9 +44,12 @@ class RootCauses:
 
     def afterwards(self, judged: Iterable[tuple[Rule, Judgement]]) -> Iterator[tuple[Rule, Judgement]]:
         """Judgements of what came after, or at the end of the capture."""
+        if not self._roots:
+            yield from judged
+            return
         for rule, judgement in judged:
             call = judgement.call
-            if call is None or not self._roots or judgement.outcome not in _VIOLATIONS:
+            if call is None or judgement.outcome not in _VIOLATIONS:
                 yield rule, judgement
                 continue
             number = call.number if call.number in self._roots else None

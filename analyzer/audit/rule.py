@@ -83,8 +83,9 @@ def afterwards(look: Callable[[Evidence], Iterable[Judgement]]) -> Callable[[Evi
 class Rule(Struct, frozen=True):
     """One rule. `name` says what was seen, and makes sense after "we allow ..."; the code is for ever.
 
-    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. `by_method` states which
-    of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
+    Either `check` judges each call by itself, or `watch` makes an object that follows the whole capture. Of calls that are alike
+    (see `likeness`), `check` is shown the first alone, unless it judges times, clocks or values (`of_values`). `by_method` states
+    which of the requirements a method's calls are judged by, for rules that judge the same thing of several methods.
     """
 
     code: str
@@ -97,6 +98,7 @@ class Rule(Struct, frozen=True):
     watch: Callable[[Evidence], Watch] | None = None
     since: str = "0.1.0"
     by_method: Mapping[int, tuple[str, ...]] | None = None
+    of_values: bool = False
 
     def concerning(self, opnum: int | None) -> tuple[str, ...]:
         """The requirements that a call of this method is judged by."""

@@ -70,8 +70,32 @@ def counter_of(query: QueryView, block: Block) -> Identifier | None:
     return query.blocks.get(block.number)
 
 
-def columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknown]:
+def columns(call: CallEvidence, answer: DataAnswer) -> Sequence[Column | Unknown]:
     """Every column of the blocks that can be read, in their order; error blocks have none."""
+    found: Sequence[Column | Unknown] | None = call.shared.get("columns")
+    if found is None:
+        found = call.shared["columns"] = tuple(_columns(call, answer))
+    return found
+
+
+def known_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[Column]:
+    """Those of which the capture states what they hold."""
+    found: Sequence[Column] | None = call.shared.get("known")
+    if found is None:
+        found = call.shared["known"] = tuple(one for one in columns(call, answer) if isinstance(one, Column))
+    return found
+
+
+def unknown_columns(call: CallEvidence, answer: DataAnswer) -> Sequence[str]:
+    """Why the capture does not state of the others what they hold, each reason once."""
+    found: Sequence[str] | None = call.shared.get("unknown")
+    if found is None:
+        reasons = {one.reason for one in columns(call, answer) if isinstance(one, Unknown)}
+        found = call.shared["unknown"] = tuple(sorted(reasons))
+    return found
+
+
+def _columns(call: CallEvidence, answer: DataAnswer) -> Iterator[Column | Unknown]:
     query = query_of(call)
     for block in answer.blocks:
         if block.kind == ERROR:

@@ -65,7 +65,7 @@ class Deviation(Struct, frozen=True):
     instead: str | None = None
 
 
-class At(Struct, frozen=True):
+class At(Struct, frozen=True, cache_hash=True):
     """Where in a call something stands.
 
     `path` goes by the names `show` prints: `dwInSize`, `lpData.counters[2].counter_type`; empty for the whole stub. A path into the

@@ -8,6 +8,8 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -88,13 +90,19 @@ def handle_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
         bound.channel.number: bound.assoc_group_id for bound in analysis.bounds if bound.assoc_group_id is not None
     }
     lifetimes: dict[int, _Lifetime] = {}
+    unread: dict[int, int] = {}
     for number, call in enumerate(analysis.calls, 1):
-        if call.is_perflib and call.query is not None and call.opnum is not None:
+        if not call.is_perflib:
+            continue
+        if call.query is None:
+            if call.state != "complete":
+                unread[call.channel] = number
+        elif call.opnum is not None:
             lifetime = lifetimes.get(call.query.number)
             if lifetime is None:
                 lifetime = lifetimes[call.query.number] = _Lifetime(call, groups)
             lifetime.take(number, call)
-    evidence = _Evidence(analysis)
+    evidence = _Evidence(analysis, unread)
     return tuple(lifetimes[number].lifetime(evidence) for number in sorted(lifetimes))
 
 
@@ -109,9 +117,12 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
 
 
 class _Evidence:
-    """What the capture lacks, for judging what is not in it."""
+    """What the capture lacks, for judging what is not in it.
 
-    def __init__(self, analysis: Analysis) -> None:
+    `unread` is by channel the last call that may have been any call on any handle, `lost_frame` the last frame of a loss.
+    """
+
+    def __init__(self, analysis: Analysis, unread: Mapping[int, int]) -> None:
         # Channels whose handles can only have been given out in the capture: it shows them begin, and the association group too.
         joined = {bound.channel.number for bound in analysis.bounds if bound.joins_group}
         groups = {_group(bound) for bound in analysis.bounds if bound.channel.number not in joined}
@@ -120,11 +131,7 @@ class _Evidence:
             for bound in analysis.bounds
             if bound.channel.number not in joined or _group(bound) in groups
         }
-        # The last call of each channel that may have been any call on any handle, and the last frame of a loss.
-        self.unread: dict[int, int] = {}
-        for number, call in enumerate(analysis.calls, 1):
-            if call.is_perflib and call.query is None and call.state != "complete":
-                self.unread[call.channel] = number
+        self.unread = unread
         self.lost_frame = max(
             (max(problem.frames) for problem in analysis.problems if problem.kind == "gap" and problem.frames),
             default=-1,
@@ -154,7 +161,9 @@ class _Lifetime:
             self._home = call.channel
         self._clients[call.client] = None
         self._channels[call.channel] = None
-        self._last_frame = max(self._last_frame, *call.frames)
+        for side in (call.request, call.response):
+            if side is not None:
+                self._last_frame = max(self._last_frame, side.last_frame)
         violations: list[Violation] = []
         if self._closed is not None:
             violations.append("after-close")

@@ -27,7 +27,7 @@ from analyzer.audit.answers import value_path
 from analyzer.audit.checks import DATA, Violation, judgements
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import Column, columns
+from analyzer.audit.values import Column, known_columns
 from analyzer.audit.verdicts import Confidence, Judgement, Severity, inconclusive, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R43"
@@ -57,7 +57,7 @@ class _References:
         if not call.response.is_readable:
             yield inconclusive(REQUIREMENT, "the response stub does not decode", call)
             return
-        found = [column for column in columns(call, call.response.answer) if isinstance(column, Column)]
+        found = known_columns(call, call.response.answer)
         sets = {column.counterset for column in found if column.info["attributes"] & _BY_REFERENCE}
         for column in found:
             if column.counterset in sets:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from uuid import UUID
 
-from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import Judgement, Severity, failed, passed, warned
 from analyzer.core.absence import Missing
@@ -42,12 +42,12 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
             if bound.channel.transport != "ncacn_np":
                 elsewhere[bound.channel.client.ip] = min(bound.frames)
     asked: set[str] = set()
-    for number, call in enumerate(evidence.analysis.calls, 1):
+    for evident in evidence.calls_of(_MAPPER, _MAP):
+        call = evident.decoded
         if not _asks(call):
             continue
         client = call.client.ip
         asked.add(client)
-        evident = CallEvidence(number, call)
         message = "the client asked the endpoint mapper for an interface whose endpoint is well known"
         if elsewhere.get(client, -1) > min(call.frames):
             yield failed(
@@ -65,7 +65,7 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
 
 
 def _asks(call: Call) -> bool:
-    if call.interface.uuid != _MAPPER or call.opnum != _MAP or call.request is None:
+    if call.request is None:
         return False
     stub = call.request.stub
     return not isinstance(stub, Missing) and any(uuid in stub.data for uuid in _UUIDS)

@@ -24,6 +24,7 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Reads, Rule, afterwards
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import HANDLING, NULL_HANDLE
+from analyzer.model import winreg
 from analyzer.model.perflib import Opnum
 from analyzer.statistics.handles import HandleEvent
 
@@ -79,8 +80,8 @@ def _judged(evidence: Evidence, event: HandleEvent, handle: str, requirements: t
 def _registry_handles(evidence: Evidence) -> set[tuple[str, str]]:
     """The handles that the remote registry gave out, with their servers."""
     found: set[tuple[str, str]] = set()
-    for call in evidence.calls():
-        if call.decoded.is_winreg and call.status == 0:
+    for call in evidence.calls_of(winreg.INTERFACE):
+        if call.status == 0:
             for value in call.answered.values():
                 if isinstance(value, dict) and value.get("uuid", NULL_HANDLE) != NULL_HANDLE:
                     found.add((call.server, value["uuid"]))

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzer.audit.evidence import CallEvidence, Evidence
+from analyzer.audit.evidence import Evidence
 from analyzer.audit.rule import Level, Rule, afterwards
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
-from analyzer.model.call import Call
+from analyzer.model.analysis import Selected
 from analyzer.model.perflib import INTERFACE
 from analyzer.resolution.recognise import interface_carried
 
@@ -43,20 +43,17 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     for unbound in evidence.unbound:
         for requirement in (UUID, VERSION):
             yield inconclusive(requirement, "the bind was not captured", unbound)
-    strangers: dict[tuple[int, int], list[tuple[int, Call]]] = {}
-    for number, call in enumerate(evidence.analysis.calls, 1):
-        if call.interface.name is None and call.interface.uuid is not None:
-            strangers.setdefault((call.channel, call.context_id), []).append((number, call))
-    for group in strangers.values():
-        if interface_carried([call for _, call in group]) == "perflib-v2":
-            number, first = group[0]
+    for numbers in evidence.index.nameless.values():
+        group = [call for _, call in Selected(evidence.analysis.calls, numbers)]
+        if interface_carried(group) == "perflib-v2":
+            first = evidence.call(numbers[0])
             yield failed(
                 UUID,
-                CallEvidence(number, first),
+                first,
                 At("request", "pdu"),
                 "calls of another interface carry what PerflibV2 does",
                 expected=INTERFACE,
-                seen=first.interface.uuid,
+                seen=first.decoded.interface.uuid,
                 confidence=Confidence.MEDIUM,
             )
 

@@ -34,9 +34,9 @@ def look(evidence: Evidence) -> Iterator[Judgement]:
     for bound in evidence.analysis.bounds:
         if bound.interface == INTERFACE:
             channels.setdefault(bound.channel.number, (bound.channel, bound.frames, None))
-    for call in evidence.calls():
-        if call.decoded.interface.uuid == INTERFACE and channels.get(call.decoded.channel, (0, 0, None))[2] is None:
-            channels[call.decoded.channel] = call.decoded, channels.get(call.decoded.channel, (0, call.frames))[1], call
+    for number, first_call in evidence.index.first.items():
+        call = evidence.call(first_call)
+        channels[number] = call.decoded, channels[number][1] if number in channels else call.frames, call
     for channel, frames, first in channels.values():
         yield passed(KNOWN)
         at = At("request", "pdu") if first is not None and first.request is not None else None

@@ -24,7 +24,7 @@ from analyzer.audit.checks import DATA
 from analyzer.audit.counter_types import LISTED
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import Column, columns, query_of
+from analyzer.audit.values import known_columns, query_of
 from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 
 REQUIREMENT = "PCQ-2.2.4.2-R41"
@@ -44,8 +44,7 @@ class _Polls:
         if query is not None and call.response.is_readable:
             self._answers[query.number] = self._answers.get(query.number, 0) + 1
             if not self._holds.get(query.number):
-                found = columns(call, call.response.answer)
-                types = {column.type for column in found if isinstance(column, Column)}
+                types = {column.type for column in known_columns(call, call.response.answer)}
                 self._holds[query.number] = bool(types & set(LISTED) - INSTANTANEOUS)
         return iter(())
 

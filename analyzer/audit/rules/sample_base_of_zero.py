@@ -22,7 +22,7 @@ from analyzer.audit.answers import DataAnswer, value_path
 from analyzer.audit.checks import DATA, Violation, answer_check, cannot_say, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.values import Unknown, columns
+from analyzer.audit.values import known_columns, unknown_columns
 from analyzer.audit.verdicts import Judgement, Severity
 
 REQUIREMENTS = ("PCQ-2.2.4.2-R38",)
@@ -30,11 +30,7 @@ SAMPLE_BASE = 0x40030401
 
 
 def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
-    unknown: set[str] = set()
-    for column in columns(call, answer):
-        if isinstance(column, Unknown):
-            unknown.add(column.reason)
-            continue
+    for column in known_columns(call, answer):
         if column.type != SAMPLE_BASE:
             continue
         violations: list[Violation] = []
@@ -46,7 +42,7 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
                 )
         message = "the base of a sampled fraction is zero"
         yield from judgements(call, "response", REQUIREMENTS, len(column.block.rows), violations, message)
-    for reason in sorted(unknown):
+    for reason in unknown_columns(call, answer):
         yield from cannot_say(REQUIREMENTS, reason, call)
 
 
@@ -57,5 +53,6 @@ RULE = Rule(
     severity=Severity.ERROR,
     requirements=REQUIREMENTS,
     reads=DATA,
+    of_values=True,
     check=answer_check(REQUIREMENTS, _check),
 )

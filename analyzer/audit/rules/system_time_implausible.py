@@ -26,7 +26,7 @@ from analyzer.audit.answers import DataAnswer
 from analyzer.audit.checks import DATA, Violation, answer_check, judgements
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
-from analyzer.audit.verdicts import Judgement, Severity, inconclusive
+from analyzer.audit.verdicts import Judgement, Severity, inconclusive, passed
 from analyzer.core.times import SYSTEMTIME_RANGES, systemtime_culprit, systemtime_moment
 
 EPOCH, DATE, SAME = "PCQ-2.2.4.7-R05", "PCQ-2.2.4.7-R08", "PCQ-2.2.4.7-R09"
@@ -52,15 +52,18 @@ def _check(call: CallEvidence, answer: DataAnswer) -> Iterator[Judgement]:
             call, "response", (EPOCH,), 1, violations, "the system time is of no time such traffic is of"
         )
     moment = _moment(date)
+    apart = moment.timestamp() - seconds if moment is not None and is_plausible else None
+    if apart is not None and abs(apart) <= 1:
+        yield passed(DATE)
+        yield passed(SAME)
+        return
     named = "{}-{:02}-{:02} {:02}:{:02}:{:02}.{:03}, weekday {}".format(*date[:2], *date[3:], date[2])
     meant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds) if is_plausible else None
     path, span = _place(systemtime_culprit(date, meant) or ("day_of_week" if _is_date(date) else None))
     violations = [] if moment is not None else [Violation(path, span, "a date and time of the calendar", named)]
     yield from judgements(call, "response", (DATE,), 1, violations, "the date and time do not exist")
-    if moment is not None and is_plausible:
-        apart = moment.timestamp() - seconds
-        wanted = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%d %H:%M:%S")
-        violations = [Violation(path, span, wanted, named)] if abs(apart) > 1 else []
+    if apart is not None and meant is not None:
+        violations = [Violation(path, span, meant.strftime("%Y-%m-%d %H:%M:%S"), named)]
         message = "the date and time are another moment than the system time beside them"
         yield from judgements(call, "response", (SAME,), 1, violations, message, warn=True)
 
@@ -92,5 +95,6 @@ RULE = Rule(
     severity=Severity.WARNING,
     requirements=REQUIREMENTS,
     reads=DATA,
+    of_values=True,
     check=answer_check(REQUIREMENTS, _check),
 )

@@ -24,7 +24,7 @@ from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, failed, inconclusive, passed
 from analyzer.audit.wire import returned
 from analyzer.buffers.layout import COUNTER_INFO, COUNTERSET_INFO, u4s
-from analyzer.model.perflib import Opnum, RequestCode
+from analyzer.model.perflib import INTERFACE, Opnum, RequestCode
 
 REQUIREMENT = "PCQ-3.1.4.1.2-R12"
 ITEM_NOT_FOUND = 0x106A
@@ -37,10 +37,9 @@ _HEADER, _RECORD = COUNTERSET_INFO.size, COUNTER_INFO.size
 class _Counters:
     def __init__(self, evidence: Evidence) -> None:
         self._ids: dict[tuple[str, str], set[int]] = {}
-        for call in evidence.calls():
+        for call in evidence.calls_of(INTERFACE, Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO):
             if (
-                call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO
-                and call.status == 0
+                call.status == 0
                 and call.response is not None
                 and call.asked.get("RequestCode") == RequestCode.COUNTERSET_STRUCT
             ):
