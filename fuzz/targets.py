@@ -38,6 +38,7 @@ from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment, SegmentBatch
 from analyzer.pipeline.run import analyze
+from analyzer.pipeline.verify import inputs_of
 from analyzer.rpc.layer import RpcLayer
 from analyzer.series.paths import wildcard
 from analyzer.smb.compression import decompress
@@ -45,7 +46,7 @@ from analyzer.tcp.events import Connection, StreamBatch
 from analyzer.tcp.flow import TcpTimeouts
 from analyzer.tcp.recognition import Recognition
 from analyzer.views.hexdump import dumped_bytes
-from fuzz import captures
+from fuzz import captures, cases
 from fuzz.mutation import Mutator
 from tests.build import auth as build_auth
 from tests.build import rpc as build_rpc
@@ -301,7 +302,13 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("export", "--slice", "/dev/null"),
     ("show", "--call", "1"),
     ("keys", "session"),
+    ("triage", "--format", "text"),
+    ("audit", "--format", "junit"),
+    ("report", "-o", "/dev/null"),
+    ("save", "-o", "/dev/null"),
 )
+# Those that need the packets, or the keys, of a capture.
+_OF_CAPTURES = ("keys", "--slice", "--redact")
 
 
 @cache
@@ -311,14 +318,34 @@ def _scratch() -> Path:
 
 def _commands(data: bytes) -> None:
     """The first byte says which command reads the rest as a capture."""
-    if not data:
-        return
+    if data:
+        path = _scratch() / "capture"
+        path.write_bytes(data[1:])
+        name, *options = COMMANDS[data[0] % len(COMMANDS)]
+        _command(
+            [name, *([options.pop(0)] if name == "keys" else []), str(path), *options, "--password", captures.PASSWORD]
+        )
+
+
+def _case(data: bytes) -> None:
+    """The first byte says which command reads the rest as a case."""
+    if data:
+        known = [words for words in COMMANDS if not set(words) & set(_OF_CAPTURES)]
+        cases.write(_scratch() / "case", data[1:])
+        name, *options = known[data[0] % len(known)]
+        _command([name, str(_scratch() / "case"), *options])
+
+
+def _verify(data: bytes) -> None:
+    path = _scratch() / "result"
+    path.write_bytes(data)
+    with contextlib.suppress(InputError):
+        inputs_of(path)
+
+
+def _command(words: list[str]) -> None:
     from analyzer.cli.commands import run
 
-    path = _scratch() / "capture"
-    path.write_bytes(data[1:])
-    name, *options = COMMANDS[data[0] % len(COMMANDS)]
-    words = [name, *([options.pop(0)] if name == "keys" else []), str(path), *options, "--password", captures.PASSWORD]
     with (
         Path(os.devnull).open("w", encoding="utf-8") as null,
         contextlib.redirect_stdout(null),
@@ -326,6 +353,10 @@ def _commands(data: bytes) -> None:
         contextlib.suppress(InputError, SystemExit),
     ):
         run(words)
+
+
+def _made_case(rng: Mutator) -> bytes:
+    return bytes([rng.randrange(len(COMMANDS))]) + cases.case(rng)
 
 
 def _made_command(rng: Mutator) -> bytes:
@@ -416,6 +447,7 @@ def _texts(*texts: str) -> Callable[[], Sequence[bytes]]:
     return lambda: [text.encode() for text in texts]
 
 
+_EVIDENCE = '{"record":"evidence","inputs":[{"role":"capture","name":"a","size":7,"sha256":"' + "0" * 64 + '"}]}'
 TARGETS: dict[str, Target] = {
     "capture": Target(_capture, lambda: [data[:4000] for data in captures.files()]),
     "packet": Target(_packet, _frames),
@@ -458,6 +490,17 @@ TARGETS: dict[str, Target] = {
     "metadata": Target(_metadata, _texts('{"record":"metadata","schema":1,"servers":{"10.0.0.1":{"countersets":[]}}}')),
     "analysis": Target(_analysis, list, lambda rng: captures.capture(rng)[1]),
     "commands": Target(_commands, list, _made_command),
+    "case": Target(_case, list, _made_case),
+    "verify": Target(
+        _verify,
+        _texts(
+            *(before + _EVIDENCE + after for before, after in (("", "\n{}"), ("[\n", ",\n{}]"), ("# ", "\na,b"))),
+            '{"runs":[{"properties":{"evidence":' + _EVIDENCE + "}}]}",
+            '<?xml version="1.0"?><a><properties><property name="pcq-analyzer.evidence" value="{}"/></properties></a>',
+            '<!DOCTYPE html><script type="application/json" id="head">{"evidence":' + _EVIDENCE + "}</script>",
+            f"evidence: pcq-analyzer 0.1.0\n  capture  sha256 {'0' * 64}  7 bytes  a.pcap\n",
+        ),
+    ),
 }
 
 

@@ -21,12 +21,15 @@ from functools import cache
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.secrets import leaks
 
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("local", deadline=None, print_blob=True)
+_WHATEVER_THE_LOAD = [HealthCheck.too_slow]
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, print_blob=True, suppress_health_check=_WHATEVER_THE_LOAD
+)
+settings.register_profile("local", deadline=None, print_blob=True, suppress_health_check=_WHATEVER_THE_LOAD)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 # What the number of examples of each property is multiplied by.
 _TIMES = float(os.environ.get("PCQ_PROPERTIES", "1"))

@@ -12,7 +12,15 @@ from fuzz.targets import COMMANDS, TARGETS
 
 # Inputs for each target; whole captures are dear.
 INPUTS = 150
-FEWER = {"analysis": 12, "commands": len(COMMANDS), "counter-path": 40, "handshake": 40, "rpc": 60, "smb": 60}
+FEWER = {
+    "analysis": 12,
+    "commands": len(COMMANDS),
+    "case": 12,
+    "counter-path": 40,
+    "handshake": 40,
+    "rpc": 60,
+    "smb": 60,
+}
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -75,7 +75,7 @@ def read_baseline(path: Path) -> tuple[Accepted, ...]:
         return tuple(dict.fromkeys(entries))
     except OSError as error:
         raise InputError(f"the baseline {path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is not a baseline", hint="`audit --write-baseline` writes one") from None
 
 

@@ -26,7 +26,7 @@ def read_triggered(path: Path) -> Triggered:
             raise InputError(f"{path} is of format {document['format']}; this program knows {FORMAT}")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path} is no list of a probe", hint="pcq-analyzer probe --triggered writes one") from None
     unknown = sorted(set(found) - set(catalogue()))
     if unknown:

@@ -33,5 +33,6 @@ def report(
     from analyzer.views.report import Report
 
     analysis = reading.analysis(files)
-    write_page(Report(Audit(analysis, profile=Profile(profile.value)), title), writing.destination)
+    view = Report(Audit(analysis, profile=Profile(profile.value)), title)
+    write_page(view, writing.destination, writing.evidence())
     raise typer.Exit(exit_of(analysis, strict=strict))

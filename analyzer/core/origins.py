@@ -24,6 +24,23 @@ def pack_origins(data: TracedBytes) -> bytes:
     return bytes(out)
 
 
+def packed_length(packed: bytes) -> int:
+    """Of how many bytes these rows are the origin. Raises `ValueError` where they are no such rows."""
+    if len(packed) % PACKED_EXTENT.size:
+        raise ValueError("origins are cut")
+    found, following = 0, 0
+    for frame, start, length in PACKED_EXTENT.iter_unpack(packed):
+        if following:
+            following -= 1
+        elif frame & PACKED_SHARED:
+            found, following = found + (frame ^ PACKED_SHARED), start
+        else:
+            found += length
+    if following:
+        raise ValueError("origins are cut")
+    return found
+
+
 class PackedOrigins(Source):
     """What `pack_origins` packed; position 0 is the first of those bytes."""
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from mmap import mmap
 from weakref import finalize
 
+from analyzer.core.errors import InputError
 from analyzer.core.traced import Source, TracedBytes
 
 # What is appended is written in pieces of so much, and read so.
@@ -136,22 +137,25 @@ class Log:
 
 
 class MappedLog(Log):
-    """A log that lies in a file, from a place on, and is only read."""
+    """A log of `length` bytes that lies in a file, from a place on, and is only read. Whoever wrote the file may have written
+    anything: a part of it that is not there is an `InputError`."""
 
     __slots__ = ("_bytes", "_start")
 
-    def __init__(self, data: mmap | bytes, start: int) -> None:
+    def __init__(self, data: mmap | bytes, start: int, length: int) -> None:
         super().__init__(0)
-        self._bytes, self._start = data, start
+        self._bytes, self._start, self._end = data, start, length
 
     def append(self, data: bytes) -> int:
         raise TypeError("a log of a file is only read")
 
+    def __len__(self) -> int:
+        return self._end
+
     def read(self, position: int, length: int) -> bytes:
-        found = bytes(self._bytes[self._start + position : self._start + position + length])
-        if len(found) < length:
-            raise EOFError("the calls end before what they hold")
-        return found
+        if not 0 <= position <= position + length <= self._end:
+            raise InputError("the case is damaged: its calls end before what they hold")
+        return bytes(self._bytes[self._start + position : self._start + position + length])
 
 
 class LoggedBytes(TracedBytes):

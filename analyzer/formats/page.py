@@ -24,6 +24,7 @@ from analyzer.formats.page_data import (
     series_block,
 )
 from analyzer.formats.page_fields import fields_block
+from analyzer.model.evidence import EvidenceRecord
 from analyzer.output.gate import Destination
 from analyzer.output.json import dumps
 from analyzer.views.report import Report
@@ -34,14 +35,14 @@ MAX_DETAIL_BYTES = 96 << 20
 MAX_READINGS = 2_000_000
 
 
-def write_page(report: Report, destination: Destination) -> None:
-    """Writes the page of a report."""
+def write_page(report: Report, destination: Destination, evidence: EvidenceRecord | None = None) -> None:
+    """Writes the page of a report, with what it was made from."""
     with destination.sparing(report.inputs()).opened() as out:
-        for part in page_parts(report):
+        for part in page_parts(report, evidence):
             out.write(part)
 
 
-def page_parts(report: Report) -> Iterator[bytes]:
+def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterator[bytes]:
     """The page in parts, in the order of the file: what is shown first comes first."""
     analysis = report.analysis
     script, style = asset("report.js"), asset("report.css")
@@ -61,6 +62,7 @@ def page_parts(report: Report) -> Iterator[bytes]:
         "details": DETAILS_IN_BLOCK,
         "profile": report.profile,
         "readings_left_out": readings_left_out,
+        "evidence": evidence,
     }
     yield f"""<!DOCTYPE html>
 <html lang="en">

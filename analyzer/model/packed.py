@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, get_args
 
-from msgspec import Struct, msgpack
+from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import replace
 
+from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, Texts
-from analyzer.core.spill import Log
+from analyzer.core.origins import packed_length
+from analyzer.core.spill import MappedLog
 from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Call, CallState
 from analyzer.model.catalog import Catalogs, CounterEntry, CountersetEntry, Described
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.name_tables import NameTables
+from analyzer.model.pdus import Pdus
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.sample import IdSource
 from analyzer.model.store import CallStore, CallWriter, Shared
@@ -137,13 +142,19 @@ def dump(analysis: Analysis) -> tuple[bytes, Iterator[bytes]]:
     return msgpack.encode(state), pieces
 
 
-def load(state: bytes, log: Log) -> Analysis:
-    """The analysis of which `dump` made these."""
+def load(state: bytes, log: MappedLog) -> Analysis:
+    """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is an error of msgspec,
+    a `ValueError` or a `LookupError`; in a call it is an `InputError` when the call is looked at."""
     found = msgpack.decode(state, type=State)
     lists = found.lists
     states = [_view(view, lists) for view in found.states]
-    writer = CallWriter.of(log, found.places, found.lengths, found.shared)
-    calls = CallStore(writer, range(len(writer)), array("q", found.views), states)
+    writer = _ReadCalls.of(log, found.places, found.lengths, found.shared)
+    views = array("q", found.views)
+    if not len(writer) == len(views) == len(found.lengths) // array("I").itemsize:
+        raise ValueError("it says of other calls than it has what they hold")
+    if views and not -1 <= min(views) <= max(views) < len(states):
+        raise IndexError("calls refer to states of handles that are not there")
+    calls = CallStore(writer, range(len(writer)), views, states)
     catalogs, tables = Catalogs(), NameTables()
     for ip, countersets in found.catalogs.items():
         catalogs.at(ip).countersets.update({guid: _counterset(entry) for guid, entry in countersets.items()})
@@ -163,6 +174,43 @@ def load(state: bytes, log: Log) -> Analysis:
         closed=frozenset(found.closed),
         connections=found.connections,
     )
+
+
+class _ReadCalls(CallWriter):
+    """Calls that somebody else packed: what does not fit together is an `InputError`."""
+
+    def read(self, at: int, number: int, query: QueryView | None) -> Call:
+        try:
+            call = super().read(at, number, query)
+            if call.state not in _STATES:
+                raise ValueError("a state that no call has")
+        except (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
+            raise InputError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+        return call
+
+    def _unpacked(self, row: Any) -> Pdus:
+        origins = row.origins if isinstance(row.origins, bytes) else self._log.read(*row.origins)
+        found = super()._unpacked(row)
+        if packed_length(origins) < len(found.whole):
+            raise ValueError("bytes without an origin")
+        _check(found)
+        return found
+
+
+_STATES = frozenset(get_args(CallState))
+
+
+def _check(pdus: Pdus) -> None:
+    """Raises `ValueError` where stubs do not lie in their PDUs, or PDUs not in the bytes of all."""
+    bounds, stops = pdus.bounds, [*pdus.stops] if pdus.stops is not None else [len(pdus.whole)]
+    sizes = [stop - start for start, stop in pairwise((0, *stops))]
+    starts, ends = bounds[::2], bounds[1::2]
+    if not len(starts) == len(ends) == len(sizes) > 0 or stops[-1] > len(pdus.whole) or min(sizes) < 0:
+        raise ValueError("PDUs that do not lie in their bytes")
+    if any(start > end or end > size for start, end, size in zip(starts, ends, sizes, strict=True)):
+        raise ValueError("stubs that do not lie in their PDUs")
+    if pdus.plains is not None and len(pdus.plains) != len(sizes):
+        raise ValueError("more or fewer stubs than PDUs")
 
 
 class _Lists:

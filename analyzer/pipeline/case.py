@@ -7,12 +7,14 @@ it prints of the captures. What was decrypted is in it as it was decrypted; keys
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import IO, Any
-from zlib import crc32
 
 import msgspec
 from msgspec import Struct, field
@@ -31,6 +33,25 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 # Every entry has the same date, so that the same analysis gives the same file.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _PIECE = 1 << 20
+# What a manifest may be long: it names files and columns.
+_MOST_MANIFEST = 16 << 20
+# The records that end an archive, how long they and a comment can be, and what its directory may be long (APPNOTE 4.3.14, 4.3.16).
+_END, _END_64, _LONGEST_END, _MOST_DIRECTORY, _IN_END_64 = b"PK\5\6", b"PK\6\6", 66 << 10, 1 << 20, (1 << 32) - 1
+# A state is packed to a third or a tenth.
+_MOST_RATIO, _FREE_STATE = 20, 2 << 20
+# What makes a ZIP archive, or the state in it, unusable, in the words of the libraries that read them.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    msgspec.MsgspecError,
+    struct.error,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    RuntimeError,
+)
 
 
 class TableFacts(Struct, frozen=True):
@@ -68,8 +89,8 @@ def is_case(source: object) -> bool:
         return False
     path = Path(source)
     try:
-        if path.is_dir():
-            return (path / _MANIFEST).is_file()
+        if not path.is_file():  # what comes out of a pipe can be read but once
+            return path.is_dir() and (path / _MANIFEST).is_file()
         with path.open("rb") as file:
             head = file.read(_LOCAL_HEADER.size + len(_MANIFEST))
     except (OSError, ValueError):
@@ -88,18 +109,67 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
         analysis = load(state, log)
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, KeyError, msgspec.MsgspecError, struct.error, EOFError) as error:
-        raise InputError(f"{place} is a damaged case: {error}", hint="Save it again from its captures.") from None
+    except _DAMAGED as error:
+        raise damaged(place, f"{error}") from None
     return replace(analysis, capture=replace(analysis.capture, digests=manifest.digests if hashing else ()))
 
 
+def damaged(place: Path, why: str) -> InputError:
+    """The error for a case that cannot be read to its end."""
+    return InputError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")
+
+
 def manifest_of(path: str | Path) -> Manifest:
-    """What a case says of itself."""
+    """What a case says of itself. Raises `InputError` for what is none, or damaged."""
     place = Path(path)
-    if place.is_dir():
-        return _checked((place / _MANIFEST).read_bytes(), place)
-    with zipfile.ZipFile(place) as archive:
-        return _checked(archive.read(_MANIFEST), place)
+    try:
+        if place.is_dir():
+            return _checked(_file(place / _MANIFEST, _MOST_MANIFEST), place)
+        with _archive(place) as archive:
+            return _checked(_entry(archive, _MANIFEST, _MOST_MANIFEST), place)
+    except OSError as error:
+        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
+    except _DAMAGED as error:
+        raise damaged(place, f"{error}") from None
+
+
+def _archive(place: Path) -> zipfile.ZipFile:
+    """The archive. Its directory is read at once: that of a case has a dozen entries, and each takes memory."""
+    with place.open("rb") as file:
+        file.seek(-min(_LONGEST_END, file.seek(0, 2)), 2)
+        tail = file.read()
+    at, at64 = tail.rfind(_END), tail.rfind(_END_64)
+    sizes = [int.from_bytes(tail[at + 12 : at + 16], "little")] if at >= 0 else []
+    if at64 >= 0:
+        sizes.append(int.from_bytes(tail[at64 + 40 : at64 + 48], "little"))
+    if any(_MOST_DIRECTORY < size != _IN_END_64 for size in sizes):
+        raise zipfile.BadZipFile("it has more entries than a case has")
+    return zipfile.ZipFile(place)
+
+
+def _entry(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """The bytes of an entry, which may be so many whatever the archive promises."""
+    info = archive.getinfo(name)
+    if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise zipfile.BadZipFile(f"{name} is encrypted, or compressed with what no case is compressed with")
+    if info.file_size > most:
+        raise zipfile.BadZipFile(f"{name} would be {info.file_size} bytes, more than {most}")
+    with archive.open(info) as file:
+        return file.read(info.file_size)
+
+
+def _most_state(packed: int) -> int:
+    """What a state of so many bytes in the archive may become."""
+    return max(_FREE_STATE, packed * _MOST_RATIO)
+
+
+def _file(path: Path, most: int | None = None) -> bytes:
+    """The bytes of a file in a directory, which must be one: what is no file may have no end, or never come."""
+    if not path.is_file():
+        raise zipfile.BadZipFile(f"{path.name} is not there, or no file")
+    if most is not None and path.stat().st_size > most:
+        raise zipfile.BadZipFile(f"{path.name} has more than {most} bytes")
+    return path.read_bytes()
 
 
 def _checked(text: bytes, place: Path) -> Manifest:
@@ -116,29 +186,33 @@ def _checked(text: bytes, place: Path) -> Manifest:
 
 
 def _from_directory(place: Path) -> tuple[Manifest, bytes, MappedLog]:
-    manifest = _checked((place / _MANIFEST).read_bytes(), place)
-    return manifest, (place / _STATE).read_bytes(), MappedLog(_mapped(place / _LOG), 0)
+    manifest = _checked(_file(place / _MANIFEST, _MOST_MANIFEST), place)
+    log = _mapped(place / _LOG)
+    return manifest, _file(place / _STATE), MappedLog(log, 0, len(log))
 
 
 def _from_archive(place: Path) -> tuple[Manifest, bytes, MappedLog]:
-    with zipfile.ZipFile(place) as archive:
-        manifest = _checked(archive.read(_MANIFEST), place)
-        state, info = archive.read(_STATE), archive.getinfo(_LOG)
+    with _archive(place) as archive:
+        manifest = _checked(_entry(archive, _MANIFEST, _MOST_MANIFEST), place)
+        state = _entry(archive, _STATE, _most_state(archive.getinfo(_STATE).compress_size))
+        info = archive.getinfo(_LOG)
     whole = _mapped(place)
     *_, name_length, extra_length = _LOCAL_HEADER.unpack_from(whole, info.header_offset)
     start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
-    log = MappedLog(whole, start)
+    log = MappedLog(whole, start, info.file_size)
     if info.compress_type != zipfile.ZIP_STORED or start + info.file_size > len(whole):
         raise zipfile.BadZipFile("its calls are not stored as they should be")
     check = 0
     for at in range(0, info.file_size, _PIECE):
-        check = crc32(log.read(at, min(_PIECE, info.file_size - at)), check)
+        check = zlib.crc32(log.read(at, min(_PIECE, info.file_size - at)), check)
     if check != info.CRC:
         raise zipfile.BadZipFile("its calls are not those that were saved")
     return manifest, state, log
 
 
 def _mapped(path: Path) -> mmap.mmap | bytes:
+    if not path.is_file():
+        raise zipfile.BadZipFile(f"{path.name} is not there, or no file")
     with path.open("rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
 
@@ -180,13 +254,38 @@ def write_case(
         options=options or {},
         tables={table.name: TableFacts(f"tables/{table.name}.parquet", table.rows, table.columns) for table in tables},
     )
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+    place = out if _is_file(out) else _Onwards(out)
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_STORED) as archive:
         _put(archive, _MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"])
         for table in tables:
             _put(archive, f"tables/{table.name}.parquet", table.pieces())
         _put(archive, _STATE, [state], zipfile.ZIP_DEFLATED)
         _put(archive, _LOG, log)
     return manifest
+
+
+def _is_file(out: IO[bytes]) -> bool:
+    """Whether what is written can be gone back to. Of a device, `seek` and `tell` say so though nothing is kept."""
+    try:
+        return S_ISREG(os.fstat(out.fileno()).st_mode)
+    except OSError:
+        return out.seekable()
+
+
+class _Onwards:
+    """What can only be written to."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out = out
+
+    def write(self, data: bytes) -> int:
+        return self._out.write(data)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+    def close(self) -> None:
+        """Whoever opened it closes it."""
 
 
 def _put(archive: zipfile.ZipFile, name: str, pieces: Any, how: int = zipfile.ZIP_STORED) -> None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.parsers import expat
 
+import msgspec
 from msgspec import Struct
 
 from analyzer.capture.digest import digest_of
@@ -18,8 +20,12 @@ from analyzer.core.errors import InputError
 from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, FileDigest
 from analyzer.pipeline.case import is_case, manifest_of
 
-# A record of some thousand files is far below this.
+# A record of some thousand files is far below this. It stands at the beginning of every form but text, at whose end it stands.
 _HEAD_BYTES = 16 << 20
+_TAIL_BYTES = 4 << 20
+# Where the page has what it is about; no `<` stands in it.
+_PAGE_HEAD = re.compile(rb'<script type="application/json" id="head">([^<]*)</script>')
+_PIECE, _FIRST_ELEMENTS = 1 << 16, 16
 _TEXT_INPUT = re.compile(r"  (\w+)  sha256 ([0-9a-f]{64})  (\d+) bytes  (.*)")
 
 
@@ -68,14 +74,19 @@ def inputs_of(result: Path) -> tuple[FileDigest, ...]:
     try:
         with result.open("rb") as file:
             head = file.read(_HEAD_BYTES)
+            if len(head) == _HEAD_BYTES and file.seekable():
+                file.seek(-min(_TAIL_BYTES, file.seek(0, 2) - _HEAD_BYTES), 2)
+            tail = file.read(_TAIL_BYTES)
     except (OSError, ValueError) as error:
         raise InputError(f"{result} cannot be read: {getattr(error, 'strerror', error)}") from None
     try:
-        record = _record(result, head)
+        record = _record(result, head, tail)
         found = [
-            FileDigest(one["name"], one["size"], one["sha256"]) for one in record["inputs"] if one["role"] == "capture"
+            msgspec.convert({key: one[key] for key in ("name", "size", "sha256")}, FileDigest)
+            for one in record["inputs"]
+            if one["role"] == "capture"
         ]
-    except (ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError, ElementTree.ParseError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         found = []
     if not found:
         raise InputError(
@@ -84,8 +95,8 @@ def inputs_of(result: Path) -> tuple[FileDigest, ...]:
     return tuple(found)
 
 
-def _record(result: Path, head: bytes) -> dict[str, Any]:
-    """The evidence record in a result, by the form of the result."""
+def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
+    """The evidence record in a result, by the form of the result. `tail` is what its end is, behind `head`."""
     found: Any
     if head.startswith(b"PAR1"):
         import polars as pl
@@ -99,15 +110,38 @@ def _record(result: Path, head: bytes) -> dict[str, Any]:
     if head.startswith(b"[\n"):
         return _checked(json.loads(head[2:].partition(b"\n")[0].removesuffix(b",")))
     if head.startswith(b"<?xml"):
-        events = ElementTree.iterparse(result, events=("start",))
-        found = next(item.get("value") for _, item in events if item.get("name") == EVIDENCE_KEY)
-        return _checked(json.loads(str(found)))
+        return _checked(json.loads(_xml_property(head)))
+    if head.startswith(b"<!DOCTYPE html>") and (page := _PAGE_HEAD.search(head)):
+        return _checked(json.loads(page[1])["evidence"])
     if head.startswith(b"{"):
         found = json.loads(head.partition(b"\n")[0])
         if "runs" in found:  # SARIF
             found = found["runs"][0]["properties"]["evidence"]
         return _checked(found)
-    return _record_of_text(head.decode("utf-8", "replace"))
+    return _record_of_text((tail or head).decode("utf-8", "replace"))
+
+
+def _xml_property(head: bytes) -> str:
+    """The value of our property, which is among the first elements. None of them is kept."""
+    found: list[str] = []
+    seen = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal seen
+        seen += 1
+        if attributes.get("name") == EVIDENCE_KEY:
+            found.append(attributes["value"])
+        elif not found and seen > _FIRST_ELEMENTS:
+            raise ValueError("the property is not where we write it")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    with suppress(expat.ExpatError):
+        for at in range(0, len(head), _PIECE):
+            parser.Parse(head[at : at + _PIECE])
+            if found:
+                break
+    return found[0]
 
 
 def _checked(found: Any) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self, TypedDict, cast
 
+import msgspec
 from msgspec import Struct
 
 from analyzer.audit.answers import FlawKind, read_answer
@@ -47,6 +48,39 @@ _LAYOUTS = (
 _TOLERANCE = 0.05
 
 
+_Arguments = dict[str, str | int | float | None]
+
+
+class _Buffer(Struct, frozen=True):
+    """An entry of the manifest: a call that was made."""
+
+    call: str
+    kind: str
+    status: int
+    file: str | None
+    arguments: _Arguments
+
+
+class _Displayed(TypedDict):
+    """Another: what PDH showed, and the buffers that were read before and after."""
+
+    counterset: str
+    counter_id: int
+    instance: str
+    path: str
+    older: str
+    newer: str
+    value: float | None
+
+
+class _Manifest(Struct, frozen=True):
+    """What collect.py wrote beside the buffers, as far as it is looked at."""
+
+    buffers: list[_Buffer]
+    displayed: list[_Displayed]
+    failures: list[dict[str, Any]] = []
+
+
 class Stored(Struct, frozen=True):
     """One call: what was called, its status, the buffer it filled (None: none), and how that is laid out."""
 
@@ -54,7 +88,7 @@ class Stored(Struct, frozen=True):
     kind: str
     status: int
     file: str | None
-    arguments: dict[str, Any]
+    arguments: _Arguments
     data: bytes
 
 
@@ -63,7 +97,7 @@ class StoredCalibration(Struct, frozen=True):
 
     folder: str
     stored: tuple[Stored, ...]
-    displayed: tuple[dict[str, Any], ...]
+    displayed: tuple[_Displayed, ...]
     failures: tuple[dict[str, Any], ...]
 
     @classmethod
@@ -71,14 +105,15 @@ class StoredCalibration(Struct, frozen=True):
         """The folder that collect.py wrote. Raises `InputError` for what is none."""
         path = folder / "manifest.json"
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-            if manifest["format"] != _FORMAT:
-                raise InputError(f"{path} is of format {manifest['format']}; this program knows {_FORMAT}")
-            stored = tuple(_stored(folder, entry) for entry in manifest["buffers"])
-            return cls(str(folder), stored, tuple(manifest["displayed"]), tuple(manifest.get("failures", ())))
+            document = json.loads(path.read_text(encoding="utf-8"))
+            if document["format"] != _FORMAT:
+                raise InputError(f"{path} is of format {document['format']}; this program knows {_FORMAT}")
+            manifest = msgspec.convert(document, _Manifest)
+            stored = tuple(_stored(folder, entry) for entry in manifest.buffers)
+            return cls(str(folder), stored, tuple(manifest.displayed), tuple(manifest.failures))
         except OSError as error:
             raise InputError(f"{error.filename} cannot be read: {error.strerror}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(
                 f"{path} is no manifest of a calibration", hint="tools/windows/collect.py writes one"
             ) from None
@@ -98,7 +133,7 @@ class StoredCalibration(Struct, frozen=True):
                 for id, reading in _decided(one, single):
                     yield DecisionRecord(id=id, reading=reading, file=one.file)
 
-    def compared(self) -> Iterator[tuple[dict[str, Any], float | None, str | None]]:
+    def compared(self) -> Iterator[tuple[_Displayed, float | None, str | None]]:
         """Displayed values: the entry, our value, and why there is none."""
         types = _types(self.stored)
         files = {one.file: one.data for one in self.stored if one.file is not None}
@@ -156,12 +191,14 @@ class StoredCalibration(Struct, frozen=True):
         )
 
 
-def _stored(folder: Path, entry: dict[str, Any]) -> Stored:
-    name = entry["file"]
-    if name is not None and Path(name).name != name:
-        raise ValueError("a file of another folder")
-    data = (folder / name).read_bytes() if name is not None else b""
-    return Stored(entry["call"], entry["kind"], entry["status"], name, dict(entry["arguments"]), data)
+def _stored(folder: Path, entry: _Buffer) -> Stored:
+    data = b""
+    if entry.file is not None:
+        path = folder / entry.file
+        if Path(entry.file).name != entry.file or not path.is_file():
+            raise ValueError("no file of this folder")
+        data = path.read_bytes()
+    return Stored(entry.call, entry.kind, entry.status, entry.file, entry.arguments, data)
 
 
 def _problem(one: Stored) -> str | None:
@@ -183,7 +220,7 @@ def _types(stored: tuple[Stored, ...]) -> dict[str, dict[int, dict[str, Any]]]:
     for one in stored:
         if one.kind == "counterset-info" and one.file is not None:
             counters = decode_buffer("counterset-info", one.data).tree.get("counters", ())
-            found[one.arguments["counterset"]] = {counter["counter_id"]: counter for counter in counters}
+            found[str(one.arguments.get("counterset"))] = {counter["counter_id"]: counter for counter in counters}
     return found
 
 
@@ -249,7 +286,7 @@ def _decided(one: Stored, single: set[Any]) -> Iterator[tuple[str, str]]:
             yield from _of_data(data)
         case "guids":
             room, needed = one.arguments.get("room"), one.arguments.get("needed")
-            if needed and len(data) == 16 * needed:
+            if isinstance(needed, int) and 0 < needed == len(data) // 16:
                 yield "AMB-19", f"the size is counted in GUIDs ({needed} for {len(data)} bytes, room for {room})"
         case "instances" if one.arguments.get("counterset") in single and one.status == 0:
             yield "AMB-41", f"the instances of a single-instance counterset are listed in {len(data)} bytes"

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import polars as pl
@@ -144,6 +145,31 @@ def test_a_result_belongs_to_its_captures_whatever_they_are_called(form: str, tm
         assert words in done.stdout
 
 
+def test_pages_and_cases_belong_to_their_captures_without_being_asked(tmp_path: Path) -> None:
+    for command in ("report", "save"):
+        path = made(tmp_path, command, CLEAR, OTHER)
+        assert run("verify", path, OTHER, CLEAR).exit_code == 0
+        assert run("verify", path, CLEAR).exit_code == 7
+    assert isinstance(run("verify", made(tmp_path, "report", CLEAR, "--no-hash"), CLEAR).exception, InputError)
+
+
+def test_the_end_of_a_long_text_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(tmp_path, "timeline", CLEAR, "--hash")
+    monkeypatch.setattr("analyzer.pipeline.verify._HEAD_BYTES", 100)
+    assert [digest.sha256 for digest in inputs_of(path)] == [SHA256]
+
+
+def test_a_hostile_result_takes_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "result.xml"
+    for body in ("<a>" * 400_000, '<a b="1"/>' * 300_000):
+        path.write_text(f'<?xml version="1.0"?><x>{body}')
+        tracemalloc.start()
+        with pytest.raises(InputError, match="does not say"):
+            inputs_of(path)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        tracemalloc.stop()
+
+
 def test_one_changed_bit_is_another_capture(tmp_path: Path) -> None:
     path = made(tmp_path, "samples", CLEAR, "--format", "jsonl", "--hash")
     changed = bytearray(CLEAR.read_bytes())
@@ -172,6 +198,7 @@ def test_a_result_without_evidence_is_a_sentence(form: str, tmp_path: Path) -> N
         b'<?xml version="1.0"?>',
         b"PAR1",
         b'{"record":"evidence"}\n',
+        b'{"record":"evidence","inputs":[{"role":"capture","name":1,"size":"2","sha256":[]}]}\n',
         b"[" * 100_000,
     ):
         (tmp_path / "odd").write_bytes(text)

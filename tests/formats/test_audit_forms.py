@@ -239,7 +239,9 @@ def test_a_baseline_accepts_only_what_was_seen_then() -> None:
     assert [record["record"] for record in plains(anything.records())] == ["coverage", "audit-summary"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": 2, "accepted": [{}]}', '{"schema": 9, "accepted": []}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"schema": 2, "accepted": [{}]}', '{"schema": 9, "accepted": []}', "[" * 100_000]
+)
 def test_what_is_no_baseline_is_said_in_a_sentence(tmp_path: Path, text: str) -> None:
     path = tmp_path / "accepted.json"
     path.write_text(text, encoding="utf-8")

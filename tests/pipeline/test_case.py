@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from struct import pack
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -20,6 +23,7 @@ from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.formats.write import json_lines
 from analyzer.model.analysis import Analysis
+from analyzer.model.pdus import Pdus
 from analyzer.pipeline.case import VERSION, is_case, manifest_of, open_case, write_case
 from analyzer.pipeline.run import analyze
 from analyzer.views.audit import AuditView
@@ -261,3 +265,153 @@ def test_what_is_no_case_is_refused_in_a_sentence(damage: str, tmp_path: Path) -
     result = run("timeline", case)
     assert result.exit_code == 1
     assert isinstance(result.exception, InputError)
+
+
+# ------------------------------------------------------------------------------------------------ hostile cases
+
+STATE, LOG = "state/state.msgpack", "state/calls.log"
+
+
+def contents(case: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(case) as archive:
+        return {name: archive.read(name) for name in ("manifest.json", STATE, LOG)}
+
+
+def written(path: Path, entries: dict[str, bytes], *, how: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data, zipfile.ZIP_STORED if name == LOG else how)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        [side.stub for call in open_case(path).calls for side in (call.request, call.response) if side]
+    return str(caught.value)
+
+
+def test_what_an_entry_promises_to_become_is_bounded(tmp_path: Path) -> None:
+    entries = contents(KEPT)
+    for name, size in (("manifest.json", 20 << 20), (STATE, 4 << 20)):
+        bomb = written(tmp_path / "x.pcq", {**entries, name: b" " * size}, how=zipfile.ZIP_DEFLATED)
+        assert f"{name} would be {size} bytes" in refusal(bomb)
+    # It becomes more than it promises: no more is made of it than that.
+    data = written(tmp_path / "x.pcq", {**entries, STATE: b" " * (4 << 20)}, how=zipfile.ZIP_DEFLATED).read_bytes()
+    (tmp_path / "x.pcq").write_bytes(data.replace(pack("<I", 4 << 20), pack("<I", 1000)))
+    assert "damaged case" in refusal(tmp_path / "x.pcq")
+
+
+def test_a_directory_of_many_entries_is_not_read(tmp_path: Path) -> None:
+    many = {f"{number:x}": b"" for number in range(30_000)}
+    assert "more entries than a case has" in refusal(written(tmp_path / "x.pcq", {**contents(KEPT), **many}))
+
+
+def test_encrypted_entries_and_unknown_compressions_are_a_sentence(tmp_path: Path) -> None:
+    entries = contents(KEPT)
+    for how in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        case = written(tmp_path / "x.pcq", entries)
+        with zipfile.ZipFile(case, "w") as archive:
+            for name, data in entries.items():
+                archive.writestr(name, data, how if name == STATE else zipfile.ZIP_STORED)
+        assert "compressed with what no case is" in refusal(case)
+    case = written(tmp_path / "x.pcq", entries)
+    changed = bytearray(case.read_bytes())
+    changed[changed.rfind(STATE.encode()) - 46 + 8] |= 1
+    case.write_bytes(changed)
+    assert "encrypted" in refusal(case)
+
+
+def test_nested_records_are_a_sentence(tmp_path: Path) -> None:
+    entries = contents(KEPT)
+    assert "damaged case" in refusal(written(tmp_path / "x.pcq", {**entries, "manifest.json": b"[" * 100_000}))
+    assert "damaged case" in refusal(written(tmp_path / "x.pcq", {**entries, STATE: b"\x91" * 100_000}))
+
+
+@pytest.mark.parametrize("field", ["places", "lengths", "views", "lists", "commons", "smbs", "texts", "steps"])
+def test_a_state_that_contradicts_itself_is_a_sentence(field: str, tmp_path: Path) -> None:
+    entries = contents(saved(read(NAMES[0]), tmp_path / "good.pcq"))
+    for shorter in (True, False):
+        state = msgspec.msgpack.decode(entries[STATE])
+        where = state if field in state else state["shared"]
+        value = where[field]
+        if shorter:
+            where[field] = b"\x90" if field == "commons" else value[:0]
+        elif isinstance(value, bytes) and field != "commons":
+            where[field] = b"\x7f" * len(value)
+        else:
+            continue
+        changed = {**entries, STATE: msgspec.msgpack.encode(state)}
+        assert "damaged" in refusal(written(tmp_path / "x.pcq", changed)), (field, shorter)
+
+
+def test_calls_that_are_none_are_a_sentence(tmp_path: Path) -> None:
+    entries = contents(saved(read(NAMES[0]), tmp_path / "good.pcq"))
+    for log in (b"", bytes(len(entries[LOG])), entries[LOG][:-1], b"\xc1" * len(entries[LOG])):
+        assert "damaged" in refusal(written(tmp_path / "x.pcq", {**entries, LOG: log}))
+
+
+def test_stubs_lie_in_their_pdus(tmp_path: Path) -> None:
+    """Bounds beyond the bytes of a PDU, and bytes without an origin, are noticed when the call is looked at."""
+    analysis = read("v1_samba_impacket_smb311_ntlm_privacy.pcap")
+    entries = contents(saved(analysis, tmp_path / "good.pcq"))
+    found = 0
+    for number in range(1, len(analysis.calls), 7):
+        side = analysis.calls[number].request
+        bounds = side.pdus.bounds.tobytes() if side is not None and isinstance(side.pdus, Pdus) else b""
+        if bounds and (at := entries[LOG].find(bounds)) >= 0:
+            log = bytearray(entries[LOG])
+            log[at + 6 : at + 8] = b"\xff\xff"
+            found += 1
+            assert "damaged" in refusal(written(tmp_path / "x.pcq", {**entries, LOG: bytes(log)}))
+    assert found
+
+
+def test_what_fits_no_view_is_a_sentence_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that pass all checks and that no reader of captures would make. From a capture it is a mistake of ours."""
+
+    def lines(view: Timeline, width: int | None) -> Iterator[str]:
+        raise KeyError("nothing of the kind")
+
+    monkeypatch.setattr(Timeline, "lines", lines)
+    done = run("timeline", KEPT)
+    assert isinstance(done.exception, InputError)
+    assert "is a damaged case: what it holds does not fit together (KeyError)" in str(done.exception)
+    assert isinstance(run("timeline", PCQ).exception, KeyError)
+
+
+def test_a_case_goes_to_a_device_and_through_a_pipe(tmp_path: Path) -> None:
+    analysis = open_case(KEPT)
+    with Path(os.devnull).open("wb") as out:
+        write_case(analysis, out)
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as source, ThreadPoolExecutor(1) as pool:
+        whole = pool.submit(source.read)
+        with os.fdopen(writer, "wb") as out:
+            write_case(analysis, out)
+        (tmp_path / "x.pcq").write_bytes(whole.result())
+    assert is_case(tmp_path / "x.pcq")
+    assert len(open_case(tmp_path / "x.pcq").calls) == len(analysis.calls)
+
+
+def test_an_unpacked_case_is_made_of_files(tmp_path: Path) -> None:
+    for name in ("manifest.json", STATE, LOG):
+        folder = tmp_path / name.replace("/", "-")
+        with zipfile.ZipFile(KEPT) as archive:
+            archive.extractall(folder)
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        # One that is never written to would be waited for, for ever.
+        assert not is_case(folder) if name == "manifest.json" else "no file" in refusal(folder)
+        (folder / name).unlink()
+        (folder / name).symlink_to("/dev/zero")
+        assert not is_case(folder) if name == "manifest.json" else "no file" in refusal(folder)
+
+
+def test_what_comes_out_of_a_pipe_is_read_but_once() -> None:
+    reader, writer = os.pipe()
+    data = (CAPTURES / "n_v1_snap160.pcap").read_bytes()[:60_000]
+    os.write(writer, data)
+    os.close(writer)
+    assert not is_case(f"/dev/fd/{reader}")
+    with os.fdopen(reader, "rb") as file:
+        assert file.read() == data

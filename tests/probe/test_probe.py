@@ -189,6 +189,7 @@ def test_what_was_triggered_and_is_not_shown_is_inconclusive(tmp_path: Path) -> 
     [
         ("[]", "is no list of a probe"),
         ("{", "is no list of a probe"),
+        ("[" * 100_000, "is no list of a probe"),
         ('{"format": 2, "triggered": {}}', "is of format 2"),
         ('{"format": 1, "triggered": {"PCQ-0": ["x"]}}', "PCQ-0, which there is not"),
     ],

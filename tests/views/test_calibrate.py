@@ -186,10 +186,25 @@ def test_a_value_that_pdh_shows_otherwise_differs(tmp_path: Path, monkeypatch: p
     assert list(plains(Calibration.read(folder).records()))[-1]["differ"] == 1
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": 9}', '{"format": 1, "buffers": [{}], "displayed": []}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{}", "[]", '{"format": 9}', '{"format": 1, "buffers": [{}], "displayed": []}', "[" * 100_000),
+        '{"format": 1, "buffers": [], "displayed": [{"counterset": "x"}]}',
+        '{"format": 1, "buffers": [{"call": "x", "kind": "y", "status": 0, "file": null, "arguments": []}], "displayed": []}',
+    ],
+)
 def test_what_is_no_calibration_is_said_in_a_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text, "utf-8")
     with pytest.raises(InputError):
+        Calibration.read(tmp_path)
+
+
+def test_a_manifest_names_files(tmp_path: Path) -> None:
+    entry = {"call": "x", "kind": "guid", "status": 0, "file": "endless", "arguments": {}}
+    (tmp_path / "endless").symlink_to("/dev/zero")
+    (tmp_path / "manifest.json").write_text(json.dumps({"format": 1, "buffers": [entry], "displayed": []}), "utf-8")
+    with pytest.raises(InputError, match="no manifest"):
         Calibration.read(tmp_path)
 
 
