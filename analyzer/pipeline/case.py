@@ -265,7 +265,7 @@ def write_case(
 
 
 def _is_file(out: IO[bytes]) -> bool:
-    """Whether what is written can be gone back to. Of a device, `seek` and `tell` say so though nothing is kept."""
+    """Whether what is written can be gone back to. Devices claim it, and keep nothing."""
     try:
         return S_ISREG(os.fstat(out.fileno()).st_mode)
     except OSError:
