@@ -23,7 +23,8 @@ class Limits(Struct, frozen=True):
     interfaces: int = 1 << 16
     address_names: int = 100_000
     flows: int = 100_000
-    dataless: int = 1 << 15
+    waiting: int = 1 << 15
+    waiting_bytes: int = 16 * MIB
     started: int = 1 << 18
     datagrams: int = 4096
     datagram_bytes: int = 16 * MIB
@@ -96,13 +97,19 @@ ABOUT: dict[str, About] = {
         "flows on other ports that look like SMB or DCERPC",
         "Any payload may begin like ours; the flow taken first is forgotten first.",
     ),
-    "dataless": About(
-        "TCP segments without data that wait for the first data of their flow",
-        "So many half-open flows at once are a scan. The oldest goes first; its flow then begins with its data.",
+    "waiting": About(
+        "TCP segments on ports of SMB and DCERPC that wait for the first data of their flow that may be such",
+        "So many half-open or foreign flows at once are a scan. The oldest goes first; its flow then begins with its data.",
+    ),
+    "waiting_bytes": About(
+        "bytes of them",
+        "What other services send on these ports in a moment. The oldest goes first.",
+        None,
+        "bytes",
     ),
     "started": About(
-        "flows on ports of SMB and DCERPC that are known to have sent data",
-        "The first one is forgotten first; its acknowledgements then wait for its next data.",
+        "flows on ports of SMB and DCERPC that are known to have sent what may be such",
+        "The first one is forgotten first; its segments then wait for its next message.",
     ),
     "datagrams": About(
         "IP datagrams that wait for fragments",

@@ -29,12 +29,12 @@ from analyzer.packet.batches import find_batches
 from analyzer.packet.candidates import FlowKey, Flows, begins_like_ours, flow_key, is_by_port
 from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.packet.columns import Columns, columns_of, payloads_of
-from analyzer.packet.dataless import NO_FLOWS, Dataless, Hashes, flow_hash, flow_hashes
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.packet.tunnels import IntArray, Views
+from analyzer.packet.waiting import NO_FLOWS, Hashes, Waiting, flow_hash, flow_hashes, may_be_ours
 
 # A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
@@ -56,8 +56,8 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
 class _Held(Struct, eq=False):
     """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
 
-    Of TCP in common shapes that is ours by port, `dataless` are the positions of segments without data, and `dataless_flows` the
-    numbers of their flows.
+    Of TCP in common shapes that is ours by port, `waiting` are the positions of segments whose flows had sent nothing that may be
+    ours when the block was looked at, `waiting_flows` the numbers of these flows, and `waiting_sizes` the sizes of the payloads.
     """
 
     block: FrameBlock
@@ -65,8 +65,9 @@ class _Held(Struct, eq=False):
     common: TcpFrames
     plain: deque[tuple[int, Item]]
     size: int
-    dataless: IntArray
-    dataless_flows: Hashes
+    waiting: IntArray
+    waiting_flows: Hashes
+    waiting_sizes: IntArray
 
 
 class _Count(Struct):
@@ -90,7 +91,7 @@ class Dissector:
         self._flows = Flows(limits.flows)
         self._held: deque[_Held] = deque()
         self._held_size = 0
-        self._dataless = Dataless()
+        self._waiting = Waiting()
         self._thin = Coalesced()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
@@ -185,22 +186,35 @@ class Dissector:
 
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
-    ) -> tuple[IntArray, Hashes]:
-        """Learns which flows that are ours by port send data; the common frames without, and the numbers of their flows."""
+    ) -> tuple[IntArray, Hashes, IntArray]:
+        """Learns which flows that are ours by port send what may be ours. Of the others: the common frames, the numbers of their
+        flows, and the sizes of the payloads."""
         # In the order of frames in both ways, so that the limit forgets the same ones.
         started = [
             (index, flow_hash(item.src, item.dst))
             for index, item in plain
-            if isinstance(item, Found) and is_by_port(item.src, item.dst) and (len(item.payload) or item.missing)
+            if isinstance(item, Found) and is_by_port(item.src, item.dst) and _may_be_ours(item)
         ]
         positions = np.flatnonzero(common.by_port)
         chosen = common.chosen(positions)
         flows, payloads = flow_hashes(views, chosen.ip, chosen.tcp), payloads_of(block, views, chosen)
-        numbers, first = np.unique(flows[payloads.have_data], return_index=True)
-        started += zip(chosen.index[payloads.have_data][first].tolist(), numbers.tolist(), strict=True)
-        self._dataless.start(flow for _, flow in sorted(started))
-        dataless = payloads.good & ~payloads.have_data
-        return positions[dataless], flows[dataless]
+        unknown = np.flatnonzero(~self._waiting.are_started(flows) & payloads.good)
+        with_data = unknown[payloads.stops[unknown] > payloads.begins[unknown]]
+        begun: set[int] = set()
+        for index, flow, begin, stop, captured in zip(
+            chosen.index[with_data].tolist(),
+            flows[with_data].tolist(),
+            payloads.begins[with_data].tolist(),
+            payloads.stops[with_data].tolist(),
+            payloads.captured[with_data].tolist(),
+            strict=True,
+        ):
+            if flow not in begun and (stop > captured or may_be_ours(block.data, begin, stop)):
+                begun.add(flow)
+                started.append((index, flow))
+        self._waiting.start(flow for _, flow in sorted(started))
+        sizes = np.maximum(np.minimum(payloads.stops, payloads.captured) - payloads.begins, 0)
+        return positions[unknown], flows[unknown], sizes[unknown]
 
     def _without_bytes(self, block: FrameBlock, empty: npt.NDArray[np.int64]) -> Iterator[tuple[int, Item]]:
         """What frames without bytes come to, of which a small file can have many: the first ones stand for the rest."""
@@ -229,7 +243,7 @@ class Dissector:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
-        released = self._dataless.released()
+        released = self._waiting.released()
         if released:
             yield from self._give_out_thin()
             for waited in released:
@@ -252,7 +266,7 @@ class Dissector:
         """The segments of the frames that waited for more."""
         if len(self._thin):
             block, chosen = self._thin.take()
-            held = _Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS)
+            held = _Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
     def _plain_before(self, held: _Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
@@ -337,14 +351,16 @@ class Dissector:
     def _ours(self, held: _Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
 
-        Those without data of flows that have sent none yet wait.
+        Those of flows that have sent nothing yet that may be ours wait.
         """
         common, ours = held.common, held.common.by_port
-        if len(held.dataless):
-            wait = ~self._dataless.are_started(held.dataless_flows)
-            waiting = held.dataless[wait]
+        if len(held.waiting):
+            wait = ~self._waiting.are_started(held.waiting_flows)
+            waiting = held.waiting[wait]
             if len(waiting):
-                self._dataless.hold(held.dataless_flows[wait], held.block, common.index[waiting])
+                self._waiting.hold(
+                    held.waiting_flows[wait], held.waiting_sizes[wait], held.block, common.index[waiting]
+                )
                 ours = ours.copy()
                 ours[waiting] = False
         if len(self._flows) and len(common):
@@ -363,7 +379,7 @@ class Dissector:
         elif isinstance(item, UdpPayload):
             yield item
         elif is_by_port(item.src, item.dst) and self._waits(item):
-            self._dataless.hold_one(flow_hash(item.src, item.dst), item)
+            self._waiting.hold_one(flow_hash(item.src, item.dst), item)
         elif flow_key(item.src, item.dst) in self._flows:
             if item.bad_checksum:
                 self._bad_checksums.add(item.frame)
@@ -385,9 +401,8 @@ class Dissector:
             )
 
     def _waits(self, item: Found) -> bool:
-        """Whether a segment has no data, as all of its flow before it."""
-        has_data = len(item.payload) or item.missing
-        return not has_data and not self._dataless.is_started(flow_hash(item.src, item.dst))
+        """Whether nothing that its flow has sent may be ours."""
+        return not self._waiting.is_started(flow_hash(item.src, item.dst))
 
     def _count_lost(self, lost: Lost) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
@@ -417,3 +432,9 @@ class Dissector:
                 self._endpoints.clear()
             known = self._endpoints[end] = Endpoint(str(ip_address(end[0])), end[1])
         return known
+
+
+def _may_be_ours(item: Found) -> bool:
+    """Whether a segment has data that may be ours, as far as it was captured."""
+    payload = item.payload.data
+    return item.missing > 0 or (len(payload) > 0 and may_be_ours(payload, 0, len(payload)))

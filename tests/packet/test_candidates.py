@@ -26,9 +26,18 @@ def talk(port, first, *, ip=ipv4, kind=0x0800):
 
 
 @pytest.mark.parametrize("port", [445, 139, 135])
-def test_our_ports_are_ours_whatever_is_said_there(port):
-    segments, _ = both(block(NOISE + talk(port, b"nothing known") + NOISE))
+@pytest.mark.parametrize(
+    "first", [b"\0", b"\x05", b"\x81", b"\x82", b"\x85", b"in its middle\xffSMB", b"begun \xfeS", b"\xfc"]
+)
+def test_our_ports_are_ours_where_what_is_said_there_may_be(port, first):
+    segments, _ = both(block(NOISE + talk(port, first) + NOISE))
     assert [segment.frame for segment in segments] == [41, 42, 43, 44, 45]
+
+
+@pytest.mark.parametrize("port", [445, 139, 135])
+def test_nothing_comes_of_foreign_flows_on_our_ports(port):
+    segments, _ = both(block(NOISE + talk(port, b"GET / \xfeSMG \xfbSMB") + NOISE))
+    assert not segments
 
 
 @pytest.mark.parametrize(("ip", "kind"), [(ipv4, 0x0800), (ipv6, 0x86DD)])
@@ -82,7 +91,7 @@ def test_padding_is_not_taken_for_a_message():
 def test_a_flow_that_shows_late_keeps_what_came_in_the_block_before(monkeypatch):
     frames = talk(4451, smb2())
     monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 5000)
-    other = talk(445, b"ours by port")
+    other = talk(445, b"\0ours by port")
     blocks = [
         block(NOISE[:30] + frames[:2] + other[:1], first=1),
         block([*other[1:], *NOISE[:30], frames[2]], first=34),
@@ -144,7 +153,7 @@ def test_of_many_frames_without_bytes_the_first_ones_are_looked_at(monkeypatch):
     for fast in (True, False):
         looked_at.clear()
         reader = Dissector(fast=fast)
-        frames = [b"", *talk(445, b"message"), *[b""] * 999]
+        frames = [b"", *talk(445, b"\0message"), *[b""] * 999]
         segments = list(reader.feed(block(frames)))
         rest = list(reader.finish())
         assert sum(len(list(item)) for item in segments + rest if isinstance(item, SegmentBatch)) == 5

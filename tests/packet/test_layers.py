@@ -182,8 +182,8 @@ def test_every_extension_header(name):
 
 
 def test_padding_of_short_frames_is_no_data():
-    segments, _ = both(block([ethernet(ipv4(tcp(b"abc"))) + bytes(20)] * 20))
-    assert {segment.payload.data for segment in segments} == {b"abc"}
+    segments, _ = both(block([ethernet(ipv4(tcp(b"\0bc"))) + bytes(20)] * 20))
+    assert {segment.payload.data for segment in segments} == {b"\0bc"}
 
 
 def test_segments_of_length_zero_are_as_long_as_their_frame():
@@ -279,7 +279,7 @@ def test_tunnels_of_several_kinds_leave_in_the_order_of_frames():
 
 def test_options_that_were_cut_off_are_no_wrong_checksum():
     """Found by random frames: the checksum was computed over bytes behind the end of the capture's data."""
-    first = ethernet(ipv6(with_checksum(tcp(b"data"), CLIENT6, "2001:db8::99"), dst="2001:db8::99"), 0x86DD)
+    first = ethernet(ipv6(with_checksum(tcp(b"\0data"), CLIENT6, "2001:db8::99"), dst="2001:db8::99"), 0x86DD)
     cut = ethernet(
         ipv6(with_checksum(tcp(options=b"\1" * 40), CLIENT6, "2001:db8::99"), dst="2001:db8::99", length=0), 0x86DD
     )

@@ -74,8 +74,8 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
 }
 # These refuse a whole file.
 REFUSED = {"wrappings", "decompressors"}
-# Segments without data that no longer wait: their flow, should it ever send data, is read as one whose handshake was not captured.
-NOTHING_LOST = {"dataless", "started"}
+# Segments that no longer wait: their flow, should it ever send what is ours, is read as one whose beginning was not captured.
+NOTHING_LOST = {"waiting", "waiting_bytes", "started"}
 
 
 def limited(paths: list[Path], **limits: Any) -> list[str]:

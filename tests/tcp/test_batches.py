@@ -266,7 +266,7 @@ def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
     talk = Talk(*ENDS[0])
     segments = talk.open()
     for _ in range(2000):
-        segments += [talk.c(b"a"), talk.s(b"b")]
+        segments += [talk.c(b"\0"), talk.s(b"\0")]
     last = [segment for segment in segments if segment.src == ENDS[0][0]][-1]
     for number in range(500):
         payload = last.payload.replaced(b"x", "x")

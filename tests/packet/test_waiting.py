@@ -1,4 +1,4 @@
-"""Segments without data wait for the first data of their flow; flows that never send any give nothing."""
+"""Segments wait for what may be ours of their flow; flows that never send such give nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.capture.frame import FrameBlock
-from analyzer.packet import dataless
 from analyzer.packet import dissector as dissector_module
-from analyzer.packet.dataless import flow_hash, flow_hashes
+from analyzer.packet import waiting
 from analyzer.packet.segment import ACK, RST, SYN, Segment
 from analyzer.packet.tunnels import Views
+from analyzer.packet.waiting import flow_hash, flow_hashes
 from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, ethernet, ipv4, ipv6, smb2, tcp
 
 COUNT = 40
@@ -28,6 +28,10 @@ def syn(port: int, *, to_server: bool = True) -> bytes:
 
 def data(port: int) -> bytes:
     return ethernet(ipv4(tcp(smb2(), sport=port)))
+
+
+def foreign(port: int, payload: bytes = b"GET / HTTP/1.1") -> bytes:
+    return ethernet(ipv4(tcp(payload, sport=port)))
 
 
 def filled(*frames: bytes | tuple[bytes, int], first: int) -> FrameBlock:
@@ -82,6 +86,23 @@ def test_the_handshake_comes_with_the_first_data_however_late():
     assert not problems
 
 
+def test_what_is_not_ours_waits_for_what_may_be():
+    blocks = [
+        filled(syn(1), foreign(1), foreign(2), first=1),
+        filled(foreign(1), foreign(2), first=1 + COUNT),
+        filled(data(1), foreign(1), first=1 + 2 * COUNT),
+    ]
+    segments, problems = both(blocks)
+    assert [segment.frame for segment in segments] == [1, 2, 1 + COUNT, 1 + 2 * COUNT, 2 + 2 * COUNT]
+    assert not problems
+
+
+def test_a_protocol_id_cut_in_two_is_seen():
+    blocks = [filled(foreign(1, b"before" + smb2()[:6]), first=1), filled(foreign(1, smb2()[6:]), first=1 + COUNT)]
+    segments, _ = both(blocks)
+    assert [segment.frame for segment in segments] == [1, 1 + COUNT]
+
+
 def test_once_started_a_flow_waits_no_more():
     acknowledgement = ethernet(ipv4(tcp(sport=1, flags=ACK)))
     segments, _ = both([filled(data(1), first=1), filled(acknowledgement, first=1 + COUNT)])
@@ -103,10 +124,11 @@ def test_frames_that_are_read_one_by_one_wait_alike():
     assert both([block([odd], first=1), filled(first=2)]) == ([], [])
 
 
-def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch):
-    monkeypatch.setattr(dataless, "MOST_WAITING", 30)
+@pytest.mark.parametrize(("limit", "most"), [("MOST_WAITING", 30), ("MOST_BYTES", 30 * 14)])
+def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch, limit, most):
+    monkeypatch.setattr(waiting, limit, most)
     blocks = [
-        filled(*(syn(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
+        filled(*(foreign(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
         for number in range(5)
     ]
     blocks.append(filled(data(0), data(99), first=1 + 5 * COUNT))
@@ -115,7 +137,7 @@ def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch):
 
 
 def test_so_many_flows_are_known_to_have_sent_data(monkeypatch):
-    monkeypatch.setattr(dataless, "MOST_STARTED", 2)
+    monkeypatch.setattr(waiting, "MOST_STARTED", 2)
     blocks = [
         filled(data(1), data(2), data(3), first=1),
         filled(*(syn(port) for port in (1, 2, 3)), first=1 + COUNT),
@@ -123,10 +145,13 @@ def test_so_many_flows_are_known_to_have_sent_data(monkeypatch):
         filled(data(1), first=1 + 3 * COUNT),
     ]
     segments, _ = both(blocks)
-    # The flow that was forgotten waits for its next data.
-    assert [segment.src.port for segment in segments[:3]] == [1, 2, 3]
-    assert sorted(segment.src.port for segment in segments[3:5]) == [2, 3]
-    assert [(segment.src.port, segment.frame) for segment in segments[5:]] == [(1, 1 + COUNT), (1, 1 + 3 * COUNT)]
+    # The flow that was forgotten waits for its next message.
+    assert [segment.src.port for segment in segments[:4]] == [2, 3, 2, 3]
+    assert [(segment.src.port, segment.frame) for segment in segments[4:]] == [
+        (1, 1),
+        (1, 1 + COUNT),
+        (1, 1 + 3 * COUNT),
+    ]
 
 
 @settings(max_examples=60)
@@ -136,7 +161,7 @@ def test_flows_with_data_have_the_same_segments_however_late_it_comes(seed):
     ports = range(1, chance.randrange(2, 8))
     blocks = []
     for number in range(chance.randrange(1, 8)):
-        frames = [chance.choice([syn, syn, data])(chance.choice(ports)) for _ in range(chance.randrange(20))]
+        frames = [chance.choice([syn, syn, foreign, data])(chance.choice(ports)) for _ in range(chance.randrange(20))]
         blocks.append(filled(*frames, first=1 + number * COUNT))
 
     def flows() -> dict[int, list[Segment]]:
