@@ -1,16 +1,17 @@
 """`browse`: a capture in three panes of a terminal, with series and findings beside them (Textual).
 
-In: what reads the capture, called in a thread with what hears of its progress. The panes read calls one at a time, when their lines
-are drawn, so that the size of a capture does not matter; filters, series and the audit run in threads.
+In: what reads the capture, called in a thread with what hears of its progress, and what reads its packets once more. The panes read
+calls one at a time, when their lines are drawn, so that the size of a capture does not matter; filters, series, packets and the
+audit run in threads, which look at the same calls.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from threading import RLock
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -20,11 +21,12 @@ from textual.worker import get_current_worker
 
 from analyzer.audit.engine import Audit
 from analyzer.browse.lines import Lines
-from analyzer.browse.panes import Bytes, CallList, FindingList, SeriesList, Tree
+from analyzer.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 from analyzer.core.errors import InputError
 from analyzer.filters.fields import call_fields
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
+from analyzer.model.packets import Packets
 from analyzer.model.view import Layer, Row
 from analyzer.output.escapes import printable
 from analyzer.viewmodel.findings import finding_views
@@ -35,6 +37,7 @@ from analyzer.viewmodel.series import series_views
 # Called now and then with frames and bytes read.
 Progress = Callable[[int, int], None]
 Reading = Callable[[Progress], Analysis]
+PacketReading = Callable[[Analysis], Analysis]
 _WORD = re.compile(r"[\w.]*$")
 MAX_READINGS = 2_000_000
 
@@ -50,19 +53,34 @@ class FieldSuggester(Suggester):
         return value[: word.start()] + found if found is not None else None
 
 
+class FilterInput(Input):
+    """The line for the filter. Tab completes the name of a field; where there is none to complete, it leads to the list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "complete", show=False)]
+
+    async def action_complete(self) -> None:
+        found = await self.suggester.get_suggestion(self.value) if self.suggester is not None else None
+        if found is None or found == self.value:
+            self.screen.focus_next()
+        else:
+            self.value = found
+            self.cursor_position = len(found)
+
+
 class _Tabs(Vertical):
     """What there is to see of a capture that was read."""
 
     def compose(self) -> ComposeResult:
         with TabbedContent(initial="of-calls"):
             with TabPane("Calls", id="of-calls"):
-                yield Input(
+                yield FilterInput(
                     placeholder="filter, as for timeline -Y: /", id="filter", suggester=FieldSuggester(), compact=True
                 )
                 yield CallList(id="calls")
                 with Horizontal(id="below"):
                     yield Tree(id="tree")
                     with Vertical(id="right"):
+                        yield LayerTabs(id="tabs-of-layers")
                         yield Static(id="layer")
                         yield Bytes(id="bytes")
                 yield Static(id="status")
@@ -73,7 +91,8 @@ class _Tabs(Vertical):
 
 
 class Browser(App[None]):
-    """The browser of one capture. `size` is that of its files in bytes, 0 where it is not known."""
+    """The browser of one capture. `size` is that of its files in bytes, 0 where it is not known; `packets` gives an analysis its
+    packets."""
 
     CSS = """
     #reading { align: center middle; height: 1fr; }
@@ -88,6 +107,7 @@ class Browser(App[None]):
     .-narrow #right { width: 1fr; border-top: solid $foreground; }
     #bytes { height: 1fr; }
     #layer, #status { height: 1; }
+    #tabs-of-layers { height: 2; }
     #filter { height: 1; border: none; padding: 0; }
     """
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012  # as Textual declares it
@@ -96,6 +116,7 @@ class Browser(App[None]):
         Binding("slash", "filter", "filter"),
         Binding("h", "follow", "follow handle"),
         Binding("l", "layer(1)", "layer"),
+        Binding("L", "layer(-1)", "layer before", show=False),
         Binding("1", "tab('of-calls')", "calls"),
         Binding("2", "tab('of-series')", "series"),
         Binding("3", "tab('of-findings')", "findings"),
@@ -103,12 +124,13 @@ class Browser(App[None]):
         Binding("q", "quit", "quit"),
     ]
 
-    def __init__(self, reading: Reading, title: str, size: int = 0) -> None:
+    def __init__(self, reading: Reading, title: str, size: int = 0, packets: PacketReading | None = None) -> None:
         super().__init__(ansi_color=True)
+        # The 16 colours that the terminal has, as its user set them.
+        self.theme = "ansi-dark"
         self.title, self._read_capture, self._bytes_to_read = title, reading, size
+        self._read_packets = packets
         self.analysis: Analysis | None = None
-        # A capture with many calls keeps them in a file, which threads read in turn.
-        self._one_reads = RLock()
         self.failure: InputError | None = None
 
     def compose(self) -> ComposeResult:
@@ -127,6 +149,8 @@ class Browser(App[None]):
             self.failure = error
             self.call_from_thread(self.exit)
             return
+        if self._read_packets is not None:
+            analysis = replace(analysis, packets=Packets("they are being read"))
         self.analysis = analysis
         self.call_from_thread(self.call_later, self._begin)
 
@@ -143,18 +167,27 @@ class Browser(App[None]):
 
     def _row(self, number: int) -> Row:
         assert self.analysis is not None
-        with self._one_reads:
-            return row_of(self.analysis.calls[number - 1], self.analysis)
+        return row_of(self.analysis.calls[number - 1], self.analysis)
 
     def _derive(self) -> None:
-        """Series and findings, while the calls are looked at already."""
-        assert self.analysis is not None
-        with self._one_reads:
-            findings = finding_views(self.analysis, Audit(self.analysis))
-        self.call_from_thread(self._show_findings, findings)
-        with self._one_reads:
-            series, _ = series_views(self.analysis, MAX_READINGS)
+        """Packets, findings and series, while the calls are looked at already."""
+        analysis = self.analysis
+        assert analysis is not None
+        if self._read_packets is not None:
+            try:
+                found = self._read_packets(analysis)
+            except InputError as error:
+                found = replace(analysis, packets=Packets(str(error)))
+            self.call_from_thread(self._show_packets, found)
+        self.call_from_thread(self._show_findings, finding_views(analysis, Audit(analysis)))
+        series, _ = series_views(analysis, MAX_READINGS)
         self.call_from_thread(self._show_series, tuple(one for one in series if not one.hidden))
+
+    def _show_packets(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        tree = self.query_one(Tree)
+        if tree.view is not None:
+            tree.look_again(call_view(analysis, tree.view.row.number))
 
     def _show_findings(self, findings: Sequence[object]) -> None:
         pane = self.query_one(FindingList)
@@ -199,8 +232,7 @@ class Browser(App[None]):
         tree = self.query_one(Tree)
         if number is None or self.analysis is None or (tree.view is not None and tree.view.row.number == number):
             return
-        with self._one_reads:
-            tree.look_at(call_view(self.analysis, number))
+        tree.look_at(call_view(self.analysis, number))
 
     def _light(self, tree: Tree) -> None:
         """The bytes of the current line of the tree."""
@@ -217,6 +249,10 @@ class Browser(App[None]):
             frames = ", ".join(str(number) for _, number in layer.frames_at(start, stop)[:8]) or "none"
             words = f"{layer.id}: bytes {start} to {stop} of {len(layer.data)}, frames {frames}"
         self.query_one("#layer", Static).update(words)
+        self.query_one(LayerTabs).show(tree.view, layer)
+
+    def on_layer_tabs_picked(self, event: LayerTabs.Picked) -> None:
+        self.query_one(Tree).to_layer(event.layer)
 
     # ------------------------------------------------------------------------------------------------ keys
 
@@ -249,13 +285,15 @@ class Browser(App[None]):
         self.run_filter(f"handle == {handle}")
 
     def action_layer(self, by: int) -> None:
-        """The next layer of the call."""
+        """The next layer of the call, or the one before."""
         if self.analysis is None:
             return
         tree = self.query_one(Tree)
-        layers = [at for at, one in enumerate(tree.shown) if one.layer is not None and one.node is None]
-        if layers:
-            tree.current = next((at for at in layers if at > tree.current), layers[0])
+        ids = [layer.id for side in tree.view.sides for layer in side.layers] if tree.view is not None else []
+        if ids:
+            here = tree.shown[tree.current].layer
+            at = ids.index(here.id) + by if here is not None else 0
+            tree.to_layer(ids[at % len(ids)])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.run_filter(event.value)
@@ -282,9 +320,8 @@ class Browser(App[None]):
         for number in range(1, len(analysis.calls) + 1):
             if worker.is_cancelled:
                 return
-            with self._one_reads:
-                if wanted(number, analysis.calls[number - 1], analysis):
-                    found.append(number)
+            if wanted(number, analysis.calls[number - 1], analysis):
+                found.append(number)
         self.call_from_thread(self._pass, found)
 
     def _pass(self, order: Sequence[int]) -> None:

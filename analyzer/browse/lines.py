@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
@@ -70,13 +71,17 @@ class Lines(ScrollView, can_focus=True):
         if at >= self.count:
             return Strip.blank(width)
         text = self.line(at)
+        first = round(self.scroll_offset.x)
         # What is current is seen by its being reversed, in one colour: that every terminal can show.
         if at == self.current and self.marks_current:
-            text = Text(f"{text.plain:<{width}}", Style(reverse=True))
+            style = Style(reverse=True, bold=self.has_focus or None)
+            return Strip([Segment(text.plain, style)]).crop_extend(first, first + width, style)
         text.no_wrap = True
-        return Strip(text.render(self.app.console)).crop_extend(
-            round(self.scroll_offset.x), round(self.scroll_offset.x) + width, None
-        )
+        return Strip(text.render(self.app.console)).crop_extend(first, first + width, None)
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
+        self.refresh()
 
     def watch_current(self) -> None:
         self._into_sight()

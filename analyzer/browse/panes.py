@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.widgets import Static
 
 from analyzer.browse.lines import Lines
 from analyzer.core.times import NS_PER_S
-from analyzer.model.view import CallView, FindingView, Layer, Node, Outcome, Row, SeriesView
+from analyzer.model.view import CallView, FindingView, Layer, LayerKind, Node, Outcome, Row, SeriesView, SideView
 from analyzer.output.escapes import printable
 from analyzer.views.counters import Spark, compact
 from analyzer.views.tree import node_words
@@ -25,6 +28,17 @@ _COLOURS: dict[Outcome, str] = {
 }
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16
+# The kinds of layers from the outside in, and what many of one are called. More than a few of one stand under one line.
+_GROUPS: dict[LayerKind, str] = {
+    "frame": "frames",
+    "tcp": "TCP payloads",
+    "smb": "SMB messages",
+    "pdu": "PDUs",
+    "sealed": "sealed stubs",
+    "stub": "stubs",
+    "buffer": "buffers",
+}
+_FEW = 3
 _SPARK_CELLS = 24
 
 
@@ -82,6 +96,22 @@ class Tree(Lines):
         self.view, self._toggled = view, {}
         self._lay(0)
 
+    def look_again(self, view: CallView) -> None:
+        """The same call is shown, with layers that it did not have before; what was current stays it."""
+        here = self.shown[self.current] if self.shown else None
+        self.view = view
+        self.shown = list(self.lines())
+        same = (
+            at for at, one in enumerate(self.shown) if here is not None and (one.key, one.text) == (here.key, here.text)
+        )
+        self._lay(next(same, 0))
+
+    def to_layer(self, id: str) -> None:
+        """The line of a layer becomes current, in whatever group it is."""
+        self._toggled[_group_of(id)] = True
+        self._lay(self.current)
+        self._go(next((at for at, one in enumerate(self.shown) if one.key == id), self.current))
+
     def line(self, at: int) -> Text:
         one = self.shown[at]
         sign = ("- " if self._is_open(one) else "+ ") if one.opens else "  "
@@ -100,6 +130,7 @@ class Tree(Lines):
         for side in self.view.sides:
             for one in side.layers:
                 self._toggled[one.id] = one.id == layer or self._toggled.get(one.id, False)
+        self._toggled[_group_of(layer)] = True
         self._lay(0)
         found = 0
         for at, line in enumerate(self.shown):
@@ -111,7 +142,7 @@ class Tree(Lines):
     def _is_open(self, one: _Line) -> bool:
         if self.is_all_open:
             return True
-        is_first = one.layer is None or (one.node is None and one.layer.kind in ("stub", "buffer"))
+        is_first = one.layer is not None and one.node is None and one.layer.kind in ("stub", "buffer")
         return self._toggled.get(one.key, is_first or one.node is not None)
 
     def _lay(self, current: int) -> None:
@@ -125,14 +156,27 @@ class Tree(Lines):
             return
         for side in self.view.sides:
             yield _Line(0, Text(side.name, "bold"))
-            for layer in side.layers:
-                yield from self._layer_lines(layer)
+            yield from self._side_lines(side)
             for problem in (side.problem, side.missing):
                 if problem is not None:
                     yield _Line(1, Text(printable(f"stub: {problem}"), "red"))
+        for lacking in dict.fromkeys(side.lacking for side in self.view.sides if side.lacking is not None):
+            yield _Line(0, Text(printable(f"frames, TCP payload and SMB messages are not shown: {lacking}"), "yellow"))
         for fact in self.view.facts:
             label = fact.label if fact.layer == "frames" else f"{fact.layer} {fact.label}"
             yield _Line(0, Text().append(f"{label}: ", "blue").append(printable(fact.text)))
+
+    def _side_lines(self, side: SideView) -> Iterator[_Line]:
+        """The layers of a side; many frames or fragments stand under one line."""
+        for kind, words in _GROUPS.items():
+            layers = [layer for layer in side.layers if layer.kind == kind]
+            if len(layers) > _FEW:
+                line = _Line(1, Text(f"{len(layers)} {words}", "cyan"), opens=True, key=f"{side.name}.{kind}s")
+                yield line
+                if not self._is_open(line):
+                    continue
+            for layer in layers:
+                yield from self._layer_lines(layer)
 
     def _layer_lines(self, layer: Layer) -> Iterator[_Line]:
         steps = f" ({', '.join(layer.undone_by or layer.steps)})" if layer.undone_by or layer.steps else ""
@@ -152,6 +196,48 @@ class Tree(Lines):
         if line.opens and self._is_open(line):
             for at, child in enumerate(node.children):
                 yield from self._node_lines(layer, child, depth + 1, f"{key}.{at}")
+
+
+def _group_of(layer: str) -> str:
+    """The line above the layers of its side and kind: `request.pdus` of `request.pdu12`."""
+    return f"{layer.rstrip('0123456789')}s"
+
+
+class LayerTabs(Static):
+    """The layers of a call, a line for each side; the one that is looked at stands out, and a click chooses."""
+
+    class Picked(Message):
+        """A layer was chosen."""
+
+        def __init__(self, layer: str) -> None:
+            super().__init__()
+            self.layer = layer
+
+    def show(self, view: CallView | None, current: Layer | None) -> None:
+        """The layers of another call, or another layer of the same."""
+        self.lines: list[list[tuple[int, int, str]]] = []
+        text = Text()
+        for side in view.sides if view is not None else ():
+            start = len(text)
+            places: list[tuple[int, int, str]] = []
+            text.append(f"{side.name:<9}", "bold")
+            for kind in _GROUPS:
+                layers = [layer for layer in side.layers if layer.kind == kind]
+                if not layers:
+                    continue
+                here = next((layer for layer in layers if layer is current), None)
+                words = kind + (f" {layers.index(here) + 1 if here else ''}/{len(layers)}" if len(layers) > 1 else "")
+                text.append(" ")
+                places.append((len(text) - start, len(text) - start + len(words), (here or layers[0]).id))
+                text.append(words, "reverse" if here is not None else "cyan")
+            self.lines.append(places)
+            text.append("\n")
+        self.update(text)
+
+    def on_click(self, event: events.Click) -> None:
+        for start, stop, layer in self.lines[event.y] if event.y < len(self.lines) else ():
+            if start <= event.x < stop:
+                self.post_message(self.Picked(layer))
 
 
 class Bytes(Lines):

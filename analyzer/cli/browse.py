@@ -25,7 +25,12 @@ def browse(reading: CaptureReading, files: Files) -> None:
         raise InputError("browse needs Textual", hint="pip install 'pcq-analyzer[browse]'") from None
 
     size = sum(Path(name).stat().st_size for name in files if Path(name).is_file())
-    browser = Browser(lambda progress: reading.analysis(files, progress=progress), ", ".join(files), size)
+    browser = Browser(
+        lambda progress: reading.analysis(files, progress=progress),
+        ", ".join(files),
+        size,
+        lambda analysis: reading.with_packets(analysis, files),
+    )
     browser.run()
     if browser.failure is not None:
         raise browser.failure

@@ -264,6 +264,19 @@ class CaptureReading(Struct, frozen=True):
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
         return analysis
 
+    def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
+        """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
+        from analyzer.model.packets import Packets
+        from analyzer.pipeline.packets import packets_of
+        from analyzer.pipeline.run import sources_of
+
+        if self.pseudonyms is not None:
+            return replace(analysis, packets=Packets("packets hold the names that --redact replaces"))
+        packets = packets_of(
+            sources_of(files), analysis, self.keyring, numbers=numbers, engine=self.engine.value, limits=self.limits
+        )
+        return replace(analysis, packets=packets)
+
     def _given_metadata(self) -> list[Metadata]:
         """The metadata files, read with the same keys."""
         if not self.metadata:

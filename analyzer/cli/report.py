@@ -29,10 +29,11 @@ def report(
     if writing.path is None:
         raise typer.BadParameter("name the file to write: -o report.html, or -o - into a pipe", param_hint="-o")
     from analyzer.audit.engine import Audit, Profile
-    from analyzer.formats.page import write_page
+    from analyzer.formats.page import MAX_DETAILS, write_page
     from analyzer.views.report import Report
 
     analysis = reading.analysis(files)
+    analysis = reading.with_packets(analysis, files, range(1, min(len(analysis.calls), MAX_DETAILS) + 1))
     view = Report(Audit(analysis, profile=Profile(profile.value)), title)
     write_page(view, writing.destination, writing.evidence())
     raise typer.Exit(exit_of(analysis, strict=strict))

@@ -24,6 +24,12 @@ def show(
     field: Annotated[
         str | None, typer.Option("--field", help="Only this place, as an audit names it: response.lpData.perf_freq")
     ] = None,
+    packets: Annotated[
+        bool,
+        typer.Option(
+            "--packets", help="Also its frames, TCP payload and SMB messages: the capture is read once more for them."
+        ),
+    ] = False,
     output_format: OutputFormat = Format.text,
 ) -> None:
     """One call taken apart: each field beside its bytes and the frames that carried them."""
@@ -34,6 +40,8 @@ def show(
         raise typer.BadParameter("which call? --call N, or what selects one", param_hint="--call")
     analysis = reading.analysis(files)
     number = call if call is not None else selection.selection.one(analysis)
+    if packets and field is None:
+        analysis = reading.with_packets(analysis, files, (number,) if 1 <= number <= len(analysis.calls) else ())
     view = Show(analysis, number) if field is None else ShowPlace(analysis, number, field)
     writing.write(view, output_format.value)
     raise typer.Exit(exit_of(analysis, is_enough=True))

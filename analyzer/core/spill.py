@@ -120,10 +120,12 @@ class Log:
             return held[first : first + length]
         if at in self._whole:
             return self._file.read(held + first, length)
-        if self._cached[0] != at:
+        # Several threads may read what nobody appends to any more: each looks at the segment it took.
+        cached = self._cached
+        if cached[0] != at:
             stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
-            self._cached = at, self._file.read(held, stop - self._starts[at])
-        return self._cached[1][first : first + length]
+            cached = self._cached = at, self._file.read(held, stop - self._starts[at])
+        return cached[1][first : first + length]
 
     def pieces(self) -> Iterator[bytes]:
         """All that was appended, in order."""

@@ -124,26 +124,34 @@ def record_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[tuple[
 
 
 def detail_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The layers of calls, a block of them at a time. Trees of one layout share their `shapes`."""
+    """The layers of calls, a block of them at a time. Trees of one layout share their `shapes`, calls their `frames`."""
     for at in range(0, len(numbers), DETAILS_IN_BLOCK):
-        shapes = _Shapes()
-        calls = [detail(call_view(analysis, number), shapes) for number in numbers[at : at + DETAILS_IN_BLOCK]]
-        yield {"shapes": shapes.all, "calls": calls}
+        shared = Shared()
+        calls = [detail(call_view(analysis, number), shared) for number in numbers[at : at + DETAILS_IN_BLOCK]]
+        yield {"shapes": shared.shapes, "frames": shared.frames, "calls": calls}
 
 
-class _Shapes:
-    """Trees without their values, each once."""
+class Shared:
+    """What calls of a block share: trees without their values, and frames in hexadecimal (by file and number), each once."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
-        self.all: list[Any] = []
+        self.shapes: list[Any] = []
+        self.frames: dict[str, str] = {}
 
-    def number(self, tree: Node) -> int:
+    def shape(self, tree: Node) -> int:
+        """The number of the shape of a tree."""
         shape = _shape(tree)
         if (known := self._numbers.get(shape)) is None:
-            known = self._numbers[shape] = len(self.all)
-            self.all.append(shape)
+            known = self._numbers[shape] = len(self.shapes)
+            self.shapes.append(shape)
         return known
+
+    def has(self, layer: Layer) -> bool:
+        """Whether the bytes of a layer are those of frames that are here."""
+        return not layer.steps and all(
+            f"{run.file}:{run.frame}" in self.frames and run.stop - run.at == run.length for run in layer.runs
+        )
 
 
 def _shape(node: Node) -> tuple[Any, ...]:
@@ -151,8 +159,12 @@ def _shape(node: Node) -> tuple[Any, ...]:
     return node.name, node.spelling, node.type, node.start, node.length, node.reference, children
 
 
-def detail(view: CallView, shapes: _Shapes) -> dict[str, Any]:
-    """A call taken apart. Bytes are hexadecimal, and left out where they are those of the parent layer."""
+def detail(view: CallView, shared: Shared) -> dict[str, Any]:
+    """A call taken apart. Bytes are hexadecimal, and left out where they are those of the parent layer or of frames."""
+    for side in view.sides:
+        for layer in side.layers:
+            if layer.kind == "frame":
+                shared.frames[f"{layer.runs[0].file}:{layer.runs[0].frame}"] = layer.data.hex()
     return {
         "facts": [[fact.layer, fact.label, fact.text] for fact in view.facts],
         "sides": [
@@ -161,14 +173,15 @@ def detail(view: CallView, shapes: _Shapes) -> dict[str, Any]:
                 "missing": side.missing,
                 "kind": side.buffer_kind,
                 "problem": side.problem,
-                "layers": [_layer(layer, shapes) for layer in side.layers],
+                "lacking": side.lacking,
+                "layers": [_layer(layer, shared) for layer in side.layers],
             }
             for side in view.sides
         ],
     }
 
 
-def _layer(layer: Layer, shapes: _Shapes) -> dict[str, Any]:
+def _layer(layer: Layer, shared: Shared) -> dict[str, Any]:
     out: dict[str, Any] = {
         "id": layer.id,
         "kind": layer.kind,
@@ -182,13 +195,13 @@ def _layer(layer: Layer, shapes: _Shapes) -> dict[str, Any]:
         "notes": layer.notes,
         "problem": layer.problem,
     }
-    if layer.parent is None:
+    if layer.parent is None and not shared.has(layer):
         out["hex"] = layer.data.hex()
     if layer.tree is not None and len(layer.data) <= MAX_TREE_BYTES:
         values: list[Any] = []
         meanings: list[Any] = []
         _collect(layer.tree, values, meanings)
-        out |= {"shape": shapes.number(layer.tree), "values": values, "meanings": meanings}
+        out |= {"shape": shared.shape(layer.tree), "values": values, "meanings": meanings}
     elif layer.tree is not None:
         out["notes"] = [*layer.notes, f"its fields are not in this page: it is longer than {MAX_TREE_BYTES} bytes"]
     return out

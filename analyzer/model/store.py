@@ -449,12 +449,12 @@ class CallStore(Sequence[Call]):
         if isinstance(where, slice):
             return [self[at] for at in range(*where.indices(len(self)))]
         at = range(len(self._order))[where]
-        # Who looks at a call often looks at it again at once.
-        if self._last is not None and self._last.number == at + 1:
-            return self._last
-        view = self._views[at] if self._views else -1
-        self._last = self._writer.read(self._order[at], at + 1, self._states[view] if view >= 0 else None)
-        return self._last
+        # Who looks at a call often looks at it again at once; another thread may look at another one meanwhile.
+        call = self._last
+        if call is None or call.number != at + 1:
+            view = self._views[at] if self._views else -1
+            call = self._last = self._writer.read(self._order[at], at + 1, self._states[view] if view >= 0 else None)
+        return call
 
     def __iter__(self) -> Iterator[Call]:
         for at in range(len(self._order)):

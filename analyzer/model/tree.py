@@ -30,12 +30,25 @@ class FieldNode(Value, frozen=True, kw_only=True):
     raw: Annotated[str | UnsetType, doc("its bytes in hexadecimal; left out where there are `children`")] = UNSET
 
 
+class CarrierLayer(Value, frozen=True):
+    """A frame, TCP payload or SMB message that carried a side of a call."""
+
+    id: Annotated[str, doc("`request.frame1`, `response.smb1`")]
+    length: Annotated[int, doc("how many bytes it has", unit="bytes")]
+    steps: Annotated[tuple[str, ...], doc("what was undone to reach its bytes")]
+    fields: Annotated[FieldNode, doc("its bytes as a tree of fields")]
+
+
 class SideLayers(Value, frozen=True):
     """The request or the response of a call, layer by layer."""
 
     pdus: Annotated[tuple[PduRecord, ...], doc("the PDUs that carried it")]
     stub: Annotated[FieldNode | None, doc("the stub as a tree of fields; null where its layout is not known")]
     buffer: Annotated[FieldNode | None, doc("`lpData` as a tree of fields; null where its layout is not known")]
+    carriers: Annotated[
+        tuple[CarrierLayer, ...] | UnsetType, doc("what carried the PDUs, outermost first; only with `--packets`")
+    ] = UNSET
+    carriers_missing: Annotated[str | UnsetType, doc("why there are no `carriers`; only with `--packets`")] = UNSET
 
 
 class ShowRecord(CallRecord, frozen=True, kw_only=True, tag="call"):

@@ -16,7 +16,9 @@ from analyzer.model.record import Endpoint, Value, doc
 # What became of a call, for its colour: it succeeded, its buffer was too small, it failed, could not be unsealed, was captured on
 # one side only, or is damaged.
 Outcome = Literal["ok", "size", "failed", "sealed", "one-sided", "damaged"]
-LayerKind = Literal["pdu", "sealed", "stub", "buffer"]
+LayerKind = Literal["frame", "tcp", "smb", "pdu", "sealed", "stub", "buffer"]
+# What carried the PDUs: these layers are there only of packets that were read for it.
+CARRIERS: tuple[LayerKind, ...] = ("frame", "tcp", "smb")
 
 
 class Row(Value, frozen=True, kw_only=True):
@@ -88,9 +90,13 @@ class Layer(Discreet, frozen=True, kw_only=True):
     """
 
     hidden = ("data",)
-    id: Annotated[str, doc("`request.pdu1`, `request.sealed1`, `response.stub`, `response.buffer`")]
+    id: Annotated[str, doc("`request.frame1`, `request.pdu1`, `request.sealed1`, `response.stub`, `response.buffer`")]
     kind: Annotated[
-        LayerKind, doc("`pdu` as sent, `sealed` what is encrypted of it, `stub` joined and unsealed, `buffer` lpData")
+        LayerKind,
+        doc(
+            "`frame` as captured, `tcp` a message as TCP carried it, `smb` the same decrypted, `pdu` as sent, `sealed` what is "
+            "encrypted of it, `stub` joined and unsealed, `buffer` lpData"
+        ),
     ]
     title: Annotated[str, doc("its name for people")]
     data: Annotated[bytes, doc("its bytes")]
@@ -140,6 +146,7 @@ class SideView(Value, frozen=True, kw_only=True):
     buffer_kind: Annotated[str | None, doc("how `lpData` is laid out; null where there is none or it is not known")]
     layers: Annotated[tuple[Layer, ...], doc("its layers")]
     problem: Annotated[str | None, doc("why the stub does not decode, in a sentence")] = None
+    lacking: Annotated[str | None, doc("why there are no frames, TCP payload and SMB messages")] = None
 
     def layer(self, kind: LayerKind) -> Layer | None:
         """The first layer of a kind."""

@@ -72,22 +72,25 @@ def call_html(analysis: Analysis, number: int) -> str:
         f"<p><b>call {number}</b>: {text_of(view.row.method)} {text_of(view.row.asked)} → {text_of(view.row.status)}</p>"
     ]
     for side in view.sides:
-        for layer in side.layers:
-            if layer.kind in ("stub", "buffer"):
-                parts.append(_layer_html(layer))
+        if side.missing is not None:
+            parts.append(f"<p>stub of the {side.name}: {text_of(side.missing)}</p>")
+        parts += map(_layer_html, side.layers)
     return "".join(parts)
 
 
 def _layer_html(layer: Layer) -> str:
     frames = ", ".join(str(frame) for _, frame in layer.frames[:8])
-    head = f"<summary>{text_of(layer.title)}: {len(layer.data):,} bytes, frames {frames}</summary>"
+    steps = "".join(f", {text_of(step)}" for step in layer.undone_by or layer.steps)
+    title = f"{layer.id.partition('.')[0]} {text_of(layer.title)}"
+    head = f"<summary>{title}: {len(layer.data):,} bytes, frames {frames}{steps}</summary>"
+    opened = " open" if layer.kind in ("stub", "buffer") else ""
     left = _MOST_FIELDS
     tree = ""
     if layer.tree is not None:
         tree, left = _node_html(layer.tree, left)
     more = f"<div>... {_count(layer.tree) - _MOST_FIELDS:,} more fields</div>" if left <= 0 and layer.tree else ""
     return (
-        f"<details open>{head}<div style='display:flex;gap:2em'><div>{tree}{more}</div>"
+        f"<details data-layer='{layer.id}'{opened}>{head}<div style='display:flex;gap:2em'><div>{tree}{more}</div>"
         f"<pre style='line-height:1.2'>{_dump(layer.data)}</pre></div></details>"
     )
 

@@ -263,9 +263,9 @@ def follow_messages(
     limits: Limits,
     *,
     message_log: MessageLog,
-    segment_log: Callable[[SegmentBatch], object],
+    segment_log: Callable[[SegmentBatch], object] | None = None,
 ) -> None:
-    """Reads captures once more, for the frames of their TCP segments and of their SMB messages."""
+    """Reads captures once more, for their SMB messages and TCP segments."""
     from analyzer.packet.segment import SegmentBatch
     from analyzer.tcp.reassembler import Reassembler
 
@@ -273,7 +273,7 @@ def follow_messages(
 
     def noted() -> Iterator[Event]:
         for event in segments:
-            if isinstance(event, SegmentBatch):
+            if segment_log is not None and isinstance(event, SegmentBatch):
                 segment_log(event)
             yield event
 

@@ -231,9 +231,8 @@ class _Packets:
             if segment.flags & (SYN | FIN | RST):
                 control.update(frames)
 
-    def take_message(
-        self, connection: Connection, direction: Direction, frames: tuple[int, ...], message: Message
-    ) -> None:
+    def take_message(self, connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
+        frames = sent.frames
         link = self._links.get(connection.number)
         if link is None:
             link = self._links[connection.number] = _Link(frozenset((connection.a, connection.b)))

@@ -115,7 +115,7 @@ class SmbConnection:
             transforms = replace(transforms, compressed=True)
             magic = message.begins_with(4)
         if (log := self._link.world.message_log) is not None:
-            log(self._link.connection, direction, outer.frames, message)
+            log(self._link.connection, direction, outer, message)
         if magic == SMB2_MAGIC:
             self._smb2.feed(direction, message, transforms)
         elif magic == SMB1_MAGIC:

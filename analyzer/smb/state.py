@@ -166,8 +166,8 @@ class Tally(Struct):
 
 # Called with (session id, session key); for `keys`, which prints them, and for nothing else.
 KeyLog = Callable[[int, bytes], object]
-# Gets the connection and direction of each SMB message, the frames that carried it, and the message out of its transforms.
-MessageLog = Callable[[Connection, Direction, tuple[int, ...], Message], object]
+# Gets the connection and direction of each SMB message, the message as it was sent, and what it is out of its transforms.
+MessageLog = Callable[[Connection, Direction, Message, Message], object]
 
 
 class World(Struct):

@@ -1,22 +1,25 @@
-"""One call taken apart: its PDUs, sealed stubs, stub and buffer as layers, each with the fields in it and the frames behind it."""
+"""One call taken apart: frames, TCP payload and SMB messages where its packets are at hand, PDUs, sealed stubs, stub and buffer as
+layers, each with the fields in it and the frames behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from analyzer.buffers import Field, FieldMap
 from analyzer.contents.fields import buffer_fields, stub_fields
 from analyzer.core.absence import Missing
 from analyzer.core.errors import InputError
-from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import shown_time
-from analyzer.core.traced import Extent, TracedBytes
+from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side, SideName
+from analyzer.model.packets import Packets
 from analyzer.model.pdus import Fragment
-from analyzer.model.view import CallView, Fact, Layer, Node, Run, SideView
+from analyzer.model.view import CallView, Fact, Layer, Node, SideView
+from analyzer.viewmodel.carriers import carrier_layers, place_of
 from analyzer.viewmodel.pdu import pdu_tree
 from analyzer.viewmodel.rows import frame_label, row_of
+from analyzer.viewmodel.runs import runs_of
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
@@ -32,28 +35,33 @@ def the_call(analysis: Analysis, number: int) -> Call:
 def call_view(analysis: Analysis, number: int) -> CallView:
     """Call `number`, taken apart. Raises `InputError` where there is no such call."""
     call = the_call(analysis, number)
-    return CallView(row_of(call, analysis), tuple(_facts(call, analysis)), tuple(side_views(call)))
+    return CallView(row_of(call, analysis), tuple(_facts(call, analysis)), tuple(side_views(call, analysis.packets)))
 
 
-def side_views(call: Call) -> Iterator[SideView]:
-    """Request and response, as far as they were captured."""
+def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]:
+    """Request and response, as far as they were captured, from the frames up where there are packets."""
     names: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in names:
         if side is not None:
-            stub = side.stub
+            stub, pdus = side.stub, side.pdus
+            carriers, lacking = carrier_layers(name, pdus, packets, has_smb=call.smb is not None)
             yield SideView(
                 name=name,
                 missing=stub.value if isinstance(stub, Missing) else None,
                 buffer_kind=side.buffer_kind,
-                layers=tuple(_layers(call, name, side, stub)),
+                layers=(*carriers, *_layers(call, name, side, stub, carriers)),
                 problem=str(side.problem) if side.problem is not None else None,
+                lacking=lacking,
             )
 
 
-def _layers(call: Call, name: SideName, side: Side, stub: TracedBytes | Missing) -> Iterator[Layer]:
+def _layers(
+    call: Call, name: SideName, side: Side, stub: TracedBytes | Missing, carriers: Sequence[Layer]
+) -> Iterator[Layer]:
     fragments = side.pdus
+    inner = [layer for layer in carriers if layer.kind != "frame"]
     for number, fragment in enumerate(fragments, 1):
-        yield from _fragment_layers(name, number, len(fragments), fragment)
+        yield from _fragment_layers(name, number, len(fragments), fragment, place_of(fragment.pdu, inner))
     if isinstance(stub, Missing):
         return
     fields = stub_fields(call, name)
@@ -66,8 +74,10 @@ def _layers(call: Call, name: SideName, side: Side, stub: TracedBytes | Missing)
         )
 
 
-def _fragment_layers(name: SideName, number: int, count: int, fragment: Fragment) -> Iterator[Layer]:
-    """A PDU as it was sent, and what is encrypted of it."""
+def _fragment_layers(
+    name: SideName, number: int, count: int, fragment: Fragment, parent: tuple[str, int] | None
+) -> Iterator[Layer]:
+    """A PDU as it was sent, where it lies in what carried it, and what is encrypted of it."""
     pdu, start, stop = fragment.pdu, fragment.stub_start, fragment.stub_stop
     data = pdu.data
     place = f" {number} of {count}" if count > 1 else ""
@@ -79,6 +89,8 @@ def _fragment_layers(name: SideName, number: int, count: int, fragment: Fragment
         data=data,
         runs=runs_of(pdu),
         steps=pdu.steps,
+        parent=parent[0] if parent is not None else None,
+        offset=parent[1] if parent is not None else 0,
         tree=pdu_tree(data, start, stop),
         stub_start=start,
         stub_stop=stop,
@@ -138,51 +150,6 @@ def node_of(field: Field) -> Node:
         field.doc_ref,
         tuple(map(node_of, field.children)),
     )
-
-
-def runs_of(source: TracedBytes) -> tuple[Run, ...]:
-    """Where each part of some bytes was captured."""
-    runs: list[Run] = []
-    for run in _runs(source, 0, len(source)):
-        last = runs[-1] if runs else None
-        if last is not None and (last.frame, last.file, last.stop) == (run.frame, run.file, run.at):
-            if _is_byte_by_byte(last) and _is_byte_by_byte(run) and last.start + last.length == run.start:
-                runs[-1] = Run(last.at, run.stop, run.frame, run.file, last.start, last.length + run.length)
-                continue
-            if (last.start, last.length) == (run.start, run.length):
-                runs[-1] = Run(last.at, run.stop, run.frame, run.file, run.start, run.length)
-                continue
-        runs.append(run)
-    return tuple(runs)
-
-
-def _is_byte_by_byte(run: Run) -> bool:
-    return run.stop - run.at == run.length
-
-
-def _runs(source: TracedBytes, start: int, stop: int) -> Iterator[Run]:
-    """Bytes of which some were compressed are halved until all of a half came from the same places."""
-    extents = source.origin(start, stop)
-    if _length(extents) == stop - start and _length(source.origin(start, start + 1)) <= 1:
-        at = start
-        for extent in extents:
-            yield _run(extent, at, at + extent.length)
-            at += extent.length
-        return
-    middle = (start + stop) // 2
-    if middle == start or source.origin(start, middle) == source.origin(middle, stop) == extents:
-        yield from (_run(extent, start, stop) for extent in extents)
-    else:
-        yield from _runs(source, start, middle)
-        yield from _runs(source, middle, stop)
-
-
-def _length(extents: tuple[Extent, ...]) -> int:
-    return sum(extent.length for extent in extents)
-
-
-def _run(extent: Extent, at: int, stop: int) -> Run:
-    return Run(at, stop, number_of(extent.frame), file_of(extent.frame), extent.start, extent.length)
 
 
 def _facts(call: Call, analysis: Analysis) -> Iterator[Fact]:

@@ -10,9 +10,10 @@ from analyzer.contents.lines import call_record
 from analyzer.core.times import shown_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, PduRecord
+from analyzer.model.packets import Packets
 from analyzer.model.record import PlaceExtent
-from analyzer.model.tree import ShowRecord, SideLayers
-from analyzer.model.view import Layer, SideView
+from analyzer.model.tree import CarrierLayer, ShowRecord, SideLayers
+from analyzer.model.view import CARRIERS, Layer, SideView
 from analyzer.viewmodel.layers import side_views, the_call
 from analyzer.views.text import call_lines, folded, safe, styled
 from analyzer.views.tree import field_record, placed_words, tree_lines
@@ -31,7 +32,8 @@ class Show(Struct, OfCapture, frozen=True):
     def records(self) -> Iterator[ShowRecord]:
         call, facts = the_call(self.analysis, self.number), self.analysis.capture
         record = call_record(call, self.analysis)
-        layers = {side.name: _side_layers(side, facts) for side in side_views(call)}
+        packets = self.analysis.packets
+        layers = {side.name: _side_layers(side, facts, packets) for side in side_views(call, packets)}
         yield ShowRecord(**{name: getattr(record, name) for name in record.__struct_fields__}, layers=layers)
 
     def lines(self, width: int | None) -> Iterator[str]:
@@ -48,14 +50,27 @@ class Show(Struct, OfCapture, frozen=True):
             pipe = call.pipe or "of unknown name"
             carrier = ", ".join([f"SMB {smb.dialect}", f"session {int(smb.session_id, 16):#x}", *protected])
             yield from self._folded(f"  {carrier}, pipe {pipe}", width)
-        for side in side_views(call):
+        for side in side_views(call, self.analysis.packets):
             yield ""
             yield f"[bold]{side.name}[/]"
+            if self.analysis.packets is not None:
+                yield from _carrier_lines(side, self.analysis.capture, width)
             yield from _side_lines(call, side, self.analysis.capture, width)
 
     @staticmethod
     def _folded(line: str, width: int | None) -> Iterator[str]:
         yield from (safe(text) for text in folded(line, 4, width))
+
+
+def _carrier_lines(side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
+    """Frames, TCP payload and SMB messages, or why there are none."""
+    if side.lacking is not None:
+        yield styled("yellow", f"  frames, TCP payload and SMB messages are not shown: {side.lacking}")
+    for layer in side.layers:
+        if layer.kind in CARRIERS and layer.tree is not None:
+            steps = "".join(f", {step}" for step in layer.steps)
+            yield f"  [bold]{safe(layer.title)}[/], {len(layer.data)} bytes{safe(steps)}"
+            yield from tree_lines(layer, facts, width, indent=4)
 
 
 def _side_lines(call: Call, side: SideView, facts: CaptureFacts, width: int | None) -> Iterator[str]:
@@ -116,7 +131,7 @@ def _hex_lines(data: bytes) -> Iterator[str]:
         yield f"      … {len(data) - _HEX_WIDTH * _HEX_LINES} bytes more"
 
 
-def _side_layers(side: SideView, facts: CaptureFacts) -> SideLayers:
+def _side_layers(side: SideView, facts: CaptureFacts, packets: Packets | None) -> SideLayers:
     """A side as a record."""
     stub, buffer = side.layer("stub"), side.layer("buffer")
     sealed = {layer.parent: layer for layer in side.layers if layer.kind == "sealed"}
@@ -124,6 +139,14 @@ def _side_layers(side: SideView, facts: CaptureFacts) -> SideLayers:
         pdus=tuple(_pdu_record(layer, sealed.get(layer.id), facts) for layer in side.layers if layer.kind == "pdu"),
         stub=field_record(stub.tree, stub, facts) if stub is not None and stub.tree is not None else None,
         buffer=field_record(buffer.tree, buffer, facts) if buffer is not None and buffer.tree is not None else None,
+        carriers=UNSET
+        if packets is None
+        else tuple(
+            CarrierLayer(layer.id, len(layer.data), layer.steps, field_record(layer.tree, layer, facts))
+            for layer in side.layers
+            if layer.kind in CARRIERS and layer.tree is not None
+        ),
+        carriers_missing=side.lacking if packets is not None and side.lacking is not None else UNSET,
     )
 
 

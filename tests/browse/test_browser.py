@@ -1,19 +1,18 @@
-"""The terminal browser, driven by Textual's pilot; and that it shows what `show` does."""
+"""The terminal browser, driven by Textual's pilot."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from threading import Event
+from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.errors import InputError
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
-from analyzer.model.tree import FieldNode
-from analyzer.viewmodel.layers import call_view
-from analyzer.views.show import Show
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named
 
@@ -99,7 +98,9 @@ def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
 
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         assert await FieldSuggester().get_suggestion("opnum == 6 and lat") == "opnum == 6 and latency"
-        await pilot.press("slash")
+        await pilot.press("slash", *"opnum==6 and lat", "tab")
+        await pilot.pause()
+        assert app.query_one("#filter", Input).value == "opnum==6 and latency"
         app.query_one("#filter", Input).value = str(wanted)
         await pilot.press("enter")
         await settled(app, pilot)
@@ -108,6 +109,9 @@ def test_a_filter_is_that_of_the_command_and_completes_fields() -> None:
         await pilot.press("h")
         await settled(app, pilot)
         assert app.query_one("#filter", Input).value == "handle == q1"
+        await pilot.press("slash", "tab")
+        await pilot.pause()
+        assert app.focused is app.query_one(CallList)
         app.run_filter("opnum = 6")
         assert "a single = is no operator" in words(app, "#status")
         await pilot.press("escape")
@@ -136,6 +140,120 @@ def test_a_finding_leads_to_its_bytes_and_series_have_their_course() -> None:
     browsed(analysis_named(THREE[0]), act)
 
 
+def styles(pane: Lines) -> list[set[str]]:
+    """The styles of each line that is drawn."""
+    return [{str(part.style) for part in pane.render_line(y)} for y in range(pane.size.height)]
+
+
+def test_the_current_line_stands_out_where_the_focus_is() -> None:
+    from analyzer.browse.panes import CallList, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        await pilot.press("down")
+        await settled(app, pilot)
+        calls, tree = app.query_one(CallList), app.query_one(Tree)
+        assert [at for at, one in enumerate(styles(calls)) if one == {"bold reverse"}] == [1]
+        assert [at for at, one in enumerate(styles(tree)) if one == {"reverse"}] == [0]
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert styles(tree)[0] == {"bold reverse"}
+        assert styles(calls)[1] == {"reverse"}
+
+    browsed(analysis_of(Calls().open_query(), Calls().close_query()), act)
+
+
+def test_a_call_has_its_layers_as_tabs() -> None:
+    from analyzer.browse.panes import Bytes, LayerTabs, Tree
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        assert words(app, "#tabs-of-layers").splitlines() == [
+            "request   frame tcp smb pdu sealed stub",
+            "response  frame tcp smb pdu sealed stub",
+        ]
+        await pilot.press("enter", "l", "l")
+        await settled(app, pilot)
+        assert words(app, "#layer").startswith("request.tcp1: bytes 0 to 204 of 204")
+        await pilot.press("L")
+        await settled(app, pilot)
+        assert words(app, "#layer").startswith("request.frame1: bytes 0 to 270 of 270")
+        await pilot.click(LayerTabs, offset=(21, 1))
+        await settled(app, pilot)
+        shown = app.query_one(Bytes).of_layer
+        assert shown is not None
+        assert shown.id == "response.smb1"
+        assert "SMB message" in app.query_one(Tree).shown[app.query_one(Tree).current].text.plain
+
+    browsed(analysis_named(THREE[0]), act)
+
+
+def test_many_fragments_stand_under_one_line() -> None:
+    from analyzer.browse.panes import Tree
+
+    make = Calls()
+    answer = make.counter_data(b"")
+    assert answer.response is not None
+    many = replace(answer, response=replace(answer.response, fragments=tuple(answer.response.fragments) * 4))
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        tree = app.query_one(Tree)
+        plain = [one.text.plain for one in tree.shown]
+        assert "4 PDUs" in plain
+        assert not any(text.startswith("PDU 2 of") for text in plain)
+        tree.to_layer("response.pdu2")
+        await settled(app, pilot)
+        assert tree.shown[tree.current].text.plain.startswith("PDU 2 of 4")
+
+    browsed(analysis_of(many), act)
+
+
+def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
+    from analyzer.browse.app import Browser
+    from analyzer.browse.panes import Tree
+
+    whole = analysis_named(THREE[1])
+    reading = Event()
+
+    def packets(analysis: Analysis) -> Analysis:
+        assert reading.wait(60)
+        return whole
+
+    async def run() -> None:
+        app = Browser(lambda progress: replace(whole, packets=None), "made.pcap", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            while not app.query(Tree) or app.query_one(Tree).view is None:
+                await pilot.pause()
+            tree = app.query_one(Tree)
+            await pilot.press("enter", "l", "enter", "down", "down")
+            await pilot.pause()
+            here = tree.shown[tree.current]
+            assert here.node is not None
+            plain = [one.text.plain for one in tree.shown]
+            assert "frames, TCP payload and SMB messages are not shown: they are being read" in plain
+            reading.set()
+            await settled(app, pilot)
+            assert tree.shown[tree.current].key == here.key
+            assert tree.shown[1].text.plain.startswith("Frame ")
+
+    asyncio.run(run())
+
+
+def test_a_capture_that_is_gone_when_its_packets_are_wanted() -> None:
+    from analyzer.browse.app import Browser
+    from analyzer.browse.panes import Tree
+
+    def packets(analysis: Analysis) -> Analysis:
+        raise InputError("made.pcap: no such file")
+
+    async def run() -> None:
+        app = Browser(lambda progress: analysis_of(Calls().open_query()), "made.pcap", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            plain = [one.text.plain for one in app.query_one(Tree).shown]
+            assert "frames, TCP payload and SMB messages are not shown: made.pcap: no such file" in plain
+
+    asyncio.run(run())
+
+
 def test_it_fits_a_small_terminal_and_takes_the_mouse() -> None:
     from analyzer.browse.panes import CallList, Tree
 
@@ -162,39 +280,3 @@ def test_a_capture_that_cannot_be_read_ends_it_with_the_reason() -> None:
         assert str(app.failure) == "this is no capture"
 
     asyncio.run(run())
-
-
-def shown_fields(node: FieldNode) -> Iterator[tuple[Any, ...]]:
-    yield node.name, node.spelling, node.offset, node.length, node.value, node.meaning
-    for child in node.children or ():
-        yield from shown_fields(child)
-
-
-@pytest.mark.parametrize("file", THREE)
-def test_each_call_has_the_fields_values_and_ranges_of_show(file: str) -> None:
-    from analyzer.browse.panes import Tree
-
-    analysis = analysis_named(file)
-    for number in range(1, len(analysis.calls) + 1):
-        tree = Tree(id="tree")
-        tree.view = call_view(analysis, number)
-        tree.is_all_open = True
-        lines = [one for one in tree.lines() if one.node is not None and one.layer is not None]
-        (record,) = Show(analysis, number).records()
-        for side, layers in record.layers.items():
-            for part in ("stub", "buffer"):
-                root = getattr(layers, part)
-                shown = list(shown_fields(root))[1:] if root is not None else []
-                found = [
-                    (
-                        one.node.name,
-                        one.node.spelling,
-                        one.node.start,
-                        one.node.length,
-                        one.node.value,
-                        one.node.meaning,
-                    )
-                    for one in lines
-                    if one.layer is not None and one.node is not None and one.layer.id == f"{side}.{part}"
-                ]
-                assert found == shown, f"call {number}, {side} {part}"

@@ -12,10 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
 from analyzer.formats.page import page_parts
 from analyzer.model.analysis import Analysis
+from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
 from analyzer.views.report import Report
 from tests import truth
@@ -38,8 +41,11 @@ _BLOCK = re.compile(r'<script type="text/plain" id="([a-z]+(?:-\d+)?)">([A-Za-z0
 
 @cache
 def analysis_named(file: str) -> Analysis:
+    """A sample capture, read with its keys, and its packets."""
     capture = CAPTURES[file]
-    return analyze([capture.path], Keyring.load(capture.secrets_path))
+    keyring = Keyring.load(capture.secrets_path)
+    analysis = analyze([capture.path], keyring)
+    return replace(analysis, packets=packets_of([capture.path], analysis, keyring))
 
 
 @cache
@@ -70,8 +76,13 @@ def layers(found: dict[str, Any], number: int, per_block: int) -> Iterator[tuple
     for side in call["sides"]:
         data: dict[str, bytes] = {}
         for layer in side["layers"]:
-            if layer["parent"] is None:
+            if "hex" in layer:
                 data[layer["id"]] = bytes.fromhex(layer["hex"])
+            elif layer["parent"] is None:
+                data[layer["id"]] = b"".join(
+                    bytes.fromhex(block["frames"][f"{file}:{frame}"])[start : start + length]
+                    for _, _, frame, file, start, length in layer["runs"]
+                )
             else:
                 start = layer["offset"]
                 data[layer["id"]] = data[layer["parent"]][start : start + layer["length"]]

@@ -17,6 +17,7 @@ from analyzer.formats.page import asset
 from analyzer.formats.page_data import exact
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import CallRecord
+from analyzer.model.view import CARRIERS
 from analyzer.output.json import document
 from analyzer.viewmodel.findings import finding_views
 from analyzer.viewmodel.rows import rows
@@ -63,6 +64,15 @@ def test_each_call_has_the_fields_values_and_ranges_of_show(file: str) -> None:
                 assert layer["tree"] == without_places(shown[part]), f"call {number}, {side} {part}"
                 if shown[part] is not None:
                     same_places(shown[part], layer, data)
+            carriers = {one["id"]: one["fields"] for one in shown["carriers"]}
+            found_carriers = {
+                id for id, (layer, _) in by_id.items() if id.startswith(side) and layer["kind"] in CARRIERS
+            }
+            assert carriers.keys() == found_carriers
+            for id, fields in carriers.items():
+                layer, data = by_id[id]
+                assert layer["tree"] == without_places(fields), f"call {number}, {id}"
+                same_places(fields, layer, data)
             for at, pdu in enumerate(shown["pdus"], 1):
                 layer, data = by_id[f"{side}.pdu{at}"]
                 assert len(data) == pdu["length"]

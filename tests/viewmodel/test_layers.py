@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from pathlib import Path
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import Source
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
-from analyzer.model.view import CallView, Layer, Node
+from analyzer.model.packets import CapturedFrame
+from analyzer.model.view import CARRIERS, CallView, Layer, Node
+from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.viewmodel.layers import call_view, runs_of
+from analyzer.viewmodel.carriers import NOT_READ
+from analyzer.viewmodel.frame import frame_tree
+from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.rows import rows
+from analyzer.viewmodel.runs import runs_of
+from analyzer.viewmodel.smb_fields import message_tree, sent_tree
 from tests import truth
+from tests.build import packet, rpc, smb
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed
-from tests.build.capture import read
+from tests.build.capture import pcap, read
 
 CAPTURES = {capture.file: capture for capture in truth.captures()}
 
@@ -24,8 +38,33 @@ def analysis_named(file: str) -> Analysis:
     return analyze([capture.path], Keyring.load(capture.secrets_path))
 
 
+def with_packets(file: str) -> Analysis:
+    capture, analysis = CAPTURES[file], analysis_named(file)
+    return replace(analysis, packets=packets_of([capture.path], analysis, Keyring.load(capture.secrets_path)))
+
+
 def layer(view: CallView, id: str) -> Layer:
     return next(layer for side in view.sides for layer in side.layers if layer.id == id)
+
+
+def analysis_of_pieces(path: Path, pieces: list[tuple[int, bytes]], port: int = 445) -> Analysis:
+    """What is read of a connection that sent these pieces, a frame each, with its packets."""
+    ends = (packet.CLIENT, 50000), (packet.SERVER, port)
+    sent, frames = [1000, 2000], []
+    for number, (direction, data) in enumerate(pieces):
+        (src, sport), (dst, dport) = ends[direction], ends[1 - direction]
+        segment = packet.tcp(data, sport=sport, dport=dport, seq=sent[direction], ack=sent[1 - direction])
+        frames.append((packet.T0 + number * 1000, packet.ethernet(packet.ipv4(segment, src=src, dst=dst))))
+        sent[direction] += len(data)
+    path.write_bytes(pcap(frames))
+    analysis = analyze([path])
+    return replace(analysis, packets=packets_of([path], analysis, Keyring()))
+
+
+def leaves(view: CallView, id: str) -> list[Node]:
+    tree = layer(view, id).tree
+    assert tree is not None
+    return list(tree.leaves())
 
 
 def leaves_cover(tree: Node, length: int) -> None:
@@ -61,7 +100,7 @@ def test_the_answer_of_validate_counters_has_its_fields() -> None:
 
 @pytest.mark.parametrize("file", CAPTURES)
 def test_each_layer_is_where_it_says(file: str) -> None:
-    analysis = analysis_named(file)
+    analysis = with_packets(file)
     frames = {frame.frame: frame.data for frame in read([CAPTURES[file].path])[0]}
     for number, call in enumerate(analysis.calls, 1):
         view = call_view(analysis, number)
@@ -76,11 +115,123 @@ def test_each_layer_is_where_it_says(file: str) -> None:
                     assert found == one.data, place
                 if one.parent is not None:
                     assert layers[one.parent].data[one.offset : one.offset + len(one.data)] == one.data, place
+                if one.kind in CARRIERS:
+                    assert one.tree is not None, place
+                    leaves_cover(one.tree, len(one.data))
                 if one.kind == "pdu":
                     assert one.tree is not None, place
                     leaves_cover(one.tree, len(one.data))
                     numbers = {leaf.name: leaf.value for leaf in one.tree.leaves()}
                     assert (numbers["call_id"], numbers["frag_length"]) == (call.call_id, len(one.data)), place
+
+
+def test_frames_tcp_and_smb_lie_around_each_other() -> None:
+    view = call_view(with_packets("pcq_smbd_scapy_impacket_smb311_ntlm_privacy_ipv6.pcap"), 5)
+    assert [side.lacking for side in view.sides] == [None, None]
+    ids = ["request.frame1", "request.tcp1", "request.smb1", "request.pdu1", "request.sealed1", "request.stub"]
+    assert [one.id for one in view.sides[0].layers][:6] == ids
+    parents = [(layer(view, id).parent, layer(view, id).offset) for id in ids[1:5]]
+    assert parents == [(None, 0), ("request.tcp1", 4), ("request.smb1", 112), ("request.pdu1", 24)]
+    frame = {leaf.spelling: (leaf.value, leaf.meaning) for leaf in leaves(view, "request.frame1")}
+    assert frame["EtherType"] == (0x86DD, "IPv6")
+    assert frame["Destination Address"][1] == "::1"
+    assert frame["Destination Port"] == (445, None)
+    assert frame["Control bits"][1] == "PSH | ACK"
+    sent = {leaf.spelling: leaf.value for leaf in leaves(view, "request.tcp1")}
+    assert (sent["Type"], sent["StreamProtocolLength"]) == (0, len(layer(view, "request.smb1").data))
+    smb = {leaf.spelling: leaf.meaning for leaf in leaves(view, "request.smb1")}
+    assert smb["Command"] == "WRITE"
+    assert {leaf.spelling: leaf.meaning for leaf in leaves(view, "response.smb1")}["Command"] == "READ"
+
+
+def test_an_encrypted_message_shows_what_encrypts_it_and_what_it_is() -> None:
+    file = "v1_samba_sambapy_smb311gcm256_krb5aes256_seal.pcap"
+    view = call_view(with_packets(file), 3)
+    sent, message = layer(view, "request.tcp1"), layer(view, "request.smb1")
+    found = {leaf.name: leaf.value for leaf in leaves(view, "request.tcp1")}
+    assert found["original_message_size"] == len(message.data)
+    assert (message.steps, message.parent, sent.steps) == (("smb3-decrypt",), None, ())
+    assert "encrypted" in found
+    assert layer(view, "request.pdu1").parent == "request.smb1"
+
+
+def test_a_message_whose_framing_header_came_alone_has_the_frames_of_both(tmp_path: Path) -> None:
+    talk = smb.Talk().begin().tree().open()
+    talk.write(rpc.bind()).read(rpc.bind_ack())
+    talk.transceive(rpc.request(2, bytes(8), call_id=2), rpc.response(bytes(8), call_id=2))
+    pieces = [(direction, part) for direction, message in talk.sent for part in (message[:4], message[4:])]
+    view = call_view(analysis_of_pieces(tmp_path / "made.pcap", pieces), 1)
+    assert [one.id for one in view.sides[0].layers][:3] == ["request.frame1", "request.frame2", "request.tcp1"]
+    assert [leaf.value for leaf in leaves(view, "request.frame1")][-1] == layer(view, "request.tcp1").data[:4].hex()
+    assert len(layer(view, "request.tcp1").frames) == 2
+
+
+def test_pdus_on_tcp_alone_are_its_payload(tmp_path: Path) -> None:
+    pieces = [(0, rpc.bind()), (1, rpc.bind_ack()), (0, rpc.request(2, bytes(8))), (1, rpc.response(bytes(8)))]
+    view = call_view(analysis_of_pieces(tmp_path / "made.pcap", pieces, port=49200), 1)
+    assert [one.kind for one in view.sides[0].layers] == ["frame", "tcp", "pdu", "stub"]
+    assert layer(view, "request.tcp1").data == layer(view, "request.pdu1").data == pieces[2][1]
+    assert (layer(view, "request.pdu1").parent, layer(view, "request.pdu1").offset) == ("request.tcp1", 0)
+
+
+def names(data: bytes, link_type: int = 1) -> list[tuple[str, int, int]]:
+    """The outer fields of a frame, which its leaves cover."""
+    tree = frame_tree(CapturedFrame(1, link_type, data, len(data)))
+    leaves_cover(tree, len(data))
+    return [(node.name, node.start, node.length) for node in tree.children]
+
+
+def test_frames_are_taken_apart_as_far_as_they_go() -> None:
+    data = packet.tcp(b"data", options=b"\1\1\1\0")
+    tagged = packet.ethernet(packet.ipv4(data, options=bytes(4)), tags=(0x88A8, 0x8100)) + bytes(6)
+    wanted = [("ethernet", 0, 14), ("vlan", 14, 4), ("vlan", 18, 4), ("ipv4", 22, 24), ("tcp", 46, 24), ("data", 70, 4)]
+    assert names(tagged) == [*wanted, ("trailer", 74, 6)]
+    assert names(packet.sll(packet.ipv4(data)), 113)[:2] == [("link_header", 0, 16), ("ipv4", 16, 20)]
+    assert [name for name, _, _ in names(packet.ethernet(packet.ipv4(data, more=True)))] == ["ethernet", "ipv4", "data"]
+    assert [name for name, _, _ in names(packet.ethernet(packet.ipv4(packet.udp(b"x"), protocol=17)))][1:] == [
+        "ipv4",
+        "data",
+    ]
+    assert [name for name, _, _ in names(packet.ethernet(b"x" * 8, kind=0x806))] == ["ethernet", "data"]
+    assert names(b"\xff" * 9) == names(b"\xff" * 9, 147) == [("data", 0, 9)]
+    assert names(packet.ethernet(packet.ipv4(data))[:38]) == [("ethernet", 0, 14), ("ipv4", 14, 20), ("data", 34, 4)]
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"\xfeSMB@\0", b"\xffSMB", b"\xfdSMB", b"\xfcSMB"]), st.booleans()
+)
+def test_any_bytes_have_fields_that_cover_them(data: bytes, magic: bytes, is_framed: bool) -> None:
+    leaves_cover(message_tree(magic + data), len(magic + data))
+    head = b"\0\0\0\1" if is_framed else b""
+    leaves_cover(sent_tree(head + magic + data, is_framed=is_framed), len(head + magic + data))
+    frame = packet.ethernet(data, 0x86DD if is_framed else 0x0800)
+    leaves_cover(frame_tree(CapturedFrame(1, 1, frame, len(frame))), len(frame))
+
+
+@pytest.mark.parametrize(
+    ("sources", "engine", "reason"),
+    [
+        (["tests/pipeline/case-1.pcq"], "own", "a case does not hold captured packets"),
+        ([BytesIO(b"")], "own", "the capture came through a pipe, which is read once"),
+        (["x.pcap"], "tshark", "tshark gives no captured bytes"),
+    ],
+)
+def test_without_packets_the_reason_stands_in_their_place(sources: list[Source], engine: str, reason: str) -> None:
+    analysis = analysis_of(Calls().open_query())
+    packets = packets_of(sources, analysis, Keyring(), engine=engine)
+    view = call_view(replace(analysis, packets=packets), 1)
+    assert {side.lacking for side in view.sides} == {reason}
+    assert {one.kind for side in view.sides for one in side.layers} == {"pdu", "stub"}
+    assert {side.lacking for side in call_view(analysis, 1).sides} == {NOT_READ}
+
+
+def test_packets_beyond_the_most_are_left_out_with_the_reason() -> None:
+    file = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+    analysis, path = analysis_named(file), CAPTURES[file].path
+    packets = packets_of([path], analysis, Keyring.load(CAPTURES[file].secrets_path), most_bytes=2 << 10)
+    view = call_view(replace(analysis, packets=packets), len(analysis.calls))
+    assert {side.lacking for side in view.sides} == {"it is beyond the first 0 MiB of packets with calls"}
+    assert "frame" in {one.kind for one in call_view(replace(analysis, packets=packets), 1).sides[0].layers}
 
 
 def test_what_is_sealed_is_a_layer_of_its_pdu_without_a_tree() -> None:

@@ -149,7 +149,7 @@ export interface Layer {
   // Whether the capture has several files, so that a frame is named with its own.
   several: boolean;
 }
-export interface SideDetail { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; layers: Layer[] }
+export interface SideDetail { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; lacking: string | null; layers: Layer[] }
 export interface CallDetail { facts: [string, string, string][]; sides: SideDetail[]; layers: Map<string, Layer> }
 
 // A call taken apart; null where the page has only its line of the list.
@@ -162,7 +162,7 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   const sides = raw.sides.map((side) => ({
     ...side,
     layers: side.layers.map((layer) => {
-      const made = layerOf(layer, side.name, found.shapes, layers, head.overview.files.length > 1);
+      const made = layerOf(layer, side.name, found, layers, head.overview.files.length > 1);
       layers.set(made.id, made);
       return made;
     }),
@@ -170,12 +170,19 @@ export async function detailOf(number: number, head: Head): Promise<CallDetail |
   return { facts: raw.facts, sides, layers };
 }
 
-function layerOf(raw: RawLayer, side: "request" | "response", shapes: Shape[], before: Map<string, Layer>, several: boolean): Layer {
-  const data = raw.parent === null ? fromHex(raw.hex ?? "") : before.get(raw.parent)!.data.subarray(raw.offset, raw.offset + raw.length);
+function layerOf(raw: RawLayer, side: "request" | "response", { shapes, frames }: DetailBlock, before: Map<string, Layer>, several: boolean): Layer {
+  const data = bytesOf(raw, frames, before);
   const runs = raw.runs.map(([at, stop, frame, file, start, length]) => ({ at, stop, frame, file, start, length }) as Run);
   const { id, kind, title, steps, undone, parent, offset, notes, problem } = raw;
   const tree = raw.shape === undefined ? null : treeOf(shapes[raw.shape]!, data, raw.values!, new Map(raw.meanings), { at: 0 });
   return { id, side, kind, title, data, runs, steps, undone, parent, offset, notes, problem, tree, several };
+}
+
+// The bytes of a layer: its own, those of the layer it lies in, or those of the frames that carried it.
+function bytesOf(raw: RawLayer, frames: Record<string, string>, before: Map<string, Layer>): Uint8Array {
+  if (raw.parent !== null) return before.get(raw.parent)!.data.subarray(raw.offset, raw.offset + raw.length);
+  if (raw.hex !== undefined) return fromHex(raw.hex);
+  return fromHex(raw.runs.map(([, , frame, file, start, length]) => frames[`${file}:${frame}`]!.slice(2 * start!, 2 * (start! + length!))).join(""));
 }
 
 function treeOf(shape: Shape, data: Uint8Array, values: Value[], meanings: Map<number, string>, next: { at: number }): TreeNode {

@@ -27,13 +27,13 @@ export interface Series {
 export type Shape = [name: string, spelling: string, type: string, start: number, length: number, reference: string, children: Shape[]];
 export type Value = number | string | boolean | null | { $int: string };
 export interface RawLayer {
-  id: string; kind: "pdu" | "sealed" | "stub" | "buffer"; title: string; length: number; runs: number[][]; steps: string[]; undone: string[];
+  id: string; kind: "frame" | "tcp" | "smb" | "pdu" | "sealed" | "stub" | "buffer"; title: string; length: number; runs: number[][]; steps: string[]; undone: string[];
   parent: string | null; offset: number; notes: string[]; problem: string | null; hex?: string; shape?: number; values?: Value[];
   meanings?: [number, string][];
 }
-export interface RawSide { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; layers: RawLayer[] }
+export interface RawSide { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; lacking: string | null; layers: RawLayer[] }
 export interface RawCall { facts: [string, string, string][]; sides: RawSide[] }
-export interface DetailBlock { shapes: Shape[]; calls: RawCall[] }
+export interface DetailBlock { shapes: Shape[]; frames: Record<string, string>; calls: RawCall[] }
 export interface Fields {
   fields: [name: string, kind: string, paths: string[], choices: string[], meaning: string][];
   buffers: string[]; methods: string[]; numbers: Record<string, Record<string, number>>;

@@ -78,9 +78,8 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
   const shade = theme === "auto" ? (dark ? "dark" : "light") : theme;
 
   useEffect(() => void block<Audit>("audit").then(setAudit), []);
-  useEffect(() => {
-    document.documentElement.dataset.theme = shade;
-  }, [shade]);
+  // Before what is below is drawn: canvases read their colours from the style.
+  document.documentElement.dataset.theme = shade;
   useEffect(() => {
     const words = new URLSearchParams({ view });
     if (selected !== null) words.set("call", String(selected));

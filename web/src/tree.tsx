@@ -1,7 +1,7 @@
 // The decoded tree of a call, and its bytes: a field lights its bytes and the reverse.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type CallDetail, HEX, type Layer, type TreeNode, framesOf, nodeAt } from "./calls";
+import { type CallDetail, HEX, type Layer, type SideDetail, type TreeNode, framesOf, nodeAt } from "./calls";
 import { shown, valueText } from "./text";
 import { Virtual } from "./virtual";
 
@@ -32,18 +32,18 @@ function fieldLine(node: TreeNode, layer: Layer, depth: number, path: string): L
   };
 }
 
-function layerLine(layer: Layer, several: number): Line {
+function layerLine(layer: Layer, several: number, depth = 1): Line {
   const steps = layer.steps.length > 0 ? ` · ${layer.steps.join(", ")}` : "";
   const undone = layer.kind === "sealed" ? (layer.undone.length > 0 ? ` · decrypted by ${layer.undone.join(", ")}` : " · not decrypted") : "";
   const frames = framesOf(layer, 0, layer.data.length);
   const where = frames.length > 6 ? `frames ${frames.slice(0, 6).join(", ")} and ${frames.length - 6} more` : `frame${frames.length === 1 ? "" : "s"} ${frames.join(", ")}`;
   const below = (): Line[] => [
-    ...(layer.tree?.children ?? []).map((node, at) => fieldLine(node, layer, 2, `${layer.id}.${at}`)),
-    ...layer.notes.map((note, at): Line => plain(`${layer.id}.note${at}`, 2, "note", note)),
-    ...(layer.problem !== null && layer.kind !== "sealed" ? [plain(`${layer.id}.problem`, 2, "problem", `damaged: ${layer.problem}`)] : []),
+    ...(layer.tree?.children ?? []).map((node, at) => fieldLine(node, layer, depth + 1, `${layer.id}.${at}`)),
+    ...layer.notes.map((note, at): Line => plain(`${layer.id}.note${at}`, depth + 1, "note", note)),
+    ...(layer.problem !== null && layer.kind !== "sealed" ? [plain(`${layer.id}.problem`, depth + 1, "problem", `damaged: ${layer.problem}`)] : []),
   ];
   return {
-    id: layer.id, depth: 1, words: layer.title, value: `${layer.data.length} bytes, ${where}`, meaning: `${undone || steps}`.replace(/^ · /, ""),
+    id: layer.id, depth, words: layer.title, value: `${layer.data.length} bytes, ${where}`, meaning: `${undone || steps}`.replace(/^ · /, ""),
     kind: "layer", place: { layer: layer.id, start: 0, stop: layer.data.length }, children: below().length > 0 ? below : null,
     open: layer.kind === "stub" || layer.kind === "buffer" || (layer.kind === "pdu" && several === 0),
   };
@@ -51,6 +51,20 @@ function layerLine(layer: Layer, several: number): Line {
 
 function plain(id: string, depth: number, kind: Line["kind"], words: string, value = ""): Line {
   return { id, depth, words, value, meaning: "", place: null, children: null, open: false, kind };
+}
+
+// The layers of a side; many frames or fragments stand under one line.
+function layerLines(side: SideDetail): Line[] {
+  const readable = side.layers.filter((layer) => ["sealed", "stub", "buffer"].includes(layer.kind) && (layer.tree !== null || layer.kind === "sealed")).length;
+  return KINDS.flatMap((kind) => {
+    const some = side.layers.filter((layer) => layer.kind === kind);
+    if (some.length <= 3) return some.map((layer) => layerLine(layer, readable));
+    const size = some.reduce((sum, layer) => sum + layer.data.length, 0);
+    return [{
+      id: `${side.name}.${kind}s`, depth: 1, words: `${some.length} ${LAYERS_WORDS[kind]}`, value: `${size} bytes`, meaning: "", kind: "group" as const, place: null,
+      open: false, children: () => some.map((layer) => layerLine(layer, readable, 2)),
+    }];
+  });
 }
 
 function linesOf(detail: CallDetail): Line[] {
@@ -66,13 +80,14 @@ function linesOf(detail: CallDetail): Line[] {
       ...(side.problem !== null ? [plain(`${side.name}.problem`, 1, "problem", `the stub does not decode: ${side.problem}`)] : []),
       ...(side.missing !== null ? [plain(`${side.name}.missing`, 1, "problem", `stub: ${side.missing}`)] : []),
     ];
-    const readable = side.layers.filter((layer) => layer.kind !== "pdu" && (layer.tree !== null || layer.kind === "sealed")).length;
     return {
       id: side.name, depth: 0, words: side.name === "request" ? "Request" : "Response", kind: "group", value: "", meaning: "", place: null, open: true,
-      children: () => [...side.layers.map((layer) => layerLine(layer, readable)), ...notes],
+      children: () => [...layerLines(side), ...notes],
     };
   });
-  return [...facts, ...sides];
+  const lacking = [...new Set(detail.sides.flatMap((side) => side.lacking ?? []))];
+  const without = lacking.map((why, at) => plain(`lacking.${at}`, 0, "note", `frames, TCP payload and SMB messages are not shown: ${why}`));
+  return [...facts, ...without, ...sides];
 }
 
 interface TreeProps {
@@ -199,12 +214,16 @@ interface BytesProps {
   onPlace: (place: Place) => void; onHover: (place: Place | null) => void; width: number;
 }
 
-const LAYER_WORDS: Record<Layer["kind"], string> = { pdu: "PDU", sealed: "Sealed", stub: "Stub", buffer: "lpData" };
+const KINDS = ["frame", "tcp", "smb", "pdu", "sealed", "stub", "buffer"] as const;
+const LAYERS_WORDS: Record<Layer["kind"], string> = {
+  frame: "frames", tcp: "TCP payloads", smb: "SMB messages", pdu: "PDUs", sealed: "sealed stubs", stub: "stubs", buffer: "buffers",
+};
+const LAYER_WORDS: Record<Layer["kind"], string> = { frame: "Frame", tcp: "TCP", smb: "SMB", pdu: "PDU", sealed: "Sealed", stub: "Stub", buffer: "lpData" };
 
 export function Bytes({ detail, place, hover, layer: id, onLayer, onPlace, onHover, width }: BytesProps) {
   const layer = detail.layers.get(id) ?? null;
   const tabs = detail.sides.flatMap((side) =>
-    (["pdu", "sealed", "stub", "buffer"] as const).flatMap((kind) => {
+    KINDS.flatMap((kind) => {
       const some = side.layers.filter((one) => one.kind === kind);
       return some.length === 0 ? [] : [{ side: side.name, kind, some }];
     }),
@@ -224,18 +243,22 @@ export function Bytes({ detail, place, hover, layer: id, onLayer, onPlace, onHov
   return (
     <div class="bytes-pane">
       <div class="tabs" role="tablist" aria-label="Layers" onKeyDown={onTabKey} ref={strip}>
-        {tabs.map((tab, at) => {
-          const is = tab === group;
-          return (
-            <button
-              type="button" role="tab" class={`tab${is ? " on" : ""}${at > 0 && tabs[at - 1]!.side !== tab.side ? " next-side" : ""}`} aria-selected={is}
-              aria-controls="bytes" tabIndex={is ? 0 : -1} data-tab={`${tab.side}.${tab.kind}`} onClick={() => onLayer(tab.some[0]!.id)}
-            >
-              <small>{tab.side}</small>
-              {LAYER_WORDS[tab.kind]}{tab.some.length > 1 ? ` ×${tab.some.length}` : ""}
-            </button>
-          );
-        })}
+        {detail.sides.map((side) => (
+          <div class="tab-row" role="presentation">
+            <small aria-hidden="true">{side.name}</small>
+            {tabs.filter((tab) => tab.side === side.name).map((tab) => {
+              const is = tab === group;
+              return (
+                <button
+                  type="button" role="tab" class={`tab${is ? " on" : ""}`} aria-selected={is} aria-label={`${tab.side} ${LAYER_WORDS[tab.kind]}`}
+                  aria-controls="bytes" tabIndex={is ? 0 : -1} data-tab={`${tab.side}.${tab.kind}`} onClick={() => onLayer(tab.some[0]!.id)}
+                >
+                  {LAYER_WORDS[tab.kind]}{tab.some.length > 1 ? ` ×${tab.some.length}` : ""}
+                </button>
+              );
+            })}
+          </div>
+        ))}
       </div>
       {group !== undefined && group.some.length > 1 && (
         <label class="several">

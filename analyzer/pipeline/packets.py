@@ -1,0 +1,93 @@
+"""The packets of calls: captures read once more in, the frames that carried calls and the SMB messages in them out.
+
+For those who look at a call (`report`, `browse`, `show --packets`): an analysis itself holds no frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import CaptureReader, Source
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.traced import TracedBytes
+from analyzer.model.analysis import Analysis
+from analyzer.model.packets import CapturedFrame, Packets
+from analyzer.pipeline.case import is_case
+from analyzer.pipeline.run import follow_messages, with_embedded
+from analyzer.smb.framing import HEADER_LEN, Message
+from analyzer.tcp.events import Connection, Direction
+
+# Frames of more bytes than these are left out: they lie in a temporary file while they are looked at.
+MAX_PACKET_BYTES = 256 << 20
+
+
+def packets_of(
+    sources: Sequence[Source],
+    analysis: Analysis,
+    keyring: Keyring,
+    *,
+    numbers: Iterable[int] | None = None,
+    engine: str = "own",
+    limits: Limits = DEFAULTS,
+    most_bytes: int = MAX_PACKET_BYTES,
+) -> Packets:
+    """The packets of the calls with these numbers, of all calls by default, of an analysis that was made of these sources.
+
+    Sources that cannot be read again give no packets, and the reason.
+    """
+    lacking = _why_not(sources, engine)
+    if lacking is not None:
+        return Packets(lacking)
+    packets = Packets(f"it is beyond the first {most_bytes >> 20} MiB of packets with calls")
+    calls = [analysis.calls[number - 1] for number in numbers] if numbers is not None else analysis.calls
+    carrying: set[int] = set()
+    has_smb = False
+    for call in calls:
+        carrying.update(call.frames)
+        has_smb = has_smb or call.smb is not None
+    wanted = set(carrying)
+
+    def take(connection: Connection, direction: Direction, sent: Message, message: Message) -> None:
+        if not carrying.isdisjoint(sent.frames):
+            framed = _with_header(sent)
+            wanted.update(framed.frames)
+            packets.add_message(framed, message.head, sent.reason or message.reason)
+
+    if has_smb:
+        follow_messages(sources, with_embedded(sources, keyring)[0], limits, message_log=take)
+    _add_frames(packets, sources, wanted, limits, most_bytes)
+    return packets
+
+
+def _why_not(sources: Sequence[Source], engine: str) -> str | None:
+    if any(is_case(source) for source in sources):
+        return "a case does not hold captured packets"
+    if not all(isinstance(source, str | Path) for source in sources):
+        return "the capture came through a pipe, which is read once"
+    return "tshark gives no captured bytes" if engine != "own" else None
+
+
+def _with_header(sent: Message) -> TracedBytes:
+    """A message with its framing header ([MS-SMB2] section 2.1), where that was captured before it."""
+    data, start = sent.data, sent.start
+    if start >= HEADER_LEN and int.from_bytes(data.part(start - HEADER_LEN, start), "big") == sent.length:
+        return data[start - HEADER_LEN : sent.stop]
+    return sent.head
+
+
+def _add_frames(packets: Packets, sources: Sequence[Source], wanted: set[int], limits: Limits, most: int) -> None:
+    ids = np.array(sorted(wanted), np.int64)
+    for block in CaptureReader(sources, limits=limits):
+        if isinstance(block, Problem):
+            continue
+        for index in np.flatnonzero(np.isin(block.frames, ids)).tolist():
+            frame = block.frame(index)
+            most -= len(frame.data)
+            if most < 0:
+                return
+            packets.add_frame(CapturedFrame(frame.frame, frame.link_type, frame.data, frame.original_length))
