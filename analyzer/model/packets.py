@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
 from msgspec import Struct, msgpack
 
 from analyzer.core.discreet import Discreet
 from analyzer.core.origins import PackedOrigins, pack_origins
 from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # What lies in memory; what comes then lies in a temporary file.
 _IN_MEMORY = 16 * 1024 * 1024
@@ -97,6 +100,8 @@ class Packets:
 
     def messages(self, frames: Iterable[int]) -> Iterator[SmbMessage]:
         """The messages of which some bytes lie in these frames, in their order, each once."""
+        import numpy as np
+
         if self._by_frame is None:
             pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
             order = np.argsort(pairs[:, 0], kind="stable")

@@ -13,18 +13,14 @@ from analyzer.model.view import Layer, Node, Run
 from analyzer.tcp.recognition import MAGICS
 from analyzer.viewmodel.frame import frame_tree
 from analyzer.viewmodel.nodes import raw, structure
-from analyzer.viewmodel.runs import runs_of
+from analyzer.viewmodel.runs import place_of, runs_of
 from analyzer.viewmodel.smb_fields import message_tree, sent_tree
-
-NOT_READ = "the captured packets were not read for it"
 
 
 def carrier_layers(
-    name: SideName, pdus: Sequence[Fragment], packets: Packets | None, *, has_smb: bool
+    name: SideName, pdus: Sequence[Fragment], packets: Packets, *, has_smb: bool
 ) -> tuple[list[Layer], str | None]:
     """The layers below the PDUs, and why there are none where that is so."""
-    if packets is None:
-        return [], NOT_READ
     frames = frames_of(pdus)
     messages = _messages(packets, frames, pdus) if has_smb else []
     wanted = sorted({*frames, *(frame for one in messages for frame in one.sent.frames)})
@@ -37,22 +33,6 @@ def carrier_layers(
     elif pdus:
         layers.append(_stream_layer(name, pdus))
     return layers, None
-
-
-def place_of(source: TracedBytes, layers: Iterable[Layer]) -> tuple[str, int] | None:
-    """The layer in which some bytes lie as they are, the innermost one, and where in it."""
-    runs = runs_of(source)
-    if not runs:
-        return None
-    for layer in reversed(list(layers)):
-        if layer.steps != source.steps:
-            continue
-        for run in layer.runs:
-            at = run.at + runs[0].start - run.start
-            is_in = (run.file, run.frame) == (runs[0].file, runs[0].frame) and run.at <= at < run.stop
-            if is_in and layer.data[at : at + len(source)] == source.data:
-                return layer.id, at
-    return None
 
 
 def _messages(packets: Packets, frames: Iterable[int], pdus: Sequence[Fragment]) -> list[SmbMessage]:

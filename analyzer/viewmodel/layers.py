@@ -16,10 +16,11 @@ from analyzer.model.call import Call, Side, SideName
 from analyzer.model.packets import Packets
 from analyzer.model.pdus import Fragment
 from analyzer.model.view import CallView, Fact, Layer, Node, SideView
-from analyzer.viewmodel.carriers import carrier_layers, place_of
 from analyzer.viewmodel.pdu import pdu_tree
 from analyzer.viewmodel.rows import frame_label, row_of
-from analyzer.viewmodel.runs import runs_of
+from analyzer.viewmodel.runs import place_of, runs_of
+
+NOT_READ = "the captured packets were not read for it"
 
 
 def the_call(analysis: Analysis, number: int) -> Call:
@@ -44,7 +45,12 @@ def side_views(call: Call, packets: Packets | None = None) -> Iterator[SideView]
     for name, side in names:
         if side is not None:
             stub, pdus = side.stub, side.pdus
-            carriers, lacking = carrier_layers(name, pdus, packets, has_smb=call.smb is not None)
+            carriers: Sequence[Layer] = ()
+            lacking: str | None = NOT_READ
+            if packets is not None:
+                from analyzer.viewmodel.carriers import carrier_layers
+
+                carriers, lacking = carrier_layers(name, pdus, packets, has_smb=call.smb is not None)
             yield SideView(
                 name=name,
                 missing=stub.value if isinstance(stub, Missing) else None,
@@ -61,7 +67,8 @@ def _layers(
     fragments = side.pdus
     inner = [layer for layer in carriers if layer.kind != "frame"]
     for number, fragment in enumerate(fragments, 1):
-        yield from _fragment_layers(name, number, len(fragments), fragment, place_of(fragment.pdu, inner))
+        parent = place_of(fragment.pdu, inner) if inner else None
+        yield from _fragment_layers(name, number, len(fragments), fragment, parent)
     if isinstance(stub, Missing):
         return
     fields = stub_fields(call, name)

@@ -1,12 +1,12 @@
-"""Where each part of some bytes was captured, as the fewest runs."""
+"""Where each part of some bytes was captured, as the fewest runs; and in which layer the same bytes lie."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import Extent, TracedBytes
-from analyzer.model.view import Run
+from analyzer.model.view import Layer, Run
 
 
 def runs_of(source: TracedBytes) -> tuple[Run, ...]:
@@ -52,3 +52,19 @@ def _length(extents: tuple[Extent, ...]) -> int:
 
 def _run(extent: Extent, at: int, stop: int) -> Run:
     return Run(at, stop, number_of(extent.frame), file_of(extent.frame), extent.start, extent.length)
+
+
+def place_of(source: TracedBytes, layers: Iterable[Layer]) -> tuple[str, int] | None:
+    """The layer in which some bytes lie as they are, the innermost one, and where in it."""
+    runs = runs_of(source)
+    if not runs:
+        return None
+    for layer in reversed(list(layers)):
+        if layer.steps != source.steps:
+            continue
+        for run in layer.runs:
+            at = run.at + runs[0].start - run.start
+            is_in = (run.file, run.frame) == (runs[0].file, runs[0].frame) and run.at <= at < run.stop
+            if is_in and layer.data[at : at + len(source)] == source.data:
+                return layer.id, at
+    return None

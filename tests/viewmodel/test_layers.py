@@ -18,9 +18,8 @@ from analyzer.model.packets import CapturedFrame
 from analyzer.model.view import CARRIERS, CallView, Layer, Node
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
-from analyzer.viewmodel.carriers import NOT_READ
 from analyzer.viewmodel.frame import frame_tree
-from analyzer.viewmodel.layers import call_view
+from analyzer.viewmodel.layers import NOT_READ, call_view
 from analyzer.viewmodel.rows import rows
 from analyzer.viewmodel.runs import runs_of
 from analyzer.viewmodel.smb_fields import message_tree, sent_tree
