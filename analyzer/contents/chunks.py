@@ -9,6 +9,7 @@ their values, or anything irregular, come as the records of `samples`, which is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from analyzer.model.name_tables import NameTable
 from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint
 from analyzer.model.sample import SampleRecord
-from analyzer.pcq.samples import is_text, samples_of
+from analyzer.pcq.samples import Shown, is_text, samples_of, shown
 from analyzer.winperf.samples import parent_name
 from analyzer.winperf.samples import samples_of as winperf_samples_of
 
@@ -141,7 +142,7 @@ class _Chunks:
             if is_mixed:
                 item = mixed_object(data, read, number)
                 time_ns = call.response.first_time_ns if call.response is not None else None
-                for sample in winperf_samples_of(block, table, [item]):
+                for sample in winperf_samples_of(block, table, {number: item}):
                     yield sample_record(sample, call.number, time_ns, call.server, call.handle)
             elif len(part):
                 time, freq = read.object_clocks[number]
@@ -182,7 +183,7 @@ class _Bound(Struct, frozen=True):
 def _perflib_parts(
     layout: Layout, query: QueryView | None, catalog: Catalog, server: Endpoint
 ) -> Sequence[ChunkPart] | None:
-    parts = []
+    parts: list[ChunkPart] = []
     for part in layout.parts:
         if len(part) == 0:
             continue
@@ -197,7 +198,40 @@ def _perflib_parts(
                 for name, number in zip(part.names, part.instance_ids.tolist(), strict=True)
             ]
         parts.append(ChunkPart(columns, rows))
-    return parts
+    return list(_marked(parts, catalog))
+
+
+def _marked(parts: Sequence[ChunkPart], catalog: Catalog) -> Iterator[ChunkPart]:
+    """The parts with what is `repeated` in them marked; one of which some rows repeat what others do not is cut between these."""
+    blocks: dict[tuple[Any, ...], set[Any]] = {}
+    for part in parts:
+        for record in part.columns:
+            blocks.setdefault((record.counterset, record.counter_id), set()).add(record.block)
+    seen: dict[Shown, Any] = {}
+
+    def is_repeated(record: SampleRecord) -> bool:
+        if record.data_size is None or len(blocks[record.counterset, record.counter_id]) == 1:
+            return False
+        assert record.counterset is not UNSET
+        assert record.counter_id is not UNSET
+        what = shown(record.counterset, record.counter_id, record.instance, record.instance_id, catalog)
+        return what is not None and seen.setdefault(what, record.block) != record.block
+
+    for part in parts:
+        if all(len(blocks[record.counterset, record.counter_id]) == 1 for record in part.columns):
+            yield part
+            continue
+        rows: Sequence[Values] = part.rows if part.rows is not None else [{}]
+        marked = [
+            [replace(one, repeated=is_repeated(one)) for one in (replace(record, **row) for record in part.columns)]
+            for row in rows
+        ]
+        at = 0
+        for _, same in groupby(marked, lambda columns: [record.repeated for record in columns]):
+            columns, *others = same
+            count = len(others) + 1
+            yield ChunkPart(columns, part.rows[at : at + count] if part.rows is not None else None)
+            at += count
 
 
 def _first_rows(part: Part) -> Iterator[PerfRow]:
@@ -224,14 +258,14 @@ def _winperf_parts(layout: V1Layout, table: NameTable, server: Endpoint) -> Sequ
     """A part for each object, an empty one where it has no values or is mixed."""
     block = _v1_block(layout)
     parts: list[ChunkPart] = []
-    for item, is_mixed in zip(layout.objects, layout.mixed, strict=True):
+    for place, (item, is_mixed) in enumerate(zip(layout.objects, layout.mixed, strict=True)):
         if is_mixed or not item.instances:
             parts.append(ChunkPart((), None))
             continue
         # In place of its value, each counter of the first instance has its number, so that `base_raw` states which is the base.
         numbered = replace(item.instances[0], values=tuple(range(len(item.definitions))))
         first = replace(item, instances=(numbered,))
-        columns = [sample_record(sample, server=server) for sample in winperf_samples_of(block, table, [first])]
+        columns = [sample_record(sample, server=server) for sample in winperf_samples_of(block, table, {place: first})]
         held = {record.raw: number for number, record in enumerate(columns)}
         bases = [held.get(record.base_raw) if record.base_raw is not UNSET else None for record in columns]
         rows: list[Values] = [

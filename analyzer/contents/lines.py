@@ -231,7 +231,11 @@ def call_record(
 def call_records(calls: Iterable[tuple[int, Call]], analysis: Analysis) -> Iterator[CallRecord]:
     """The records of some calls; buffers whose JSON is quickly had come as JSON text."""
     ready = ReadyTrees()
-    return (call_record(call, analysis, ready=ready) for _, call in calls)
+    before: int | None = None
+    for _, call in calls:
+        delta = call.time_ns - before if before is not None else None
+        yield call_record(call, analysis, ready=ready, time_delta_ns=delta)
+        before = call.time_ns
 
 
 def registry_facts(call: Call) -> RegistryFacts | None:

@@ -7,88 +7,45 @@ looked up once for all answers of a layout, what depends on the answer once for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 from msgspec import Struct
 
-from analyzer.formats.schema import fitting, storable, table_of_records
-from analyzer.model.sample import BucketRecord
+from analyzer.contents.samples import sample_keys
+from analyzer.formats.schema import fitting, storable, table_of_records, table_schema
+from analyzer.model.sample import BucketRecord, CounterRecord
 from analyzer.series.columns import FLAGS, WHYS
-from analyzer.series.formulas import AGGREGATES, Why, scaled, type_name
+from analyzer.series.formulas import scaled, type_name
 from analyzer.series.plans import Plan
 from analyzer.series.readings import Batch
-from analyzer.series.series import Source
 from analyzer.views.counters import Counters
 
 # Rows of a table of intervals that are made and written at a time.
 ROWS_AT_ONCE = 50_000
 
-# Words of fixed sets. Names and paths come again and again, and are kept once.
-_SOURCE = pl.Enum(get_args(Source))
-_UNIT = pl.Enum(["", "/s", "%", "s"])
-_AGGREGATE = pl.Enum(list(AGGREGATES.values()))
-_TEXT = pl.Categorical()
+# Names and paths come again and again, and are kept once.
+_NAMES = pl.Categorical()
 _TIME, _SPAN = pl.Datetime("ns", "UTC"), pl.Duration("ns")
+# Columns of the record that the table has not: `display` is the value as text, the others are of the sample (`call`, `block`, ...).
+LEFT_OUT = ("display", "exact", "base_raw", "object_perf_time", "object_perf_freq")
 
-# What is shown of a raw value.
-_SAMPLE_SCHEMA: dict[str, Any] = {
-    "call": pl.Int64,
-    "time": pl.Datetime("ns", "UTC"),
-    "source": pl.String,
-    "server_ip": pl.String,
-    "query": pl.String,
-    "block": pl.Int64,
-    "block_type": pl.Int64,
-    "block_status": pl.Int64,
-    "counterset": pl.String,
-    "counterset_name": pl.String,
-    "counter_id": pl.Int64,
-    "object_index": pl.Int64,
-    "object_name": pl.String,
-    "counter_index": pl.Int64,
-    "counter_name": pl.String,
-    "counter_type": pl.Int64,
-    "instance": pl.String,
-    "instance_id": pl.Int64,
-    "parent_index": pl.Int64,
-    "parent_instance": pl.String,
-    "raw": pl.UInt64,
-    "text": pl.String,
-    "data_size": pl.Int64,
-    "perf_time_stamp": pl.UInt64,
-    "perf_time": pl.Int64,
-    "perf_time_100ns": pl.Int64,
-    "perf_freq": pl.Int64,
-}
-_READING_SCHEMA: dict[str, Any] = {
-    "series": pl.Int64,
-    "path": _TEXT,
-    **{name: _TEXT if kind == pl.String and name != "text" else kind for name, kind in _SAMPLE_SCHEMA.items()},
-    "source": _SOURCE,
-    "client_ip": _TEXT,
-    "client_port": pl.Int64,
-    "handle": _TEXT,
-    "added": _TEXT,
-    "counter_type_name": _TEXT,
-    "value": pl.Float64,
-    "unit": _UNIT,
-    "scale": pl.Int64,
-    "scaled": pl.Float64,
-    "why_null": pl.Enum([why.value for why in Why]),
-    "reason": _TEXT,
-    "flags": pl.Enum([" ".join(flags) for flags in FLAGS]),
-    "interval": _SPAN,
-    "server_interval": _SPAN,
-    "previous_call": pl.Int64,
-    "missed": pl.Int64,
-    "aggregate": _AGGREGATE,
-    "aggregated": pl.Int64,
-    "left_out": pl.Int64,
-}
+
+@cache
+def reading_schema(*, exact: bool) -> Mapping[str, pl.DataType]:
+    """The columns of a table of readings: those of `CounterRecord`, with names as categories and flags in one word; the value as
+    a fraction where that is asked for."""
+    left_out = [name for name in LEFT_OUT if name != "exact" or not exact]
+    schema = {
+        name: _NAMES if kind == pl.String and name not in ("text", "exact") else kind
+        for name, kind in table_schema(CounterRecord).items()
+        if name not in left_out
+    }
+    return schema | {"flags": pl.Enum([" ".join(flags) for flags in FLAGS])}
 
 
 def counter_tables(view: Counters) -> Iterator[pl.DataFrame]:
@@ -102,11 +59,7 @@ def counter_tables(view: Counters) -> Iterator[pl.DataFrame]:
         made += 1
         yield tables.of(batch)
     if not made:
-        yield pl.DataFrame(schema=_reading_schema(exact=view.exact))
-
-
-def _reading_schema(*, exact: bool) -> dict[str, Any]:
-    return _READING_SCHEMA | ({"exact": pl.String} if exact else {})
+        yield pl.DataFrame(schema=reading_schema(exact=view.exact))
 
 
 def _is_text(kind: Any) -> bool:
@@ -177,7 +130,7 @@ class _Tables:
     """Makes tables of batches."""
 
     def __init__(self, *, exact: bool) -> None:
-        self._schema = _reading_schema(exact=exact)
+        self._schema = reading_schema(exact=exact)
         self._texts = {name: _Texts(kind) for name, kind in self._schema.items() if _is_text(kind)}
 
     def of(self, batch: Batch) -> pl.DataFrame:
@@ -218,7 +171,7 @@ class _Tables:
             one = (
                 texts.same(only, len(batch))
                 if texts is not None
-                else pl.Series([only], dtype=kind).new_from_index(0, len(batch))
+                else pl.Series([only]).cast(kind).new_from_index(0, len(batch))
             )
             return one.alias(name)
         if len(found) == 1:
@@ -271,12 +224,16 @@ def _plan_row(plan: Plan, place: int) -> dict[str, Any]:
     if sample is None:
         row["counterset_name"] = series.objects[0]
     else:
-        row |= {name: getattr(sample, name) for name in sample.__struct_fields__}
+        row |= sample_keys(sample)
+        if (names := row["names"]) is not None:
+            known = {name: getattr(names, name) for name in names.__struct_fields__}
+            row |= {f"names_{name}": str(value) for name, value in known.items() if value is not None}
     return row | {
         "series": series.number,
         "path": series.path,
         "source": series.source,
         "server_ip": series.server.ip,
+        "server_port": series.server.port,
         "client_ip": series.client.ip,
         "client_port": series.client.port,
         "added": series.added,

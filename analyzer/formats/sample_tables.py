@@ -182,12 +182,14 @@ class _Tables:
         if len(only) == 1 and (one := only.pop()) is not None:
             entry, is_null = one
             value = None if is_null else self._text_series()[entry] if _is_text(kind) else entry
+            if kind == pl.Boolean and value is not None:
+                value = bool(value)
             return pl.Series(name, [value], dtype=kind).new_from_index(0, sum(len(chunk.values) for chunk in chunks))
         pairs = [(column, chunk.part) for column, chunk in zip(columns, chunks, strict=True)]
         entries = np.concatenate([column.over(part) for column, part in pairs])
         if _is_text(kind):
             return self._text_series().gather(entries).alias(name).cast(kind)
-        series = pl.Series(name, entries, dtype=kind)
+        series = pl.Series(name, entries).cast(kind)
         if all(column.absent is None for column in columns):
             return series
         return series.set(pl.Series(np.concatenate([column.absent_over(part) for column, part in pairs])), None)

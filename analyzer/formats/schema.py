@@ -187,6 +187,9 @@ def _of_type(
         return pl.Boolean(), _same
     if names == {inspect.LiteralType}:
         return pl.Enum(sorted({value for each in choices for value in each.values})), str  # type: ignore[attr-defined]
+    if names == {inspect.EnumType}:
+        words = (word.value for each in choices for word in each.cls)  # type: ignore[attr-defined]
+        return pl.Enum(sorted(words)), str
     if names <= {inspect.StrType, inspect.IntType}:
         return _TEXT, lambda value: storable(str(value))
     if len(choices) == 1 and (several := _several(first, within)) is not None:

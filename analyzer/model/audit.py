@@ -13,6 +13,7 @@ CoverageVerdict = Literal["pass", "fail", "warn", "not-exercised", "inconclusive
 Actor = Literal["client", "server", "either", "both"]
 Severity = Literal["error", "warning", "info"]
 Confidence = Literal["high", "medium", "low"]
+Level = Literal["transport", "rpc", "stubs", "buffers", "values", "sequences", "winperf"]
 
 
 class DeviationFacts(Value, frozen=True):
@@ -27,9 +28,7 @@ class FindingRecord(Record, frozen=True, kw_only=True, tag="finding"):
 
     rule: Annotated[str, doc("code of the rule, `PCQ210`")]
     name: Annotated[str, doc("its name, `request-code-out-of-range`")]
-    level: Annotated[
-        str, doc("what it reads: `transport`, `rpc`, `stubs`, `buffers`, `values`, `sequences`, `winperf`")
-    ]
+    level: Annotated[Level, doc("what it reads")]
     requirement: Annotated[tuple[str, ...], doc("id of the requirement, and of others that demand the same")]
     severity: Annotated[Severity, doc("how bad it is")]
     verdict: Annotated[Literal["fail", "warn"], doc("whether the requirement is broken, or bent")]
@@ -60,7 +59,9 @@ class RequirementKeys(Record, frozen=True, kw_only=True):
 
     requirement: Annotated[str, doc("id of the requirement")]
     section: Annotated[str, doc("section that demands it")]
-    level: Annotated[str, doc("`MUST`, `SHOULD`, ...")]
+    level: Annotated[
+        Literal["MUST", "SHOULD", "MAY", "IMPLIED"], doc("the word of the specification; `IMPLIED` where it has none")
+    ]
     actor: Annotated[Actor, doc("whom it binds")]
     statement: Annotated[str, doc("what it demands")]
     observable: Annotated[Literal["wire", "partially", "no"], doc("whether a capture can show it")]
@@ -112,7 +113,7 @@ class RuleRecord(Record, frozen=True, kw_only=True, tag="rule"):
 
     rule: Annotated[str, doc("code, `PCQ210`")]
     name: Annotated[str, doc("name, `request-code-out-of-range`")]
-    level: Annotated[str, doc("what it reads")]
+    level: Annotated[Level, doc("what it reads")]
     severity: Annotated[Severity, doc("how bad what it finds is")]
     since: Annotated[str, doc("the release that brought it")]
     title: Annotated[str, doc("first line of its page")]

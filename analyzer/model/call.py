@@ -196,7 +196,7 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     time_relative_ns: Annotated[int | None, doc("the same since the first frame of the capture", unit="ns")]
     time_delta_ns: Annotated[
         int | UnsetType | None,
-        doc("since the call printed before it, null for the first; only in `timeline`", unit="ns"),
+        doc("since the call printed before it, null for the first; in `timeline` and tables", unit="ns"),
     ] = UNSET
     status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2.2")]
     fault_name: Annotated[str | None, doc("name of `fault`", source="[MS-RPCE] section 2.2.2.10 and C706 appendix E")]

@@ -12,11 +12,16 @@ from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, d
 SCHEMA = 2
 
 Decryption = Annotated[
-    str,
-    doc(
-        "whether encrypted messages could be decrypted, else why not: `opened`, `not sealed`, `no key given for this principal`, "
-        "`key given, wrong`, `handshake not in the capture`, `bytes missing`, `algorithm unsupported`"
-    ),
+    Literal[
+        "decrypted",
+        "not sealed",
+        "no key given for this principal",
+        "key given, wrong",
+        "handshake not in the capture",
+        "bytes missing",
+        "algorithm unsupported",
+    ],
+    doc("whether encrypted messages could be decrypted, else why not"),
 ]
 
 

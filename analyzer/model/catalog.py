@@ -17,6 +17,7 @@ from analyzer.model.record import Endpoint
 
 # The lower ten bits of an LCID are its primary language, 9 is English ([MS-LCID] section 2.1).
 _PRIMARY_LANGUAGE, _ENGLISH = 0x3FF, 0x09
+_SINGLE_INSTANCE = 0x00  # an InstanceType
 
 
 def is_english(lcid: int) -> bool:
@@ -173,6 +174,11 @@ class Catalog:
         """The name of an instance, where every list that was answered agrees on it."""
         entry = self.countersets.get(guid)
         return entry.instances.get(number) if entry is not None else None
+
+    def is_single(self, counterset: str | None) -> bool:
+        """Whether a set has one instance only, whose name and id mean nothing ([MS-PCQ] section 2.2.4.1)."""
+        entry = self.countersets.get(counterset) if counterset is not None else None
+        return entry is not None and entry.instance_type == _SINGLE_INSTANCE
 
     def label(self, guid: str | None) -> str | None:
         entry = self.countersets.get(guid) if guid is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import UNSET, UnsetType
@@ -12,6 +13,33 @@ from analyzer.model.record import Endpoint, Record, Unsigned, Value, doc
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]
 Aggregate = Literal["total", "average", "minimum", "maximum"]
+Unit = Literal["", "/s", "%", "s"]
+Flag = Literal["wrapped", "data-size"]
+
+
+class Why(StrEnum):
+    """Why there is no value."""
+
+    FIRST_SAMPLE = "first-sample"
+    NEGATIVE_DELTA = "negative-delta"
+    RESET = "reset"
+    ZERO_DENOMINATOR = "zero-denominator"
+    NO_BASE = "no-base"
+    NO_CLOCK = "no-clock"
+    NO_MULTIPLIER = "no-multiplier"
+    CLOCK_CHANGED = "clock-changed"
+    CLOCK_BACK = "clock-back"
+    DATA_SIZE = "data-size"
+    TYPE_UNKNOWN = "type-unknown"
+    NO_FORMULA = "no-formula"
+    NOT_DISPLAYED = "not-displayed"
+    TEXT = "text"
+    # What only a series knows.
+    ERROR_BLOCK = "error-block"
+    INTERRUPTED = "interrupted"
+    INSTANCE_CHANGED = "instance-changed"
+    AMBIGUOUS_INSTANCE = "ambiguous-instance"
+    NO_INSTANCES = "no-instances"
 
 
 class NamesFacts(Value, frozen=True):
@@ -61,6 +89,12 @@ class SampleKeys(Record, frozen=True, kw_only=True):
     data_size: Annotated[int | None, doc("length of the value in the buffer", unit="bytes")]
     name_source: Annotated[NameSource | None, doc("where `counter_name` was taken from")]
     names: Annotated[NamesFacts | None, doc("all names that are known")]
+    repeated: Annotated[
+        bool | UnsetType,
+        doc(
+            "whether the same answer has the same counter of the same instance before: asked twice, and not to be summed"
+        ),
+    ] = UNSET
     # PerflibV2 ([MS-PCQ]), and with winperf the clocks
     query: Annotated[str | UnsetType | None, doc("UUID of the query handle")] = UNSET
     block: Annotated[int | UnsetType, doc("position of the counter's block in the answer, from 0")] = UNSET
@@ -102,9 +136,7 @@ class SampleKeys(Record, frozen=True, kw_only=True):
         int | UnsetType | None, doc("ParentObjectTitleIndex", source="winperf.h, PERF_INSTANCE_DEFINITION")
     ] = UNSET
     parent_instance: Annotated[str | UnsetType | None, doc("name of the parent instance")] = UNSET
-    base_raw: Annotated[
-        Unsigned | str | UnsetType | None, doc("raw value of the base counter that follows this one")
-    ] = UNSET
+    base_raw: Annotated[Unsigned | UnsetType | None, doc("raw value of the base counter that follows this one")] = UNSET
     perf_time: Annotated[int | UnsetType | None, doc("PerfTime of the block", source="winperf.h, PERF_DATA_BLOCK")] = (
         UNSET
     )
@@ -133,16 +165,16 @@ class CounterRecord(SampleKeys, frozen=True, kw_only=True, tag="counter"):
         int | float | None, doc("the displayed value, neither capped nor scaled; null where there is none")
     ]
     exact: Annotated[str | None, doc("the same as a fraction in lowest terms, `25056815/1000003`")]
-    unit: Annotated[str | None, doc("`%`, `/s`, `s`, empty for a plain number; null where the type is not known")]
+    unit: Annotated[Unit | None, doc("`%`, `/s`, `s`, empty for a plain number; null where the type is not known")]
     scale: Annotated[int | None, doc("DefaultScale", source="[MS-PCQ] section 2.2.4.2")]
     scaled: Annotated[int | float | None, doc("`value` × 10^`scale`")]
     display: Annotated[str | None, doc("the value as a monitor writes it, without unit")]
     why_null: Annotated[
-        str | None, doc("why there is no value, in a word: `first-sample`, `negative-delta`, `no-base`, ...")
+        Why | None, doc("why there is no value, in a word: `first-sample`, `negative-delta`, `no-base`, ...")
     ]
     reason: Annotated[str | None, doc("the same in a sentence, where that says more")]
     flags: Annotated[
-        tuple[str, ...], doc("`wrapped`: a 32-bit value went round; `data-size`: not as wide as the type says")
+        tuple[Flag, ...], doc("`wrapped`: a 32-bit value went round; `data-size`: not as wide as the type says")
     ]
     interval_ns: Annotated[int | None, doc("between the two answers of the pair, in the capture", unit="ns")]
     server_interval_ns: Annotated[int | None, doc("the same by the server's performance clock", unit="ns")]
@@ -170,10 +202,11 @@ class BucketRecord(Record, frozen=True, kw_only=True, tag="bucket"):
     last_call: Annotated[int, doc("number of the last call with a reading")]
     readings: Annotated[int, doc("how many readings there are")]
     values: Annotated[int, doc("how many of them have a value")]
+    repeated: Annotated[int, doc("how many of them are `repeated`: another series has the same")]
     value: Annotated[float | None, doc("mean of the values")]
     last: Annotated[int | float | None, doc("the last value")]
     minimum: Annotated[int | float | None, doc("the smallest value")]
     maximum: Annotated[int | float | None, doc("the largest value")]
-    unit: Annotated[str | None, doc("unit of the values")]
+    unit: Annotated[Unit | None, doc("unit of the values")]
     scale: Annotated[int | None, doc("DefaultScale")]
     aggregate: Annotated[Aggregate | None, doc("computed by this program from several instances")]

@@ -68,8 +68,12 @@ class Plots:
         table = self._capture.counters(*paths, interval=interval)
         if not table.height:
             raise InputError("there is no reading to draw", hint="name other counters: cap.series() lists them")
-        if interval is not None:
-            table = table.with_columns(why_null=pl.lit(None, pl.String), reason=pl.lit(None, pl.String))
+        if interval is None:
+            table = table.filter(~pl.col("repeated").fill_null(value=False))  # the same line once more
+        else:
+            table = table.filter(pl.col("repeated") < pl.col("readings")).with_columns(
+                why_null=pl.lit(None, pl.String), reason=pl.lit(None, pl.String)
+            )
         table = table.select(
             "time",
             "value",

@@ -15,6 +15,8 @@ from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
 from analyzer.model.sample import IdSource
 
+# Counterset, counter, instance by name and number.
+Shown = tuple[str, int, str, int | None]
 _TYPE_CLASS_MASK = 0x00000C00
 _TYPE_CLASS_TEXT = 0x00000800
 
@@ -25,6 +27,7 @@ class PerflibSample(Struct, frozen=True):
     `id_source` is what states which counter the block is for: `index` (QueryCounterInfo), `replay` (the order of adding), None.
     `raw` is an unsigned integer, a string for text counters, None for an error block (`block_status` says why). Clocks are those
     of the answer's header: `perf_time_stamp` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601.
+    `repeated`: an earlier block of the answer has the same counter of the same instance, because both were added to the query.
     """
 
     query: str | None
@@ -45,6 +48,7 @@ class PerflibSample(Struct, frozen=True):
     perf_freq: int | None
     id_source: IdSource | None = None
     names: SampleNames | None = None
+    repeated: bool = False
 
 
 def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
@@ -57,6 +61,7 @@ def perflib_samples(call: Call, catalog: Catalog) -> Iterator[PerflibSample]:
 
 def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> Iterator[PerflibSample]:
     """The values of a decoded answer; `query` names its blocks as far as it is known."""
+    blocks: dict[Shown, int] = {}
     for row in answer.rows:
         known = query.blocks.get(row.block) if query is not None else None
         counterset = counterset_of(query, row.block)
@@ -85,7 +90,22 @@ def samples_of(answer: PerfData, query: QueryView | None, catalog: Catalog) -> I
             answer.perf_freq,
             query.id_source if known is not None and query is not None else None,
             catalog.names(counterset, counter_id),
+            row.data is not None
+            and (what := shown(counterset, counter_id, instance, instance_id, catalog)) is not None
+            and blocks.setdefault(what, row.block) != row.block,
         )
+
+
+def shown(
+    counterset: str | None, counter_id: int | None, instance: str | None, instance_id: int | None, catalog: Catalog
+) -> Shown | None:
+    """What a value is of, whichever block it stands in; None where the capture does not state it. The instance of a set that has
+    one only means nothing."""
+    if counterset is None or counter_id is None:
+        return None
+    if catalog.is_single(counterset):
+        return counterset, counter_id, "", None
+    return counterset, counter_id, (instance or "").casefold(), instance_id
 
 
 def counterset_of(query: QueryView | None, block: int) -> str | None:

@@ -20,9 +20,10 @@ from analyzer.buffers.same_layout import SameLayout
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.perflib import Opnum
+from analyzer.model.sample import Why
 from analyzer.pcq.samples import PerflibSample, is_text
 from analyzer.pcq.samples import samples_of as perflib_samples_of
-from analyzer.series.formulas import Why, formula_of
+from analyzer.series.formulas import formula_of
 from analyzer.series.places import Identity, Place, id_places, winperf_places
 from analyzer.series.plans import (
     Bools,

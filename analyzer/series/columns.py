@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.model.sample import Flag, Why
 from analyzer.series.formulas import (
     DATA_SIZE,
     TICKS_PER_S_100NS,
     WRAPPED,
     Formula,
     Reading,
-    Why,
     data_width,
     formula_of,
 )
@@ -35,7 +35,7 @@ Codes = npt.NDArray[np.uint8]
 WHYS: tuple[Why | None, ...] = (None, *Why)
 CODES = {why: np.uint8(code) for code, why in enumerate(WHYS)}
 # The marks of values by their code.
-FLAGS: tuple[tuple[str, ...], ...] = ((), (DATA_SIZE,), (WRAPPED,), (DATA_SIZE, WRAPPED))
+FLAGS: tuple[tuple[Flag, ...], ...] = ((), (DATA_SIZE,), (WRAPPED,), (DATA_SIZE, WRAPPED))
 FLAG_CODES = {flags: np.uint8(code) for code, flags in enumerate(FLAGS)}
 
 # What a reading has (`Readings.has`), and whether its clocks are signed numbers (winperf) or unsigned ones (PerflibV2).

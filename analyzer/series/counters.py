@@ -141,6 +141,7 @@ class Bucket(Struct):
     last_call: int
     readings: int = 0
     values: int = 0
+    repeated: int = 0
     last: int | float | None = None
     total: float = 0.0
     minimum: int | float | None = None
@@ -150,10 +151,11 @@ class Bucket(Struct):
     def mean(self) -> float | None:
         return self.total / self.values if self.values else None
 
-    def take(self, call: int, value: int | float | None) -> None:
+    def take(self, call: int, value: int | float | None, *, repeated: bool) -> None:
         """One more reading, and its value if it has one."""
         self.last_call = call
         self.readings += 1
+        self.repeated += repeated
         if value is None:
             return
         self.values += 1
@@ -178,7 +180,8 @@ def buckets(batches: Iterable[Batch], interval_ns: int) -> Iterator[Bucket]:
                 if bucket is not None:
                     yield bucket
                 bucket = open_buckets[series.number] = Bucket(series, start, answer.call, answer.call)
-            bucket.take(answer.call, value)
+            sample = answer.plan.samples[place]
+            bucket.take(answer.call, value, repeated=sample is not None and sample.repeated)
     yield from sorted(open_buckets.values(), key=lambda bucket: (bucket.start_ns, bucket.series.number))
 
 
@@ -200,6 +203,7 @@ def bucket_record(bucket: Bucket, interval_ns: int) -> BucketRecord:
         last_call=bucket.last_call,
         readings=bucket.readings,
         values=bucket.values,
+        repeated=bucket.repeated,
         value=bucket.mean,
         last=bucket.last,
         minimum=bucket.minimum,

@@ -8,12 +8,13 @@ Values are exact fractions. What has no value has a reason (`Why`): a first read
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct
+
+from analyzer.model.sample import Flag, Unit, Why
 
 TICKS_PER_S_100NS = 10_000_000
 
@@ -28,6 +29,8 @@ _COUNTER_ELAPSED, _COUNTER_QUEUELEN, _COUNTER_PRECISION = 0x00040000, 0x00050000
 _TIMER, _TIMER_TICK, _TIMER_100NS, _TIMER_OBJECT = 0x00300000, 0x00000000, 0x00100000, 0x00200000
 _DELTA, _INVERSE, _MULTI = 0x00400000, 0x01000000, 0x02000000
 _DISPLAY, _DISPLAY_PER_S, _DISPLAY_PERCENT, _DISPLAY_SECONDS = 0x70000000, 0x10000000, 0x20000000, 0x30000000
+
+_UNITS: dict[int, Unit] = {_DISPLAY_PER_S: "/s", _DISPLAY_PERCENT: "%", _DISPLAY_SECONDS: "s"}
 
 # Every type that is formatted: the 34 of [MS-PCQ] section 2.2.4.2, then those that only perflib.h and winperf.h have.
 TYPES: Final[dict[int, str]] = {
@@ -77,33 +80,9 @@ _NO_FORMULA: Final[dict[int, str]] = {
 }
 
 
-class Why(StrEnum):
-    """Why there is no value."""
-
-    FIRST_SAMPLE = "first-sample"
-    NEGATIVE_DELTA = "negative-delta"
-    RESET = "reset"
-    ZERO_DENOMINATOR = "zero-denominator"
-    NO_BASE = "no-base"
-    NO_CLOCK = "no-clock"
-    NO_MULTIPLIER = "no-multiplier"
-    CLOCK_CHANGED = "clock-changed"
-    CLOCK_BACK = "clock-back"
-    DATA_SIZE = "data-size"
-    TYPE_UNKNOWN = "type-unknown"
-    NO_FORMULA = "no-formula"
-    NOT_DISPLAYED = "not-displayed"
-    TEXT = "text"
-    # What only a series knows (`series.py`).
-    ERROR_BLOCK = "error-block"
-    INTERRUPTED = "interrupted"
-    INSTANCE_CHANGED = "instance-changed"
-    AMBIGUOUS_INSTANCE = "ambiguous-instance"
-    NO_INSTANCES = "no-instances"
-
-
 # A value computed modulo 2^32; a data size that is not the type's.
-WRAPPED, DATA_SIZE = "wrapped", "data-size"
+WRAPPED: Final = "wrapped"
+DATA_SIZE: Final = "data-size"
 # Above this, a 32-bit value that fell is as likely to have started again as to have gone round.
 _PLAUSIBLE_WRAP = 1 << 31
 
@@ -134,7 +113,7 @@ class Formatted(Struct, frozen=True):
     value: Fraction | None
     why: Why | None = None
     reason: str | None = None
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 Clock = Literal["T", "N", "O"]
@@ -144,7 +123,7 @@ class Formula(Struct, frozen=True):
     """How a type is computed, as its bits say. Symbols as in docs/counter-types.md."""
 
     kind: Literal["number", "text", "base", "elapsed", "counter"]
-    unit: str = ""
+    unit: Unit = ""
     is_hex: bool = False
     # The numerator is the difference of two readings, and then so is a base.
     delta: bool = False
@@ -202,7 +181,7 @@ def formula_of(counter_type: int) -> Formula | None:
         return Formula("text")
     if kind == _CLASS_NUMBER:
         return Formula("number", is_hex=subtype == _NUMBER_HEX)
-    unit = {_DISPLAY_PER_S: "/s", _DISPLAY_PERCENT: "%", _DISPLAY_SECONDS: "s"}.get(display, "")
+    unit = _UNITS.get(display, "")
     if subtype == _COUNTER_BASE:
         return Formula("base")
     if subtype == _COUNTER_ELAPSED:
@@ -232,7 +211,7 @@ def has_own_clock(counter_type: int) -> bool:
     return formula is not None and (formula.kind == "elapsed" or formula.clock == "O")
 
 
-def unit_of(counter_type: int | None) -> str | None:
+def unit_of(counter_type: int | None) -> Unit | None:
     """`%`, `/s`, `s`, empty for a plain number; None where the type is not known."""
     formula = formula_of(counter_type) if counter_type is not None else None
     return formula.unit if formula is not None else None
@@ -269,7 +248,7 @@ def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) 
     return _change(counter_type, formula, older, newer, flags)
 
 
-def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[str, ...]) -> Formatted:
+def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[Flag, ...]) -> Formatted:
     """A type that looks at what happened between two readings."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
     grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
@@ -300,7 +279,7 @@ def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading,
 
 
 def _ratio(
-    formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[str, ...]
+    formula: Formula, numerator: int, denominator: int | None, newer: Reading, flags: tuple[Flag, ...]
 ) -> Formatted:
     """Numerator over denominator, with all that the type's bits put around them."""
     if denominator is None:
@@ -336,7 +315,7 @@ def standing_still(formula: Formula, newer: Reading) -> str:
     return "its base did not change" if formula.delta else "its base is 0"
 
 
-def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Formatted:
+def _elapsed(reading: Reading, flags: tuple[Flag, ...]) -> Formatted:
     """How long ago something started. [MS-PCQ] has the operands the other way round; the counter types of Windows 2000 and
     2003 do not, and an age below zero is none."""
     assert isinstance(reading.raw, int)
@@ -354,7 +333,7 @@ def _elapsed(reading: Reading, flags: tuple[str, ...]) -> Formatted:
     return Formatted(Fraction(reading.object_ticks - reading.raw, reading.object_freq), flags=flags)
 
 
-def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[str, ...]) -> int | Formatted:
+def _grown(older: int | str | None, newer: int | str | None, bits: int, flags: tuple[Flag, ...]) -> int | Formatted:
     """The growth of a raw value, or why it has none. 32 bits go round; 64 do not in the lifetime of a machine."""
     if not isinstance(older, int) or not isinstance(newer, int):
         return Formatted(None, Why.DATA_SIZE, "one of the two readings is no number", flags)
@@ -411,7 +390,7 @@ def data_width(counter_type: int) -> int | None:
     return _WIDTHS.get(counter_type & _SIZE)
 
 
-def _size_flags(counter_type: int, reading: Reading) -> tuple[str, ...]:
+def _size_flags(counter_type: int, reading: Reading) -> tuple[Flag, ...]:
     expected = data_width(counter_type)
     return (DATA_SIZE,) if expected is not None and reading.size not in (None, expected) else ()
 

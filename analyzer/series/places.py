@@ -20,7 +20,6 @@ from analyzer.winperf.samples import WinperfSample
 # What distinguishes instances of one name: the kind of proof, and the proof.
 Identity = tuple[Any, ...]
 
-_SINGLE_INSTANCE = 0x00
 # InstanceType of sets whose values the client puts together ([MS-PCQ] section 2.2.4.1): of all instances, of those it chose, of
 # all that ever were.
 _AGGREGATE, MULTI_AGGREGATE, AGGREGATE_HISTORY = 0x04, 0x06, 0x0C
@@ -47,7 +46,7 @@ def perflib_series(call: Call, handle: str, sample: PerflibSample, place: Place,
     if known:
         counters.append(str(sample.counter_id))
     instance = sample.instance or None
-    if instance is None and sample.instance_id and not is_single(catalog, sample.counterset):
+    if instance is None and sample.instance_id and not catalog.is_single(sample.counterset):
         instance = f"id {sample.instance_id}"
     return Series(
         0,
@@ -72,7 +71,7 @@ def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier
     groups: dict[int, Key] = {block: known.key for block, known in blocks.items()}
     for sample in samples:
         group = groups.setdefault(sample.block, ("block", sample.block))
-        instance_id = None if is_single(catalog, sample.counterset) else sample.instance_id
+        instance_id = None if catalog.is_single(sample.counterset) else sample.instance_id
         keys.append((group, (folded(sample.instance),), sample.counter_id, instance_id))
     counts = Counter(keys)
     seen: Counter[Key] = Counter()
@@ -85,12 +84,6 @@ def perflib_places(samples: list[PerflibSample], blocks: Mapping[int, Identifier
             seen[key] += 1
         yield Place(group, name, identity, ordinals[group, name, counter_id] if name[0] else 0)
         ordinals[group, name, counter_id] += 1
-
-
-def is_single(catalog: Catalog, counterset: str | None) -> bool:
-    """Whether a set has one instance only, whose name and id mean nothing."""
-    entry = catalog.countersets.get(counterset) if counterset is not None else None
-    return entry is not None and entry.instance_type == _SINGLE_INSTANCE
 
 
 def _added(identifier: Identifier | None, catalog: Catalog) -> str | None:

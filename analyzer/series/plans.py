@@ -25,6 +25,7 @@ from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable
 from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
+from analyzer.model.sample import Why
 from analyzer.pcq.samples import PerflibSample
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.series.columns import BASE, FREQ, MULTI, NUMBER, OBJECT_FREQ, OBJECT_TICKS, SIGNED, TICKS, TIME
@@ -32,7 +33,6 @@ from analyzer.series.formulas import (
     AGGREGATES,
     Formatted,
     Reading,
-    Why,
     format_raw,
     formula_of,
     has_own_clock,
@@ -43,7 +43,6 @@ from analyzer.series.places import (
     Identity,
     Place,
     folded,
-    is_single,
     perflib_places,
     perflib_series,
     pool_key,
@@ -274,7 +273,7 @@ def perflib_plan(
             continue
         rows.add(at, state, sample, place)
         rows.whats.append(registry.what(call, sample))
-        _add_companions(rows, sample, state.info, values, samples, is_one=is_single(catalog, sample.counterset))
+        _add_companions(rows, sample, state.info, values, samples, is_one=catalog.is_single(sample.counterset))
     return rows, places
 
 
@@ -467,7 +466,7 @@ def _has(rows: Rows, more: int) -> npt.NDArray[np.uint16]:
 def _pools(rows: Rows, registry: Registry, catalog: Catalog | None, viewer: Key) -> list[Pool]:
     members: dict[Key, list[int]] = {}
     for row, state in enumerate(rows.states):
-        if state.pool is not None:
+        if state.pool is not None and not rows.samples[row].repeated:
             members.setdefault(state.pool, []).append(row)
     pools: list[Pool] = []
     for what, found in members.items():

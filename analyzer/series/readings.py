@@ -17,6 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.sample import Why
 from analyzer.pcq.samples import PerflibSample
 from analyzer.series.answers import Answer, Answers, grown
 from analyzer.series.columns import (
@@ -37,7 +38,7 @@ from analyzer.series.columns import (
     Taken,
     format_columns,
 )
-from analyzer.series.formulas import Formatted, Reading, Why, aggregate, format_raw, formula_of, standing_still
+from analyzer.series.formulas import Formatted, Reading, aggregate, format_raw, formula_of, standing_still
 from analyzer.series.plans import BITS as _BITS
 from analyzer.series.plans import NONE, Plan, Pool
 from analyzer.series.series import Key, Point, Sample, Select, Series

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from analyzer.model.record import Endpoint
-from analyzer.model.sample import Aggregate
+from analyzer.model.sample import Aggregate, Unit
 from analyzer.pcq.samples import PerflibSample
 from analyzer.series.formulas import ATTRIB_NO_DISPLAY, Formatted, formula_of
 from analyzer.winperf.samples import WinperfSample
@@ -51,7 +51,7 @@ class Series(Struct, frozen=True):
     counters: tuple[str, ...]
     instance: str | None
     counter_type: int | None
-    unit: str | None
+    unit: Unit | None
     scale: int
     attributes: int
     added: str | None = None

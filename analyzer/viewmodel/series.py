@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from analyzer.model.analysis import Analysis
+from analyzer.model.sample import Why
 from analyzer.model.view import SeriesView
-from analyzer.series.formulas import Why, type_name
+from analyzer.series.formulas import type_name
 from analyzer.series.readings import points
 from analyzer.series.series import Point, Series
 

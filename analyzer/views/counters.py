@@ -18,10 +18,10 @@ from rich.cells import cell_len
 from analyzer.contents.machines import machine_names
 from analyzer.core.times import NS_PER_S
 from analyzer.model.analysis import Analysis
-from analyzer.model.sample import BucketRecord, CounterRecord
+from analyzer.model.sample import BucketRecord, CounterRecord, Why
 from analyzer.series.columns import FLAGS, WHYS, Ints
 from analyzer.series.counters import Bucket, buckets, counter_batches, counter_records, display_of, selection_of
-from analyzer.series.formulas import ATTRIB_HEX, Why, formula_of
+from analyzer.series.formulas import ATTRIB_HEX, formula_of
 from analyzer.series.paths import PathSelection
 from analyzer.series.readings import Batch
 from analyzer.series.series import Series

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -21,6 +21,7 @@ class WinperfSample(Struct, frozen=True):
     `instance_id` is the UniqueID, None for none; `parent_index` the title index of the parent object and `parent_instance` the
     parent's name, both None for none. `base_raw` is the value of the base counter that follows this one. Clocks of the block:
     `perf_time` in ticks of `perf_freq` per second, `perf_time_100ns` in 100 ns since 1601; of the object: `object_perf_*`.
+    `repeated`: an earlier object of the block is the same.
     """
 
     object_index: int
@@ -34,7 +35,7 @@ class WinperfSample(Struct, frozen=True):
     parent_index: int | None
     parent_instance: str | None
     raw: int | str | None
-    base_raw: int | str | None
+    base_raw: int | None
     data_size: int
     perf_time: int | None
     perf_freq: int | None
@@ -42,6 +43,7 @@ class WinperfSample(Struct, frozen=True):
     object_perf_time: int
     object_perf_freq: int
     names: SampleNames | None = None
+    repeated: bool = False
 
 
 def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
@@ -53,10 +55,13 @@ def winperf_samples(call: Call, table: NameTable) -> Iterator[WinperfSample]:
 
 
 def samples_of(
-    block: WinPerf, table: NameTable, objects: Sequence[WinPerfObject] | None = None
+    block: WinPerf, table: NameTable, objects: Mapping[int, WinPerfObject] | None = None
 ) -> Iterator[WinperfSample]:
-    """The values of a decoded block; where `objects` are given, of these instead of its own."""
-    for item in objects if objects is not None else block.objects:
+    """The values of a decoded block; where `objects` are given by their positions in it, of these instead of its own."""
+    places: dict[int, int] = {}
+    for place, one in enumerate(block.objects):
+        places.setdefault(one.name_index, place)
+    for place, item in objects.items() if objects is not None else enumerate(block.objects):
         object_name = table.name(item.name_index)
         bases = tuple(_base_of(item.definitions, at) for at in range(len(item.definitions)))
         for instance in item.instances:
@@ -66,6 +71,7 @@ def samples_of(
                     continue  # PERF_SIZE_ZERO: such a counter never has a value (winperf.h)
                 counter_name = table.name(definition.name_index)
                 base = bases[at]
+                base_raw = instance.values[base] if base is not None and base < len(instance.values) else None
                 yield WinperfSample(
                     item.name_index,
                     object_name.text if object_name is not None else None,
@@ -78,7 +84,7 @@ def samples_of(
                     instance.parent_index or None,
                     parent,
                     raw,
-                    instance.values[base] if base is not None and base < len(instance.values) else None,
+                    base_raw if isinstance(base_raw, int) else None,
                     definition.size,
                     block.perf_time,
                     block.perf_freq,
@@ -86,6 +92,7 @@ def samples_of(
                     item.perf_time,
                     item.perf_freq,
                     table.names(item.name_index, definition.name_index),
+                    places[item.name_index] != place,
                 )
 
 

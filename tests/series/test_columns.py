@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.formats.tables import table_of
+from analyzer.model.sample import Why
 from analyzer.series import readings as module
 from analyzer.series.columns import (
     BASE,
@@ -27,7 +28,7 @@ from analyzer.series.columns import (
     Readings,
     format_columns,
 )
-from analyzer.series.formulas import TYPES, Reading, Why, format_raw
+from analyzer.series.formulas import TYPES, Reading, format_raw
 from analyzer.series.readings import points, readings
 from analyzer.views.counters import Counters
 from tests.build.buffers import Block

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.model.record import Endpoint
-from analyzer.series.formulas import Why
+from analyzer.model.sample import Why
 from analyzer.series.readings import points
 from analyzer.series.series import Point
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data
