@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -84,12 +85,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Contestant:
-    """A program. `packets` limits the capture it gets, because it would need minutes; its time is then scaled."""
+    """A program. `packets` limits the capture it gets, because it would need minutes; its time is then scaled. `ends` are the exit
+    codes of one that did its work."""
 
     name: str
     command: Callable[[Capture], list[str]]
     seen: Callable[[Path], Seen] | None = None
     packets: int | None = None
+    ends: tuple[int, ...] = (0,)
 
 
 def _ours(command: str, *options: str) -> Callable[[Capture], list[str]]:
@@ -120,6 +123,11 @@ def _suricata(one: Capture) -> list[str]:
         "-c",
         f'logs=$(mktemp -d) && suricata -r \'{one.path}\' {options} -l "$logs" >&2 && cat "$logs/eve.json"; rm -r "$logs"',
     ]
+
+
+def _first_lines(command: Callable[[Capture], list[str]]) -> Callable[[Capture], list[str]]:
+    """A command until its second line."""
+    return lambda one: ["sh", "-c", f"{shlex.join(command(one))} | head -2"]
 
 
 def _seen_by_us(output: Path) -> Seen:
@@ -169,7 +177,11 @@ def _seen_by_kaitai(output: Path) -> Seen:
 
 
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
-PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "-o", "{out}"))
+PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "--force", "-o", "{out}"))
+COUNTERS = Contestant("pcq-analyzer counters to Parquet", _ours("counters", "--format", "parquet", "--force", "-o", "{out}"))
+AUDIT = Contestant("pcq-analyzer audit", _ours("audit", "--format", "jsonl"), ends=(0, 10, 11))
+# Until the first call is written; then the pipe is closed.
+FIRST_LINE = Contestant("pcq-analyzer timeline, first call", _first_lines(OURS.command))
 CAT = Contestant("cat", lambda one: ["cat", str(one.path)])
 # What any program pays that is written in Python and holds arrays in numpy, before it has read a byte.
 START = Contestant(
@@ -182,6 +194,7 @@ DECOMPRESSORS = {
 }
 TSHARK = Contestant("tshark -T fields", _tshark(*_FIELDS), _seen_by_tshark)
 SURICATA = Contestant("suricata, SMB and DCERPC only", _suricata, _seen_by_suricata)
+TSHARK_FIRST = Contestant("tshark -T fields, first line", _first_lines(TSHARK.command))
 TSHARK_EK = Contestant("tshark -T ek", _tshark("-T", "ek"))
 TCPDUMP = Contestant("tcpdump port 445, tshark", _tcpdump, _seen_by_tshark)
 

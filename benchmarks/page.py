@@ -23,10 +23,15 @@ MB = 1_000_000
 _ABOUT = {
     "mixed": "TLS, HTTP, DNS and QUIC of 5,000 flows; one packet of a hundred is SMB2 with PerflibV2 queries in clear",
     "scan": "SYNs to port 445 of one host after the other, every other one refused, behind a single PerflibV2 query",
+    "foreign": "web requests to port 445, a connection each, refused in words, behind a single PerflibV2 query",
     "files": "SMB2 only: nine tenths of the bytes are file contents, the others PerflibV2 queries in clear",
+    "files, twice": "the same, every frame twice, as a mirror port of both ends sends it",
+    "files, disordered": "the same, one frame of twenty behind the two after it",
+    "sealed-files": "file contents of encrypted sessions without a key, behind a single PerflibV2 query in clear",
     "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
     "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
     "polling": "one conversation, encrypted with AES-128-GCM and sealed with RC4 inside, that polls 2,000 instances of 40 counters",
+    "hours": "eight hours in which 300 processes of 12 counters are polled, sealed alike; now and then one begins or ends",
     "reply": "the same with a single answer, of 64 MB",
     "large": "as `mixed`",
 }
@@ -36,6 +41,9 @@ _WORK = """\
 |---|---|
 | `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
 | `pcq-analyzer samples` | the same, and only the values, as a Parquet file |
+| `pcq-analyzer counters` | the same, and every value formatted as a performance monitor does, as a Parquet file |
+| `pcq-analyzer audit` | the same as `timeline`, and what each call breaks of 402 requirements, as JSON Lines |
+| first call, first line | until the first one is written; then the pipe is closed |
 | `cat`, `gzip -dc`, `zstd -dc`, `lz4 -dc` | read the file: no program can do with less |
 | Python with numpy, nothing else | starts and ends: no program like ours can do with less |
 | `tshark -T fields` | numbers and types of the DCERPC frames. It decodes no call |
@@ -253,7 +261,18 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
         ratio = 1 / scores["mixed"][contestants.CAT.name].ratio(ours["mixed"])
         rows.append(("`mixed`: at most 4 times `cat`", f"{ratio:.1f}", ratio <= 4))
     times("scan", contestants.TSHARK, 5)
+    times("foreign", contestants.TSHARK, 5)
     times("files", contestants.TSHARK, 10)
+    times("files", contestants.SURICATA, 0.5)
+    times("sealed-files", contestants.SURICATA, 0.5)
+    for name, most in (("files, twice", 1.5), ("files, disordered", 1.3)):
+        if name in ours and "files" in ours:
+            ratio = ours[name].median / ours["files"].median
+            rows.append((f"`{name}`: at most {most} times the time of `files`", f"{ratio:.2f}", ratio <= most))
+    for name in ("recorded", "calls", "hours"):
+        if contestants.AUDIT.name in scores.get(name, {}):
+            ratio = scores[name][contestants.AUDIT.name].ratio(ours[name])
+            rows.append((f"`{name}`: `audit` takes at most twice the time of `timeline`", f"{ratio:.1f}", ratio <= 2))
     if "large" in ours and "mixed" in ours:
         each = [ours[name].median / packets[name] for name in ("large", "mixed")]
         rows.append(

@@ -55,6 +55,10 @@ class Writer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._file.close()
 
+    def wait(self, seconds: float) -> None:
+        """Nothing is sent for a while."""
+        self._microseconds += int(seconds * 1_000_000)
+
     def packet(self, data: bytes) -> None:
         self._microseconds += 7
         seconds, rest = divmod(self._microseconds, 1_000_000)
@@ -310,6 +314,49 @@ def scan(path: Path, size: int) -> int:
         return out.packets
 
 
+def foreign(path: Path, size: int) -> int:
+    """Web requests to port 445, a connection each, refused in words: what scanners leave; first a performance query in clear."""
+    rng = random.Random(29)
+    with Writer(path) as out:
+        Client(out, 0, rng).query(answers(rng)[0])
+        number = 0
+        while out.size < size:
+            number += 1
+            client = 0x0A0B0000 + number // 60_000, 1024 + number % 60_000
+            tcp = Tcp(out, client, (0x0A000200 + number % 97, 445), rng).begin()
+            tcp.segment(0, _HTTP)
+            tcp.segment(1, b"HTTP/1.1 400 Bad Request\r\n\r\n" + rng.randbytes(200))
+            tcp.segment(0, b"", FIN | ACK)
+            tcp.segment(1, b"", FIN | ACK)
+        return out.packets
+
+
+def hours(path: Path, size: int) -> int:
+    """Eight hours in which 300 processes of 12 counters are polled, sealed and encrypted; now and then one begins or ends."""
+    rng = random.Random(31)
+    with Writer(path) as out:
+        client = SealedClient(out, 0, rng)
+        _described(client, 12)
+        polls = [Polls(300 + number, 12, rng) for number in range(3)]
+        count = size // (len(polls[0].answer()) + 2048)
+        for number in range(count):
+            out.wait(8 * 3600 / count)
+            client.query(polls[number // 30 % 3].answer())
+        return out.packets
+
+
+def sealed_files(path: Path, size: int) -> int:
+    """A file server whose sessions are encrypted, and no key is given: nothing of it can be read but headers."""
+    rng = random.Random(37)
+    contents = rng.randbytes(65536)
+    with Writer(path) as out:
+        Client(out, 9, rng).query(answers(rng)[0])
+        clients = [SealedClient(out, number, rng) for number in range(4)]
+        while out.size < size:
+            rng.choice(clients).transfer(contents)
+        return out.packets
+
+
 def files(path: Path, size: int) -> int:
     """A file server: nine tenths of the SMB2 bytes are file contents, the others performance queries in clear."""
     rng = random.Random(13)
@@ -364,6 +411,9 @@ COMPRESSIONS: tuple[Compression, ...] = get_args(Compression)
 Tunnel = Literal["vlan", "ipv6", "vxlan", "erspan", "gre", "geneve", "gtp-u"]
 Form = Literal["pcapng", "nanosecond"] | Tunnel | Compression
 FORMS: tuple[Form, ...] = ("pcapng", "nanosecond", *get_args(Tunnel), *COMPRESSIONS)
+# What becomes of a capture on the way: a mirror port that sees every frame twice, and queues that overtake each other.
+Disturbance = Literal["twice", "disordered"]
+DISTURBANCES: tuple[Disturbance, ...] = get_args(Disturbance)
 
 
 def variant(source: Path, path: Path, form: Form) -> int:
@@ -392,6 +442,31 @@ def variant(source: Path, path: Path, form: Form) -> int:
             else:
                 units = fraction * 1000 + packets % 1000 if form == "nanosecond" else fraction
                 out.write(_RECORD.pack(seconds, units, len(data), len(data)) + data)
+    return packets
+
+
+def disturbed(source: Path, path: Path, disturbance: Disturbance) -> int:
+    """The frames of a capture of ours, each twice, or one of twenty behind the two after it; how many they are."""
+    packets = 0
+    held: list[tuple[int, bytes]] = []
+    with path.open("wb", buffering=MIB) as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+        for number, (seconds, fraction, data) in enumerate(_records(source)):
+            record = _RECORD.pack(seconds, fraction, len(data), len(data)) + data
+            if disturbance == "twice":
+                record *= 2
+                packets += 1
+            elif number % 20 == 7:
+                held.append((number + 2, record))
+                continue
+            out.write(record)
+            packets += 1
+            while held and held[0][0] <= number:
+                out.write(held.pop()[1])
+                packets += 1
+        for _, record in held:
+            out.write(record)
+            packets += 1
     return packets
 
 
