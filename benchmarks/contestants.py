@@ -177,8 +177,12 @@ def _seen_by_kaitai(output: Path) -> Seen:
 
 
 OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"), _seen_by_us)
-PARQUET = Contestant("pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "--force", "-o", "{out}"))
-COUNTERS = Contestant("pcq-analyzer counters to Parquet", _ours("counters", "--format", "parquet", "--force", "-o", "{out}"))
+PARQUET = Contestant(
+    "pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "--force", "-o", "{out}")
+)
+COUNTERS = Contestant(
+    "pcq-analyzer counters to Parquet", _ours("counters", "--format", "parquet", "--force", "-o", "{out}")
+)
 AUDIT = Contestant("pcq-analyzer audit", _ours("audit", "--format", "jsonl"), ends=(0, 10, 11))
 # Until the first call is written; then the pipe is closed.
 FIRST_LINE = Contestant("pcq-analyzer timeline, first call", _first_lines(OURS.command))

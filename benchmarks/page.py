@@ -100,7 +100,14 @@ _LIMITS = """\
   value.
 * Rows and trees are Python objects, one a value; that is what they cost. They are for `show`, notebooks and irregular
   buffers.
-* The captures are in order and without loss. Disorder takes slower paths, in all of the contestants.
+* Disorder: one segment of twenty behind the two after it takes 1.8 times the time (`files`), for these and their neighbours are
+  taken one by one, some 40 us each; the rest stays in runs. Every frame twice takes 1.3 times: a repetition is found by comparing
+  bytes where both were captured one behind the other.
+* Suricata needs less where nothing is to be decoded: of file contents, in clear or encrypted, it looks at headers of SMB in C and
+  logs next to nothing, and it starts in less time than Python does. It missed 841 of 849 requests of `files`, and decodes no value.
+* A filter, a time, a machine or `--tail` selects what is shown, not what is read: header and summary count the calls, sessions and
+  problems of the whole capture, a name may be stated at its end, and the state of a handle anywhere. None of this could be the
+  same without reading the rest.
 * scapy and pyshark would need minutes a run, so they get the first packets of a capture, once, and their time is multiplied
   by what is left out. The beginning of a capture is not its average, and start-up counts as if it were repeated: orders of
   magnitude.
@@ -265,14 +272,7 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
     times("files", contestants.TSHARK, 10)
     times("files", contestants.SURICATA, 0.5)
     times("sealed-files", contestants.SURICATA, 0.5)
-    for name, most in (("files, twice", 1.5), ("files, disordered", 1.3)):
-        if name in ours and "files" in ours:
-            ratio = ours[name].median / ours["files"].median
-            rows.append((f"`{name}`: at most {most} times the time of `files`", f"{ratio:.2f}", ratio <= most))
-    for name in ("recorded", "calls", "hours"):
-        if contestants.AUDIT.name in scores.get(name, {}):
-            ratio = scores[name][contestants.AUDIT.name].ratio(ours[name])
-            rows.append((f"`{name}`: `audit` takes at most twice the time of `timeline`", f"{ratio:.1f}", ratio <= 2))
+    rows += _ratio_aims(ours, scores)
     if "large" in ours and "mixed" in ours:
         each = [ours[name].median / packets[name] for name in ("large", "mixed")]
         rows.append(
@@ -305,6 +305,18 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
         *(f"| {aim} | {stated} | {'reached' if yes else 'not reached'} |" for aim, stated, yes in rows),
         "",
     ]
+
+
+def _ratio_aims(ours: dict[str, Score], scores: dict[str, dict[str, Score]]) -> Iterator[tuple[str, str, bool]]:
+    """How much more than the plain case, or the plain command, something may take."""
+    for name, most in (("files, twice", 1.5), ("files, disordered", 1.3)):
+        if name in ours and "files" in ours:
+            ratio = ours[name].median / ours["files"].median
+            yield f"`{name}`: at most {most} times the time of `files`", f"{ratio:.2f}", ratio <= most
+    for name in ("recorded", "calls", "hours"):
+        if contestants.AUDIT.name in scores.get(name, {}):
+            ratio = scores[name][contestants.AUDIT.name].ratio(ours[name])
+            yield f"`{name}`: `audit` takes at most twice the time of `timeline`", f"{ratio:.1f}", ratio <= 2
 
 
 def _row(score: Score, ours: Score) -> str:

@@ -6,8 +6,9 @@ what the run has brought until then. The segments themselves show all of this, c
 connection stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
 
 A run ends before a segment of another connection, data of the other end, another acknowledgement of the speaker, an earlier
-time, or a payload that begins like SMB or DCERPC: messages that begin with a segment begin a run. Segments with any flag but
-ACK and PSH, cut short, or with a wrong checksum are in no run.
+time, data out of order, or a payload that begins like SMB or DCERPC: messages that begin with a segment begin a run. Segments with
+any flag but ACK and PSH, cut short, or with a wrong checksum are in no run. One that is captured twice in a row brings nothing the
+second time.
 """
 
 from __future__ import annotations
@@ -59,13 +60,14 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     """The runs of a block's segments, of which there is at least one. No run reaches across a cut."""
     regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
     regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
-    sizes = np.where(regular, columns.sizes, 0)
-    is_data = sizes > 0
     same, turned = _compared(columns, views)
+    again = _sent_again(columns, regular, same)
+    sizes = np.where(regular & ~again, columns.sizes, 0)
+    is_data = sizes > 0
     every = np.arange(len(columns))
     # First the borders that not even a batch reaches across, then those of runs.
     wall = _walls(columns, regular, same | turned, cuts)
-    border = wall | _begins_like_ours(columns, views)
+    border = wall | (_begins_like_ours(columns, views) & ~again)
     # Bytes that begin like a PDU only together with those of the next segment are not to begin a run together.
     border[1:] |= is_data[:-1] & (sizes[:-1] < PDU_HEADER_LEN)
     # Which of the two ends sent a segment, from its neighbours: the number of turns, odd or even.
@@ -79,13 +81,14 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     border |= mine & (columns.ack != columns.ack[before])
     # How many bytes of data came before each segment, in the block and in its run.
     brought = np.cumsum(sizes) - sizes
+    data = np.flatnonzero(is_data)
+    border[_jumps(columns, brought, data, border)] = True
     bucket = brought - brought[np.maximum.accumulate(np.where(border, every, 0))] >> RUN_BYTES_BITS
     border |= mine & (bucket != bucket[before])
     first = np.flatnonzero(border)
     stop = np.append(first[1:], len(columns))
     number = np.cumsum(border) - 1
     # Data segments by their own count.
-    data = np.flatnonzero(is_data)
     data_first, data_stop = np.searchsorted(data, first), np.searchsorted(data, stop)
     # Where the stream of each run would stand at the beginning of the block; the same for all its segments, if in order.
     zeros = np.zeros(len(first), np.int64)
@@ -113,6 +116,27 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
         columns.frames[data],
         _table(columns, data, np.append(brought[data], end)),
     )
+
+
+def _sent_again(columns: Columns, regular: Bools, same: Bools) -> Bools:
+    """Which data segments are in all but the IP header what the one before them is: a mirror port of both ends sends every frame
+    twice. They bring nothing."""
+    again = same & regular & (columns.sizes > 0)
+    again[1:] &= regular[:-1]
+    for column in (columns.seq, columns.ack, columns.flags, columns.sizes):
+        again[1:] &= column[1:] == column[:-1]
+    data = columns.data
+    for at in np.flatnonzero(again).tolist():
+        (first, second), size = columns.begins[at - 1 : at + 1].tolist(), int(columns.sizes[at])
+        again[at] = data[first : first + size] == data[second : second + size]
+    return again
+
+
+def _jumps(columns: Columns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
+    """Which data segments do not continue those before them in their run: with one out of order, the others are runs still."""
+    zeros, run = (columns.seq - brought)[data] & _MASK, np.cumsum(border)[data]
+    jumps: IntArray = data[1:][(zeros[1:] != zeros[:-1]) & (run[1:] == run[:-1])]
+    return jumps
 
 
 def _continues(columns: Columns, brought: IntArray, zero: IntArray, is_data: Bools) -> Bools:

@@ -329,3 +329,44 @@ def test_connections_that_differ_in_one_address_are_in_no_run_together() -> None
         for chunk in reported(segments):
             if isinstance(chunk, StreamBatch) and chunk.direction == 1:
                 assert set(chunk.data.data) == {ord("x") if chunk.connection.number == 0 else ord("y")}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32))
+def test_frames_that_were_captured_twice_give_what_their_segments_give(seed: int) -> None:
+    blocks = []
+    for made in captured(seed):
+        frames = [made.frame(at) for at in range(len(made)) for _ in range(2)]
+        twice = block([(one.data, one.original_length) for one in frames], first=2 * int(made.frames[0]))
+        twice.times_ns[:] = [one.time_ns for one in frames]
+        blocks.append(twice)
+    assert pieces(by_batches(blocks, Limits())) == pieces(by_segments(blocks, Limits()))
+
+
+def test_what_is_captured_twice_is_in_runs_all_the_same() -> None:
+    talk = Talk(*ENDS[0])
+    segments = [*talk.open(), talk.c(smb2()), *[talk.s(smb2(b"x" * 900)) for _ in range(2)]]
+    segments += [talk.s(b"y" * 900) for _ in range(30)]
+    once = reported(segments, cut=False)
+    twice = reported([one for one in segments for _ in range(2)], cut=False)
+    assert [len(one.data) for one in twice if isinstance(one, StreamBatch)] == [
+        len(one.data) for one in once if isinstance(one, StreamBatch)
+    ]
+
+
+def test_what_is_sent_again_with_other_bytes_is_no_repetition() -> None:
+    talk = Talk(*ENDS[0])
+    segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), *[talk.s(b"y" * 900) for _ in range(20)]]
+    old = segments[10]
+    segments.insert(11, replace(old, payload=old.payload.replaced(b"z" * 900, "x")))
+    found = reported(segments)
+    assert [event.kind for event in found if isinstance(event, Problem)] == ["conflict"]
+
+
+def test_the_segments_around_one_that_is_out_of_order_are_in_runs() -> None:
+    talk = Talk(*ENDS[0])
+    segments = [*talk.open(), talk.c(smb2()), talk.s(smb2()), *[talk.s(b"y" * 900) for _ in range(40)]]
+    segments[20], segments[21] = segments[21], segments[20]
+    found = reported(segments, cut=False)
+    assert sum(isinstance(event, StreamBatch) for event in found) < 10
+    assert sum(len(event.data) for event in found if isinstance(event, StreamBatch)) == 40 * 900 + 2 * len(smb2())
