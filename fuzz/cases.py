@@ -82,7 +82,7 @@ def _change(rng: Mutator, value: Any) -> None:
     if isinstance(old, bool) or old is None or rng.random() < 0.1:
         value[key] = rng.choice((None, True, "", [], {}, b"", 7, "10.0.0.1"))
     elif isinstance(old, int):
-        value[key] = rng.choice((*_NUMBERS, old + 1, old - 1))
+        value[key] = rng.choice((*_NUMBERS, min(old + 1, _NUMBERS[-1]), max(old - 1, 0)))
     elif isinstance(old, bytes):
         value[key] = rng.changed(old)
     elif isinstance(old, str):

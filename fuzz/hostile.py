@@ -1,10 +1,10 @@
 """What hostile captures cost: each shape at growing sizes, in a process of its own with bounded memory and time.
 
-    python -m fuzz.hostile [--unit KIB] [--only WORD] [--markdown]
+    python -m fuzz.hostile [--unit KIB] [--only WORD] [--markdown | --write]
 
 Prints processor time and peak memory at one, two, four and eight times a size, the seconds for each megabyte at the largest, less
 what an empty capture takes, and how the time grows: 1.0 is linear, 2.0 the square. Exits with 1 where a shape exceeds what
-docs/reliability.md promises.
+docs/reliability.md promises. `--write` puts the table into that page, when all is measured.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ TIMES = (1, 2, 4, 8)
 MOST_S_PER_MB, MOST_MB = 5.0, 400
 # A run may exceed what is promised, so that it is seen by how much, but not by any amount.
 _ADDRESS_SPACE, _CPU_SECONDS = 4 << 30, 120
+PAGE = Path(__file__).resolve().parents[1] / "docs/reliability.md"
+_TABLE: list[str] = []
 # Below this, what a run takes is mostly starting Python.
 _NOISE_S = 0.3
 
@@ -73,7 +75,9 @@ def main() -> int:
     options.add_argument("--unit", type=int, default=256, metavar="KIB", help="the smallest size (256)")
     options.add_argument("--only", default="", metavar="WORD", help="shapes whose name holds this word")
     options.add_argument("--markdown", action="store_true", help="print a table for docs/reliability.md")
+    options.add_argument("--write", action="store_true", help="write it into docs/reliability.md")
     given = options.parse_args()
+    given.markdown |= given.write
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder) / "empty.pcap"
@@ -133,13 +137,26 @@ def main() -> int:
             )
             if bad:
                 _say(f"  exit {run.code}: {run.printed.strip()[-600:]}")
+    if given.write:
+        PAGE.write_text(with_table(PAGE.read_text("utf-8"), _TABLE, given.unit), "utf-8")
     _say(f"\nAn empty capture takes {base.seconds:.2f} s and {base.megabytes:.0f} MB. {failed} beyond the bounds.")
     return 1 if failed else 0
 
 
+def with_table(page: str, rows: Sequence[str], unit: int) -> str:
+    """The page with these rows in the place of those it has."""
+    before, start, rest = page.partition("<!-- shapes -->\n")
+    _, end, after = rest.partition("<!-- end of shapes -->")
+    if not start or not end:
+        sys.exit(f"{PAGE} has no place for the table.")
+    text = f"Measured by `make hostile HOSTILE_ARGS='--unit {unit} --write'`.\n\n" + "\n".join(rows)
+    return f"{before}{start}{text}\n{end}{after}"
+
+
 def _row(markdown: bool, cells: Sequence[str]) -> None:
     if markdown:
-        _say("| " + " | ".join(cells) + " |")
+        _TABLE.append("| " + " | ".join(cells) + " |")
+        _say(_TABLE[-1])
     else:
         _say(f"{cells[0]:34} " + " ".join(f"{cell:>12}" for cell in cells[1:]))
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fuzz import hostile
 from tests import conftest
 from tools import mutants
 
@@ -89,3 +90,33 @@ def test_every_package_has_tests_that_mutants_are_run_with() -> None:
     for path in (ROOT / "analyzer").iterdir():
         if path.is_dir() and path.name not in ("__pycache__",) and any(path.glob("*.py")):
             assert all((ROOT / one).exists() for one in mutants.tests_of(path.name)), path.name
+
+
+def test_the_tests_of_a_mutant_are_those_that_run_its_line(tmp_path: Path) -> None:
+    """In a project of its own: one test runs the line, one does not, and one statement runs when the module is loaded."""
+    for name in ("lib", "checks"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+    module = tmp_path / "lib" / "some.py"
+    module.write_text("MOST = 3\n\n\ndef doubled(n):\n    return n * 2\n\n\ndef halved(n):\n    return n // 2\n")
+    checks = "def test_doubled():\n    assert some.doubled(2) == 4\n\n\ndef test_halved():\n    assert some.halved(4)\n"
+    (tmp_path / "checks/test_some.py").write_text("from lib import some\n\n\n" + checks)
+    found = mutants.Tests(tmp_path, ["checks"], [module])
+    assert found.are_green
+    assert list(found.of("lib/some.py", 5)) == ["checks/test_some.py::test_doubled"]
+    assert list(found.of("lib/some.py", 9)) == ["checks/test_some.py::test_halved"]
+    assert list(found.of("lib/some.py", 1)) == ["checks"]
+    module.write_text(module.read_text().replace("n * 2", "n + 1").replace("n // 2", "n // 1"))
+    assert not found.pass_on(found.of("lib/some.py", 5))
+    assert found.pass_on(found.of("lib/some.py", 9))
+
+
+def test_the_table_of_hostile_shapes_takes_the_place_of_the_former_one() -> None:
+    page = (ROOT / "docs/reliability.md").read_text("utf-8")
+    written = hostile.with_table(page, ["| shape |", "| --- |", "| new |"], 7)
+    assert written.count("<!-- shapes -->") == written.count("<!-- end of shapes -->") == 1
+    assert "| new |" in written
+    assert "--unit 7 --write" in written
+    assert "| records-of-nothing |" not in written
+    assert hostile.with_table(written, ["| shape |", "| --- |", "| new |"], 7) == written
+    assert [row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| rpc-calls-unanswered |")]

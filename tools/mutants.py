@@ -4,9 +4,11 @@
 
 PACKAGE is a name below `analyzer/` (`smb`), FILE a path; without any, all packages. Of each, N places are drawn by the seed (all
 with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the package, and `ALSO` where others hold it, or
-those that --tests names.
-A mutant is killed when a test fails, or when the tests take ten times the processor time that they take without it. Survivors that
-change nothing that can be observed stand in tools/mutants_equivalent.toml with the reason, and are not counted.
+those that --tests names; of these, the ones that run the line. A mutant is killed when one of them fails, or takes ten times the
+processor time of all. Survivors that change nothing that can be observed stand in tools/mutants_equivalent.toml with the reason,
+and are not counted.
+
+A process that has loaded the libraries is forked for each mutant, since to load them takes longer than most tests.
 
 Prints each survivor as a diff of one line, then what was killed by package; exits with 1 where a package is below `FLOOR`.
 """
@@ -15,15 +17,18 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import random
 import resource
 import shutil
-import subprocess
+import sqlite3
 import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +47,7 @@ ALSO: dict[str, tuple[str, ...]] = {
     "statistics": ("tests/views", "tests/cli/test_triage.py"),
     "winperf": ("tests/test_captures.py",),
     "pcq": ("tests/test_captures.py",),
-    "notebook.py": ("tests/test_notebook_door.py",),
+    "notebook": ("tests/test_notebook_api.py", "tests/test_notebook_parts.py"),
 }
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -156,38 +161,106 @@ def tests_of(package: str) -> list[str]:
     return [*([own] if (ROOT / own).is_dir() else []), *ALSO.get(package, ())]
 
 
-def run(copy: Path, tests: Sequence[str], seconds: int) -> tuple[bool, float]:
-    """Whether all tests pass within so much processor time, and how much they took."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:xdist",
-            *tests,
-        ],
-        cwd=copy,
-        capture_output=True,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "CI": "",
-            "PCQ_PROPERTIES": "0.3",
-            "PYTHONPATH": str(copy),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "LANG": "C.UTF-8",
-        },
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return done.returncode == 0, after.ru_utime - before.ru_utime
+class Tests:
+    """Tests of a package in a copy of the project: which of them run a line, and whether they pass."""
+
+    def __init__(self, copy: Path, tests: Sequence[str], covered: Sequence[Path]) -> None:
+        """Runs all of them once. `covered` are the files whose lines are asked for."""
+        self._copy, self._tests = copy, tests
+        data, before = copy / "lines.sqlite", resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        data.unlink(missing_ok=True)
+        self.are_green = self._forked(tests, 3600, lambda: _traced(data, covered))
+        self.seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        self._lines = _lines_of(data, copy)
+
+    def of(self, path: str, line: int) -> Sequence[str]:
+        """The tests that run a line; all where it runs when the module is loaded, or begins further up."""
+        lines = self._lines.get(path, {})
+        for at in range(line, max(line - _LONGEST_STATEMENT, 0), -1):
+            if at in lines:
+                return sorted(lines[at])[:_MOST_TESTS] or self._tests
+        return ()
+
+    def pass_on(self, tests: Sequence[str]) -> bool:
+        """Whether tests pass, within ten times the processor time that all of them take."""
+        return self._forked(tests, int(10 * self.seconds) + 10, lambda: None)
+
+    def _forked(self, tests: Sequence[str], seconds: int, prepare: Callable[[], object]) -> bool:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                _become_tester(self._copy, seconds)
+                ended = prepare()
+                code = int(import_module("pytest").main([*_OPTIONS, *tests]))
+                if callable(ended):
+                    ended()
+            finally:
+                os._exit(code)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+_OPTIONS = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
+# A statement that no line of is run begins so many lines further up, at most; more tests than so many hold nothing more.
+_LONGEST_STATEMENT, _MOST_TESTS = 30, 80
+_LIBRARIES = (
+    "pytest hypothesis numpy polars msgspec orjson cryptography typer zstandard lz4.block isal.igzip lark coverage"
+)
+
+
+def _become_tester(copy: Path, seconds: int) -> None:
+    """Nothing of ours has been loaded yet in this process; what will be is that of the copy."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    os.chdir(copy)
+    sys.path.insert(0, str(copy))
+    sys.dont_write_bytecode = True
+    os.environ.update(PCQ_PROPERTIES="0.1", PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1", CI="")
+    null = os.open(os.devnull, os.O_RDWR)
+    for number in range(3):
+        os.dup2(null, number)
+
+
+def _traced(data: Path, covered: Sequence[Path]) -> Callable[[], None]:
+    import coverage
+
+    found = coverage.Coverage(str(data), include=[str(path) for path in covered], config_file=False)
+    found.set_option("run:dynamic_context", "test_function")
+    found.start()
+
+    def ended() -> None:
+        found.stop()
+        found.save()
+
+    return ended
+
+
+def _lines_of(data: Path, copy: Path) -> dict[str, dict[int, set[str]]]:
+    """By file and line, the tests that run it; none where it runs outside of tests."""
+    from coverage.numbits import numbits_to_nums
+
+    found: dict[str, dict[int, set[str]]] = {}
+    if not data.exists():
+        return found
+    with closing(sqlite3.connect(data)) as known:
+        rows = known.execute(
+            "SELECT file.path, context.context, numbits FROM line_bits JOIN file ON file.id = file_id "
+            "JOIN context ON context.id = context_id"
+        )
+        for path, context, bits in rows:
+            lines = found.setdefault(os.path.relpath(path, copy), {})
+            for line in numbits_to_nums(bits):
+                lines.setdefault(line, set()).update(_node_of(context, copy))
+    return found
+
+
+def _node_of(context: str, copy: Path) -> Iterator[str]:
+    """What pytest calls the test that coverage calls `tests.smb.test_framing.test_name`."""
+    words = context.split(".")
+    for count in range(len(words) - 1, 0, -1):
+        path = Path(*words[:count]).with_suffix(".py")
+        if (copy / path).is_file():
+            yield "::".join((path.as_posix(), *words[count:]))
+            return
 
 
 def main() -> int:
@@ -203,6 +276,8 @@ def main() -> int:
     tested = [name for name in packages if tests_of(name)]
     reasons = {(one["file"], one["line"], one["new"]): one["reason"] for one in _equivalents()}
     killed, tried = Counter[str](), Counter[str]()
+    for name in _LIBRARIES.split():
+        import_module(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "copy"
         for what in given.what or tested:
@@ -219,17 +294,19 @@ def main() -> int:
             if not copy.exists():
                 ignore = shutil.ignore_patterns(".git", ".venv", "node_modules", "__pycache__", ".*_cache")
                 shutil.copytree(ROOT, copy, ignore=ignore)
-            tests = given.tests or tests_of(package)
-            green, seconds = run(copy, tests, 3600)
-            if not green:
+            tests = Tests(
+                copy, given.tests or tests_of(package), [copy / one.relative_to(ROOT) for one in _files(package)]
+            )
+            if not tests.are_green:
                 sys.exit(f"The tests of {package} fail without any mutant.")
             for each in places:
                 key = _key(each)
                 if key in reasons:
                     continue
-                target, source = copy / each.path.relative_to(ROOT), each.path.read_text("utf-8")
+                name = each.path.relative_to(ROOT).as_posix()
+                target, source, chosen = copy / name, each.path.read_text("utf-8"), tests.of(name, each.line)
                 target.write_text(each.applied(source), "utf-8")
-                survived, _ = run(copy, tests, int(10 * seconds) + 10)
+                survived = not chosen or tests.pass_on(chosen)
                 target.write_text(source, "utf-8")
                 tried[package] += 1
                 killed[package] += not survived

@@ -150,8 +150,7 @@ class Security:
             return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
         if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:
             verified = False
-        reason = result.reason if verified is False else None
-        return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, reason, result.header_signed)
+        return Unprotected(pdu[start : trailer.start], verified, Decryption.NOT_SEALED, None, result.header_signed)
 
     def _established(self) -> SecurityContext:
         """The context that the handshake has led to, when the first PDU asks for it."""

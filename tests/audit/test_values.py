@@ -2,10 +2,12 @@
 
 import pytest
 
+from analyzer.audit.checks import NO_REGISTRATION
 from analyzer.audit.counter_types import LISTED
+from analyzer.audit.values import NO_HANDLE
 from tests.audit.judging import judged
 from tests.audit.registered import counterset, countersets, polled
-from tests.build.buffers import Block, identifier, perf_data
+from tests.build.buffers import Block, identifier, perf_data, string_table
 from tests.build.calls import COUNTERSET, Calls, sealed
 
 ALL = 0xFFFFFFFF
@@ -93,6 +95,45 @@ def test_a_counter_that_is_not_registered_is_flagged():
     assert judged("PCQ602", *known, *several((1, 1))).findings
     assert judged("PCQ602", *known, *several((2, 1))).verdict("PCQ-2.2.4.11-R02") == "pass"
     assert judged("PCQ602", *several((2, 9))).verdict("PCQ-2.2.4.11-R02") == "inconclusive"
+
+
+IDS = "PCQ-2.2.4.11-R02"
+
+
+def test_counters_of_which_only_names_are_known_are_not_registered():
+    """Names (request code 5) list a counter that the registration does not: it has no type."""
+    calls = Calls()
+    known = countersets({COUNTERSET: (2, {1: 0x10000, 2: 0x10000})}, calls)
+    names = calls.registration(5, string_table([(9, "Nine")], from_start=False), lcid=0x409)
+    answers = several((2, 9))
+    assert [one.judgement.seen for one in judged("PCQ602", *known, names, *answers).findings] == ["9"]
+    verdict = judged("PCQ602", names, *answers)
+    assert (verdict.findings, verdict.verdict(IDS)) == ((), "inconclusive")
+    assert list(verdict.coverage[IDS].reasons) == [NO_REGISTRATION]
+
+
+def test_every_counter_id_of_a_block_is_an_occurrence():
+    known = countersets({COUNTERSET: (2, {1: 0x10000, 2: 0x10000})})
+    assert judged("PCQ602", *known, *several((2, 1))).count(IDS) == 2
+
+
+def test_the_ids_of_a_damaged_block_are_not_judged():
+    calls = Calls()
+    known = countersets({COUNTERSET: (2, {1: 0x10000, 2: 0x10000})}, calls)
+    data = bytearray(perf_data([Block(2, ids=(2, 9), values=((value_of(0x10000), value_of(0x10000)),))]))
+    data[48 + 16 + 4] = 3  # the number of ids
+    held = identifier(COUNTERSET, counter=ALL, name="a")
+    events = [*known, calls.open_query(), calls.counter_info(held), calls.counter_data(bytes(data))]
+    assert not judged("PCQ602", *events).findings
+
+
+def test_why_the_meaning_of_a_block_is_not_known_is_the_reason():
+    calls = Calls()
+    known = countersets({COUNTERSET: (2, {1: 0x10000, 2: 0x10000})}, calls)
+    data = perf_data([Block(2, ids=(2, 9), values=((value_of(0x10000), value_of(0x10000)),))])
+    lost = judged("PCQ602", *known, calls.counter_data(data)).coverage[IDS].reasons
+    assert list(lost) != [NO_HANDLE]
+    assert all("handle" in reason for reason in lost)
 
 
 def referenced(*values):

@@ -123,3 +123,34 @@ def _blocks(data):
     from analyzer.capture.reader import CaptureReader
 
     return [item for item in CaptureReader([BytesIO(data)]) if isinstance(item, FrameBlock)]
+
+
+def _short(extra, fraction, times=2):
+    """Records without data, whose headers have `extra` bytes more."""
+    return b"".join(pack("<IIII", 1_700_000_000 + n, fraction, 0, 0) + bytes(extra) for n in range(times))
+
+
+@pytest.mark.parametrize("extra", [8, 12])
+@pytest.mark.parametrize("fraction", [0, 999_999])
+def test_of_two_headers_that_begin_alike_the_one_that_fits_more_records_is_taken(extra, fraction):
+    """The last record ends with the file; a wrong header reads seconds as a fraction, which is all that gives it away."""
+    frames, problems, _ = read(BytesIO(pcap([], magic=KUZNETZOV) + _short(extra, fraction)))
+    assert [frame.time_ns for frame in frames] == [T0 + n * 10**9 + fraction * 1000 for n in range(2)]
+    assert not problems
+
+
+def test_a_record_alone_has_the_shorter_of_the_headers_that_fit():
+    frames, _, _ = read(BytesIO(pcap([], magic=KUZNETZOV) + _short(8, 7, times=1)))
+    assert [frame.time_ns for frame in frames] == [T0 + 7000]
+
+
+@pytest.mark.parametrize(("fraction", "unit"), [(999_999, 1000), (1_000_000, 1)])
+def test_a_million_is_no_count_of_microseconds_in_the_last_record_either(fraction, unit):
+    data = pcap([], magic=IXIA_HW) + _short(0, 5, times=1) + pack("<IIII", 1_700_000_000, fraction, 0, 0)
+    assert [frame.time_ns for frame in read(BytesIO(data))[0]] == [T0 + 5 * unit, T0 + fraction * unit]
+
+
+@pytest.mark.parametrize(("version", "length"), [((2, 2), 4), ((2, 3), 100), ((2, 4), 100), ((1, 2), 100)])
+def test_only_versions_before_2_3_have_their_lengths_the_other_way_round(version, length):
+    data = pcap([], version=version) + pack("<IIII", 1_700_000_000, 0, 100, 4) + bytes(100)
+    assert [len(frame.data) for frame in read(BytesIO(data), fast=False)[0]][:1] == [length]

@@ -10,6 +10,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.security import AuthLevel, Decryption
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import (
     ALTER,
@@ -387,3 +388,59 @@ def test_searches_that_were_given_up_are_one_limit_problem() -> None:
     assert isinstance(problem, Problem)
     assert (problem.kind, problem.layer) == ("limit", "rpc")
     assert problem.text.startswith("3 sealed messages")
+
+
+def handing_out(keys, result):
+    """Toy keys whose contexts hand out the same for each PDU."""
+    begin = keys.begin
+
+    class Constant(ToyContext):
+        def open(self, sender, level, whole, body, verifier):
+            return result
+
+    def begun(keyring, auth_type=None):
+        handshake = begin(keyring, auth_type)
+        handshake.context = lambda search: Constant(b"")
+        return handshake
+
+    keys.begin = begun
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("key", "body", "verified"), [(b"key", None, False), (b"unknown", None, None), (b"key", b"ask me!", None)]
+)
+def test_what_could_not_be_checked_is_wrong_only_where_there_are_keys_and_nothing_came_out(key, body, verified):
+    """With the key, a token that leads to nothing is a wrong one; without it, nobody knows."""
+    talk = Conversation()
+    ours, _ = talk.sealed(key, level=AuthLevel.INTEGRITY)
+    talk.client(request(6, b"ask me!", sealer=ours))
+    result = Unprotected(body, None, Decryption.NOT_SEALED, "no token")
+    call = only_call(talk, handing_out(ToyKeys(), result))
+    assert (stub(call.request), call.auth.verified) == (b"ask me!", verified)
+
+
+def test_a_provider_goes_by_what_its_tokens_say_and_else_by_its_number():
+    talk = Conversation()
+    talk.client(bind(auth=Auth(TOY_FIRST + b"key", auth_type=9))).server(bind_ack(auth=Auth(TOY_ANSWER, auth_type=9)))
+    talk.client(request(6, b"ask", sealer=ToySealer(b"key", "initiator", auth_type=9)))
+    assert only_call(talk).auth.mechanism == "ntlm"
+    for auth_type, name in ((16, "krb5"), (9, "spnego"), (0x33, "0x33?")):
+        talk = Conversation().client(request(6, b"ask", sealer=ToySealer(b"key", "initiator", auth_type=auth_type)))
+        layer = RpcLayer(Keyring())
+        stated = [out for event in talk.events for out in layer.feed(event)] + list(layer.finish())
+        (call,) = [event for event in stated if isinstance(event, Exchange)]
+        assert call.auth.mechanism == name
+
+
+@pytest.mark.parametrize(("key", "level"), [(b"key", AuthLevel.INTEGRITY), (b"unknown", AuthLevel.PRIVACY)])
+def test_of_very_many_pdus_the_first_64_frames_are_named(key, level):
+    talk = Conversation()
+    ours, _ = talk.sealed(key, level=level)
+    for call_id in range(2, 102):
+        sent = bytearray(request(6, b"ask me!", call_id=call_id, sealer=ours))
+        sent[24] ^= level == AuthLevel.INTEGRITY
+        talk.client(bytes(sent))
+    (problem,) = [one for one in problems(talk) if one.kind in ("malformed", "sealed")]
+    assert problem.frames == tuple(range(4, 68))
+    assert problem.text.startswith("100 ")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.core.errors import DecodeError, UnsupportedError
+from analyzer.core.errors import DecodeError, MalformedError, TruncatedError, UnsupportedError
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.smb.compression import (
     LZ4,
@@ -294,3 +294,25 @@ def test_a_chain_of_all_kinds() -> None:
 def test_a_bomb_is_refused(message: bytes) -> None:
     with pytest.raises(OutputLimitError):
         decompress_message(untraced(message))
+
+
+def test_a_chunk_that_is_not_compressed_is_followed_by_others() -> None:
+    """[MS-XCA] 2.5.1.2: the highest bit of a chunk's header says whether it is compressed."""
+    plain = struct.pack("<H", 0x3000 | 3) + b"abcd"
+    packed = struct.pack("<H", 0xB000 | 2) + b"\x00ef"
+    assert decompress(LZNT1, plain + packed + plain, 10) == b"abcdefabcd"
+
+
+def test_what_precedes_the_compressed_part_counts_for_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.smb.compression.MAX_OUTPUT", 100)
+    head = b"\xfcSMB" + struct.pack("<IHHI", 60, LZ77, 0, 60) + bytes(60)
+    with pytest.raises(OutputLimitError, match="120 is more than a message can hold"):
+        decompress_message(untraced(head + bytes(8)))
+
+
+def test_a_table_of_codes_is_whole_and_holds_no_more_than_fit() -> None:
+    with pytest.raises(TruncatedError, match="the table of code lengths is cut"):
+        decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1})[:-1], 1)
+    with pytest.raises(MalformedError, match="more codes than fit"):
+        decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1, 99: 1}) + bytes(8), 1)
+    assert decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1}) + bytes(4), 3) == b"aaa"

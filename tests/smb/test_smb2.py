@@ -584,6 +584,25 @@ def test_a_lost_answer_is_reported_to_the_pipe_that_asked_only() -> None:
     assert [(number, data) for number, _, data in stated(out)] == [(1, b"?"), (0, SAY)]
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_data_whose_request_was_lost_are_of_the_only_pipe_and_of_none_where_there_are_several(count: int) -> None:
+    talk = Talk().begin().tree()
+    for number in range(count):
+        talk.open(f"pipe{number}", bytes([65 + number]) * 16)
+    start = sum(len(message) for direction, message in talk.sent if direction == 0)
+    talk.read(SAY, b"A" * 16)
+    stop = sum(len(message) for direction, message in talk.sent if direction == 0)
+    out = run(with_hole(stream(talk.sent), 0, start, stop))
+    answered = [item for item in stated(out) if not item[1]]
+    reasons = [problem.text for problem in only(out, Problem) if "READ" in problem.text]
+    if count == 1:
+        assert (answered, reasons) == ([(0, False, SAY)], [])
+    else:
+        assert answered == [(0, False, b"?"), (1, False, b"?")]
+        (reason,) = reasons
+        assert "the request of a READ was not captured, so its data cannot be assigned to a pipe" in reason
+
+
 def test_a_malformed_message_costs_only_itself() -> None:
     talk = Talk().begin().tree().open()
     broken = bytearray(smb2(WRITE, write_request(ASK), 9))
