@@ -48,19 +48,22 @@ def wireshark(
     RPC sealed by NTLM is opened by Wireshark with NT hashes from a keytab: --keytab-output writes one from the users given.
     """
     from analyzer.auth.keys import ntlm_keytab, seskey_line
+    from analyzer.output.progress import watching
     from analyzer.pipeline.run import smb_session_keys, sources_of
 
     reading.refuse_cases(files, "no key is in it")
     reading.refuse_redaction("keys are of no use under pseudonyms")
     lines, keytab = writing.beside(writing.path, private=True), writing.beside(keytab_output, private=True)
     lost: list[str] = []
-    found = smb_session_keys(
-        sources_of(files),
-        reading.keyring,
-        engine=reading.engine.value,
-        limits=reading.limits,
-        unreadable=lambda problem: lost.append(problem.text),
-    )
+    with watching(files) as progress:
+        found = smb_session_keys(
+            sources_of(files),
+            reading.keyring,
+            engine=reading.engine.value,
+            limits=reading.limits,
+            unreadable=lambda problem: lost.append(problem.text),
+            progress=progress,
+        )
     say(*lost)
     say(WARNING)
     write_document("".join(f"{seskey_line(session_id, key)}\n" for session_id, key in found.items()).encode(), lines)

@@ -233,7 +233,7 @@ class CaptureReading(Struct, frozen=True):
     ) -> Analysis:
         """Reads the captures; `-` is standard input. `pdus` as for `pipeline.run.analyze`; where nobody else hears of the progress,
         it is written to standard error."""
-        from analyzer.cli.progress import watching
+        from analyzer.output.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
         from analyzer.viewmodel.verdict import unreadable
 

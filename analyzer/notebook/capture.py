@@ -36,8 +36,8 @@ from analyzer.model.lines import COMMANDS
 from analyzer.model.record import Record
 from analyzer.notebook.charts import Plots
 from analyzer.notebook.html import call_html, capture_html, findings_html
-from analyzer.notebook.progress import watched
 from analyzer.output.json import document
+from analyzer.output.progress import watching
 from analyzer.pipeline.case import is_case, open_case, write_case
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of
@@ -292,7 +292,7 @@ def analyze(
     sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
     files = [metadata] if isinstance(metadata, str | Path) else metadata
     given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
-    with watched(sources) if progress is True else nullcontext(progress or None) as notify:
+    with watching(sources, notebook=True) if progress is True else nullcontext(progress or None) as notify:
         return Capture(
             run(sources, keyring, engine=engine, metadata=given, metadata_from=metadata_from, progress=notify)
         )

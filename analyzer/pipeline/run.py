@@ -241,14 +241,15 @@ def smb_session_keys(
     engine: Engine = "own",
     limits: Limits = DEFAULTS,
     unreadable: Callable[[Problem], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[int, bytes]:
     """The session key of every SMB2 session whose handshake the keyring opens, by session id.
 
-    `unreadable` is called with the problem of each file, of several, that cannot be read.
+    `progress` is as for `analyze`; `unreadable` is called with the problem of each file, of several, that cannot be read.
     """
     from analyzer.tcp.reassembler import Reassembler
 
-    segments, _ = _own_segments(sources, None, limits) if engine == "own" else _tshark_segments(sources)
+    segments, _ = _own_segments(sources, progress, limits) if engine == "own" else _tshark_segments(sources)
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):

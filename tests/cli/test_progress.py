@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from analyzer.cli.progress import progress_words
-from analyzer.pipeline.run import analyze
+from analyzer.auth.keyring import Keyring
+from analyzer.output import progress as progress_module
+from analyzer.output.progress import progress_words, watching
+from analyzer.pipeline.run import analyze, smb_session_keys
 from tests.cli.test_commands import CAPTURES, CLEAR
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
@@ -37,3 +41,33 @@ def test_reading_tells_the_bytes_of_all_files_packed_as_they_are(tmp_path: Path)
         analysis = analyze(files, progress=lambda frames, done: seen.append((frames, done)))  # noqa: B023
         assert seen[-1] == (analysis.capture.frames, sum(path.stat().st_size for path in files))
         assert seen == sorted(seen)
+
+
+def test_nobody_is_shown_anything_where_standard_error_is_no_terminal() -> None:
+    with watching([CLEAR]) as notify:
+        assert notify is None
+
+
+@pytest.mark.parametrize("notebook", [False, True])
+def test_bytes_and_percent_are_shown_on_a_terminal_and_in_a_notebook(
+    monkeypatch: pytest.MonkeyPatch, notebook: bool
+) -> None:
+    shown: list[str] = []
+    asked: list[bool] = []
+
+    @contextmanager
+    def status_line(text: str, *, notebook: bool = False) -> Iterator[Callable[[str], None]]:
+        asked.append(notebook)
+        yield shown.append
+
+    monkeypatch.setattr(progress_module, "status_line", status_line)
+    with watching([str(CLEAR), OTHER, object()], notebook=notebook) as notify:
+        analyze([CLEAR, OTHER], progress=notify)
+    assert asked == [notebook]
+    assert "(100 %)" in shown[-1]
+
+
+def test_session_keys_are_looked_for_with_progress() -> None:
+    seen: list[tuple[int, int]] = []
+    smb_session_keys([CLEAR], Keyring(), progress=lambda frames, done: seen.append((frames, done)))
+    assert seen[-1][1] == CLEAR.stat().st_size

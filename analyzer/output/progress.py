@@ -1,4 +1,4 @@
-"""A progress line on standard error, only where that is a terminal."""
+"""How far reading has come: a line on standard error where that is a terminal, or below the cell of a notebook."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
+from analyzer.output.terminal import status_line
+
 # An estimate from less would say little.
 _LEAST_SECONDS = 2.0
 
 
 @contextmanager
-def watching(files: Iterable[Path]) -> Iterator[Callable[[int, int], None] | None]:
-    """Yields what `analyze` calls with frames and bytes read of these files; None where nobody is watching."""
-    from analyzer.output.terminal import status_line
-
-    with status_line("reading ...") as update:
+def watching(sources: Iterable[object], *, notebook: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """Yields what `analyze` calls with frames and bytes read of these sources; None where nobody is watching. `notebook` as for
+    `status_line`."""
+    with status_line("reading ...", notebook=notebook) as update:
         if update is None:
             yield None
             return
         total = 0
-        for path in files:
-            with suppress(OSError):
-                total += path.stat().st_size
+        for source in sources:
+            if isinstance(source, str | Path):
+                with suppress(OSError):
+                    total += Path(source).stat().st_size
         started = monotonic()
         yield lambda frames, done: update(progress_words(frames, done, total, monotonic() - started))
 
