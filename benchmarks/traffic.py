@@ -299,6 +299,15 @@ def tiny(path: Path, size: int) -> int:
         return out.packets
 
 
+def blocks(path: Path, size: int) -> int:
+    """One answer of as many blocks as fit, each the 16 bytes of an error."""
+    rng = random.Random(29)
+    answer = buffers.perf_data([buffers.Block(0, status=0x1069)] * (size // 16))
+    with Writer(path) as out:
+        Client(out, 0, rng).query(answer_of(answer))
+        return out.packets
+
+
 def scan(path: Path, size: int) -> int:
     """A scan of port 445: a SYN to one host after the other, every other one refused; first a performance query in clear."""
     rng = random.Random(19)

@@ -12,7 +12,7 @@ result is cached.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,14 +20,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import orjson
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from analyzer.buffers.decode import decode_buffer
 from analyzer.buffers.derived import BlockParts, block_parts, instances_of, values_of
 from analyzer.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
-from analyzer.buffers.regular import Layout, PerfParts, RegularReader, Words, read_regular
+from analyzer.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words, read_regular
 from analyzer.core.errors import DecodeError
 from analyzer.model.buffer import BufferKind
+from analyzer.output.json import Pieces
 
 _HEADER_TEXT = (
     b'{"total_size":%d,"num_blocks":%d,"perf_time_stamp":%d,"perf_time_100ns":%d,"perf_freq":%d,'
@@ -37,6 +38,8 @@ _HEADER_TEXT = (
 
 # Texts of some thousand values are filled in at once; one for a buffer of millions would be copied again and again while it grows.
 _VALUES_AT_ONCE = 2_000
+# The text of a buffer beyond this is made while it is written: it is some three times as long.
+_LONG = 8 << 20
 # Below this many values an array takes longer to set up than the work takes.
 _FEW_VALUES = 64
 
@@ -80,9 +83,9 @@ _Piece = _Text | _Grid
 
 
 class ReadyTree(Struct, frozen=True):
-    """The tree of a decoded buffer as JSON text; `problem` and `notes` as `BufferDecode` has them."""
+    """The tree of a decoded buffer as JSON text, a long one in pieces; `problem` and `notes` as `BufferDecode` has them."""
 
-    text: bytes
+    text: Raw | Pieces
     problem: DecodeError | None = None
     notes: tuple[str, ...] = ()
 
@@ -102,8 +105,8 @@ class ReadyTrees:
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
         """The tree of a buffer; None where `decode_buffer` has to be asked."""
-        if kind == "perf-data" and (text := self._perf_data(data)) is not None:
-            return ReadyTree(text)
+        if kind == "perf-data" and (made := self._perf_data(data)) is not None:
+            return ReadyTree(Pieces(made) if len(data) > _LONG else Raw(b"".join(made())))
         if len(data) > self.MAX_LENGTH:
             return None
         key = kind, big_endian, data
@@ -117,20 +120,20 @@ class ReadyTrees:
             self._bytes -= len(oldest[2]) + _length(self._cached.pop(oldest))
         return tree
 
-    def _perf_data(self, data: bytes) -> bytes | None:
+    def _perf_data(self, data: bytes) -> Callable[[], Iterator[bytes]] | None:
+        """What makes the text of a buffer."""
         read = self._reader.read(data)
         if read is None:
             return None
-        pieces: Iterable[_Piece] | None = self._pieces.get(read.layout)
-        if pieces is None:
-            pieces = _grouped(_pieces(data, read.layout))
-            if self._reader.remembers(read.layout):
-                pieces = self._pieces[read.layout] = list(pieces)
-        return _filled(data, pieces, _written(read))
+        layout, values = read.layout, _written(read)
+        pieces = self._pieces.get(layout)
+        if pieces is None and self._reader.remembers(layout):
+            pieces = self._pieces[layout] = list(_grouped(_pieces(data, layout)))
+        return lambda: _filled(data, pieces if pieces is not None else _grouped(_pieces(data, layout)), values)
 
 
 def _length(tree: ReadyTree | None) -> int:
-    return len(tree.text) if tree is not None else 0
+    return len(bytes(tree.text)) if tree is not None and isinstance(tree.text, Raw) else 0
 
 
 def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> ReadyTree | None:
@@ -140,31 +143,32 @@ def _decoded(kind: BufferKind, data: bytes, *, big_endian: bool | None) -> Ready
         text = orjson.dumps(decoded.tree)
     except TypeError:
         return None
-    return ReadyTree(text, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
+    return ReadyTree(Raw(text), decoded.problem.alone() if decoded.problem is not None else None, decoded.notes)
 
 
 def regular_json(data: bytes) -> bytes | None:
     """The text of the tree of one buffer of performance data, on the fast path."""
     read = read_regular(data)
-    return _filled(data, _grouped(_pieces(data, read.layout)), _written(read)) if read is not None else None
+    return b"".join(_filled(data, _grouped(_pieces(data, read.layout)), _written(read))) if read is not None else None
 
 
 def _written(read: PerfParts) -> Words | Sequence[int | str]:
     """The values that have a place in the text: those of error blocks have none."""
+    if not read.texts and all(isinstance(part, Grid) for part in read.layout.parts):
+        return read.values
     held = read.layout.data_sizes >= 0
     if read.texts:
         return [value for value, has_place in zip(values_of(read), held.tolist(), strict=True) if has_place]
     return read.values if held.all() else read.values[held]
 
 
-def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> bytes:
+def _filled(data: bytes, pieces: Iterable[_Piece], values: Words | Sequence[int | str]) -> Iterator[bytes]:
     """The text of a buffer, with its header and values."""
-    out = [_HEADER_TEXT % DATA_HEADER.unpack_from(data)]
+    yield _HEADER_TEXT % DATA_HEADER.unpack_from(data)
     at = 0
     for piece in pieces:
-        out.append(piece.filled(values[at : at + piece.count]))
+        yield piece.filled(values[at : at + piece.count])
         at += piece.count
-    return b"".join(out)
 
 
 def _grouped(pieces: Iterable[_Piece]) -> Iterator[_Piece]:

@@ -68,6 +68,9 @@ _FEW_VALUES = 400
 _SHORT = 1024
 # Answers of so many bytes are compared with later ones.
 MAX_BYTES = 16 * 1024 * 1024
+# Rows are copied before their values are taken out of them, so many at a time.
+_VALUES_AT_ONCE = 1 << 18
+_NAMES_AT_ONCE = 1 << 13
 # Searching for rows compares each word with each size; beyond this many sizes it is faster to follow the instances.
 _SEARCHED_SIZES = 8
 # Values at odd places are read through a description with a name for each, which must not become as long as a forged row.
@@ -126,7 +129,7 @@ class Layout(Struct, frozen=True, eq=False, dict=True, weakref=True):
     """All of a buffer but its clocks and values, in the order of the buffer.
 
     Block n is from `starts[n]` to `starts[n + 1]` and has `statuses[n]`. `places` states in which word of the buffer each value
-    stands, None where a value is text or does not begin at a word.
+    stands, None where a value is text or does not begin at a word, or the buffer is too long to be compared with later ones.
     """
 
     starts: Sequence[int]
@@ -368,10 +371,12 @@ def _grid(data: bytes, words: Words, head: tuple[int, int, int], start: int, sto
     aligned = shape.in_words and not (begins % 8).any()
     if not aligned and count > _MOST_PACKED:
         raise IrregularError
-    values = _aligned_values(data, begins, shape) if aligned else _packed_values(data, begins, shape)
+    values = _values(data, begins, shape, aligned=aligned)
     numbers = _windows(data, "u1", 4)[starts + 4].view("<u4")[:, 0].astype(np.int64)
     part = Grid(*head, ids, shape, _names(data, starts + 8, begins), numbers, starts, begins)
-    places = (begins[:, None] // 8 + np.array(shape.words)).reshape(-1) if aligned else None
+    places = None
+    if aligned and len(data) <= MAX_BYTES:
+        places = (begins[:, None] // 8 + np.array(shape.words)).reshape(-1)
     return _Read(part, values.reshape(-1), places)
 
 
@@ -532,6 +537,18 @@ def _windows(data: bytes, form: str, length: int) -> npt.NDArray[Any]:
     return np.ndarray((len(data) // size - length + 1, length), form, data, strides=(size, size))
 
 
+def _values(data: bytes, begins: Ints, shape: Shape, *, aligned: bool) -> Words:
+    """The values of all rows: a column for each."""
+    read = _aligned_values if aligned else _packed_values
+    step = max(_VALUES_AT_ONCE // len(shape.sizes), 1)
+    if len(begins) <= step:
+        return read(data, begins, shape)
+    values = np.empty((len(begins), len(shape.sizes)), np.uint64)
+    for first in range(0, len(begins), step):
+        values[first : first + step] = read(data, begins[first : first + step], shape)
+    return values
+
+
 def _aligned_values(data: bytes, begins: Ints, shape: Shape) -> Words:
     """The rows of this shape that begin at multiples of 8, as all of their values do."""
     # Rows as they lie in memory, one copy each; then sizes and values apart.
@@ -598,6 +615,10 @@ def _instances_by_search(words: Words, at: int, stop: int, count: int, shape: Sh
 
 def _names(data: bytes, starts: Ints, stops: Ints) -> Sequence[str]:
     """The names that stand from `starts` to `stops`."""
+    if len(starts) > _NAMES_AT_ONCE:
+        parts = range(0, len(starts), _NAMES_AT_ONCE)
+        some = [slice(first, first + _NAMES_AT_ONCE) for first in parts]
+        return [name for part in some for name in _names(data, starts[part], stops[part])]
     if len(starts) >= _FEW and (starts < stops).all() and not (starts % 4).any() and not (stops % 4).any():
         halves: npt.NDArray[np.uint32] = np.frombuffer(data, "<u4", len(data) // 4)
         first, last = halves[starts // 4] & np.uint32(0xFFFF), halves[stops // 4 - 1] >> np.uint32(16)

@@ -8,17 +8,17 @@ their values, or anything irregular, come as the records of `samples`, which is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, Struct, field
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from analyzer.buffers import PerfData, PerfRow, WinPerf
-from analyzer.buffers.regular import Grid, Layout, Part, RegularReader
+from analyzer.buffers.regular import Grid, Layout, Part, RegularReader, Singles
 from analyzer.buffers.regular_v1 import V1Block, V1Layout, V1Reader, mixed_object
 from analyzer.contents.samples import call_samples, sample_record
 from analyzer.model.analysis import Analysis
@@ -74,6 +74,8 @@ class _Chunks:
     """Makes chunks, and keeps the parts of the layouts seen last."""
 
     MAX_VALUES = 1_000_000
+    # Each block without instances has a record of its own. Of more than these, they are made anew for each answer, some at a time.
+    MAX_COLUMNS = 8_192
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
@@ -100,10 +102,20 @@ class _Chunks:
             return None
         catalog = self._analysis.catalogs.of(call.server)
 
-        def parts() -> Sequence[ChunkPart] | None:
+        def parts() -> Iterator[ChunkPart]:
             return _perflib_parts(read.layout, call.query, catalog, call.server)
 
-        bound = self._known(read.layout, call.query, call, parts)
+        def parts_of_numbers() -> Sequence[ChunkPart] | None:
+            made = list(parts())
+            blocks = _blocks_of(made)
+            return list(_marked(made, blocks, catalog)) if blocks is not None else None
+
+        bound: Iterable[ChunkPart] | None
+        if sum(len(part) for part in read.layout.parts if isinstance(part, Singles)) > self.MAX_COLUMNS:
+            blocks = _blocks_of(parts())
+            bound = _marked(parts(), blocks, catalog) if blocks is not None else None
+        else:
+            bound = self._known(read.layout, call.query, call, parts_of_numbers)
         if bound is None:
             return None
         of_call["perf_time_stamp"] = read.perf_time_stamp
@@ -180,33 +192,48 @@ class _Bound(Struct, frozen=True):
         return len(self.layout.places) if isinstance(self.layout, V1Layout) else len(self.layout.data_sizes)
 
 
-def _perflib_parts(
-    layout: Layout, query: QueryView | None, catalog: Catalog, server: Endpoint
-) -> Sequence[ChunkPart] | None:
-    parts: list[ChunkPart] = []
-    for part in layout.parts:
+def _perflib_parts(layout: Layout, query: QueryView | None, catalog: Catalog, server: Endpoint) -> Iterator[ChunkPart]:
+    """The parts of a layout, without what is repeated in them marked."""
+    for part in chain.from_iterable(map(_cut_columns, layout.parts)):
         if len(part) == 0:
             continue
         first = PerfData(None, None, 0, 0, 0, None, tuple(_first_rows(part)), None, ())
         columns = [sample_record(sample, server=server) for sample in samples_of(first, query, catalog)]
-        if any(is_text(record.counter_type) for record in columns):
-            return None
         rows: list[Values] | None = None
         if isinstance(part, Grid):
             rows = [
                 {"instance": name, "instance_id": number}
                 for name, number in zip(part.names, part.instance_ids.tolist(), strict=True)
             ]
-        parts.append(ChunkPart(columns, rows))
-    return list(_marked(parts, catalog))
+        yield ChunkPart(columns, rows)
 
 
-def _marked(parts: Sequence[ChunkPart], catalog: Catalog) -> Iterator[ChunkPart]:
-    """The parts with what is `repeated` in them marked; one of which some rows repeat what others do not is cut between these."""
-    blocks: dict[tuple[Any, ...], set[Any]] = {}
+def _cut_columns(part: Part) -> Iterator[Part]:
+    """A part, or the pieces of one of very many blocks."""
+    if isinstance(part, Grid) or len(part) <= _Chunks.MAX_COLUMNS:
+        yield part
+        return
+    for first in range(0, len(part), _Chunks.MAX_COLUMNS):
+        yield Singles(*[column[first : first + _Chunks.MAX_COLUMNS] for column in astuple(part)])
+
+
+# The numbers of the blocks that hold each counter, by counterset and counter.
+_Blocks = dict[tuple[Any, ...], set[Any]]
+
+
+def _blocks_of(parts: Iterable[ChunkPart]) -> _Blocks | None:
+    """Which counters are in which blocks; None where one has text."""
+    blocks: _Blocks = {}
     for part in parts:
+        if any(is_text(record.counter_type) for record in part.columns):
+            return None
         for record in part.columns:
             blocks.setdefault((record.counterset, record.counter_id), set()).add(record.block)
+    return blocks
+
+
+def _marked(parts: Iterable[ChunkPart], blocks: _Blocks, catalog: Catalog) -> Iterator[ChunkPart]:
+    """The parts with what is `repeated` in them marked; one of which some rows repeat what others do not is cut between these."""
     seen: dict[Shown, Any] = {}
 
     def is_repeated(record: SampleRecord) -> bool:
@@ -281,7 +308,7 @@ def _winperf_parts(layout: V1Layout, table: NameTable, server: Endpoint) -> Sequ
     return parts
 
 
-def _cut(parts: Sequence[ChunkPart], of_call: Values, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:
+def _cut(parts: Iterable[ChunkPart], of_call: Values, values: npt.NDArray[np.uint64]) -> Iterator[SampleChunk]:
     at = 0
     for part in parts:
         yield SampleChunk(part, of_call, values[at : at + len(part)])

@@ -26,6 +26,7 @@ from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import PlaceExtent, Record
 from analyzer.model.registry import registry_value
 from analyzer.model.service import service_facts
+from analyzer.output.json import Pieces
 from analyzer.rpc.status import fault_name
 
 
@@ -113,6 +114,8 @@ class Damages:
 
 
 _BITS: dict[SideName, int] = {"request": 1, "response": 2}
+# Bytes of a stub that are held at once.
+_LONG = 1 << 20
 
 
 def known_stub(side: Side, opnum: int | None) -> TracedBytes | Missing:
@@ -137,37 +140,47 @@ def side_record(
         return None
     stub = known_stub(side, call.opnum)
     frames, files = numbered(side.frames, facts)
-    data = None if isinstance(stub, Missing) else stub.data
+    # A short stub is read once, a long one in parts.
+    data = stub.data if not isinstance(stub, Missing) and len(stub) <= _LONG else None
     tree, problem, notes = _buffer_of(side, data, ready)
     if damages is not None:
         damages.note(call.number, name, side, problem)
     return SideRecord(
         frames=frames,
         frame_files=files,
-        stub_length=len(data) if data is not None else None,
-        stub_sha256=sha256(data).hexdigest() if data is not None else None,
+        stub_length=len(stub) if not isinstance(stub, Missing) else None,
+        stub_sha256=_digest(stub if data is None else data),
         wire_length=side.wire_length,
         why_missing=stub.value if isinstance(stub, Missing) else None,
         verification_trailer=side.verification_trailer,
         params=side.params,
         buffer_kind=side.buffer_kind,
-        buffer=tree,
+        buffer=tree,  # type: ignore[arg-type]  # `Pieces` are `Raw` that is not made yet
         buffer_notes=tuple(notes) if notes else UNSET,
         buffer_problem=str(problem) if problem is not None else UNSET,
     )
 
 
+def _digest(stub: TracedBytes | bytes | Missing) -> str | None:
+    if isinstance(stub, Missing):
+        return None
+    found = sha256(stub if isinstance(stub, bytes) else b"")
+    if not isinstance(stub, bytes):
+        for at in range(0, len(stub), _LONG):
+            found.update(stub.part(at, min(at + _LONG, len(stub))))
+    return found.hexdigest()
+
+
 def _buffer_of(
     side: Side, stub: bytes | None, ready: ReadyTrees | None
-) -> tuple[dict[str, Any] | Raw | None, DecodeError | None, Sequence[str]]:
-    """The tree of the buffer of a side, whose stub is at hand; what is wrong with it, and what else there is to say."""
+) -> tuple[dict[str, Any] | Raw | Pieces | None, DecodeError | None, Sequence[str]]:
+    """The tree of the buffer of a side, whose stub may be at hand; what is wrong with it, and what else there is to say."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None, None, ()
-    # A long stub is not read twice.
     data = stub[slice(*side.buffer_span)] if stub is not None else side.buffer_data
     kind, order = side.buffer_kind, buffer_order(side)
     if ready is not None and (made := ready.tree(kind, data, big_endian=order)) is not None:
-        return Raw(made.text), made.problem, made.notes
+        return made.text, made.problem, made.notes
     decoded = decode_buffer(kind, data, big_endian=order)
     return decoded.tree, decoded.problem.alone() if decoded.problem is not None else None, decoded.notes
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from mmap import mmap
 from weakref import finalize
 
@@ -83,8 +83,7 @@ class Log:
         position = self._end
         if len(data) >= _SEGMENT:
             self._flush()
-            self._whole.add(len(self._places))
-            self._put(position, data)
+            self._put(position, data, whole=True)
         else:
             self._tail += data
             if len(self._tail) >= _SEGMENT:
@@ -99,31 +98,50 @@ class Log:
             self._put(self._end - len(self._tail), bytes(self._tail))
             self._tail = bytearray()
 
-    def _put(self, start: int, data: bytes) -> None:
-        self._starts.append(start)
+    def _put(self, start: int, data: bytes, *, whole: bool = False) -> None:
         place: int | None = None
         if self._room < len(data):
             place = self._file.put(data)
         else:
             self._room -= len(data)
+        last = len(self._places) - 1
+        before = self._places[last] if whole and last in self._whole else None
+        if isinstance(before, int) and place == before + start - self._starts[last]:
+            return  # it goes on where the one before it ends
+        if whole:
+            self._whole.add(len(self._places))
+        self._starts.append(start)
         self._places.append(data if place is None else place)
 
     def read(self, position: int, length: int) -> bytes:
-        """So many bytes from a position on, which were appended at once."""
+        """So many bytes from a position on."""
+        found = self._read(position, length)
+        if len(found) == length or position + len(found) >= self._end:
+            return found
+        # They were not appended at once.
+        parts, missing = [found], length - len(found)
+        while missing and found:
+            found = self._read(position + length - missing, missing)
+            parts.append(found)
+            missing -= len(found)
+        return b"".join(parts)
+
+    def _read(self, position: int, length: int) -> bytes:
+        """The same as far as the segment goes."""
         tail = self._end - len(self._tail)
         if position >= tail:
             return bytes(self._tail[position - tail : position - tail + length])
         at = bisect_right(self._starts, position) - 1
         first = position - self._starts[at]
+        stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
         held = self._places[at]
         if isinstance(held, bytes):
             return held[first : first + length]
         if at in self._whole:
-            return self._file.read(held + first, length)
+            return self._file.read(held + first, min(length, stop - position))
         # Several threads may read what nobody appends to any more: each looks at the segment it took.
         cached = self._cached
         if cached[0] != at:
-            stop = self._starts[at + 1] if at + 1 < len(self._starts) else tail
             cached = self._cached = at, self._file.read(held, stop - self._starts[at])
         return cached[1][first : first + length]
 
@@ -133,9 +151,10 @@ class Log:
         for at, held in enumerate(self._places):
             if isinstance(held, bytes):
                 yield held
-            else:
-                stop = self._starts[at + 1] if at + 1 < len(self._starts) else self._end
-                yield self._file.read(held, stop - self._starts[at])
+                continue
+            length = (self._starts[at + 1] if at + 1 < len(self._starts) else self._end) - self._starts[at]
+            for first in range(0, length, _SEGMENT):
+                yield self._file.read(held + first, min(_SEGMENT, length - first))
 
 
 class MappedLog(Log):
@@ -158,6 +177,35 @@ class MappedLog(Log):
         if not 0 <= position <= position + length <= self._end:
             raise InputError("the case is damaged: its calls end before what they hold")
         return bytes(self._bytes[self._start + position : self._start + position + length])
+
+
+class LoggedParts(TracedBytes):
+    """Bytes that lie in several places of a log, one behind the other: each position and length."""
+
+    __slots__ = ("_length", "_log", "_parts")
+
+    def __init__(
+        self, log: Log, parts: Sequence[tuple[int, int]], source: Source, start: int, steps: tuple[str, ...] = ()
+    ) -> None:
+        self.source, self.start, self.steps = source, start, steps
+        self._log, self._parts, self._length = log, parts, sum(length for _, length in parts)
+
+    @property
+    def data(self) -> bytes:  # type: ignore[override]
+        return self.part(0, self._length)
+
+    def part(self, start: int, stop: int) -> bytes:
+        start, stop, _ = slice(start, stop).indices(self._length)
+        found, begin = [], 0
+        for position, length in self._parts:
+            first, last = max(start - begin, 0), min(stop - begin, length)
+            if first < last:
+                found.append(self._log.read(position + first, last - first))
+            begin += length
+        return b"".join(found)
+
+    def __len__(self) -> int:
+        return self._length
 
 
 class LoggedBytes(TracedBytes):

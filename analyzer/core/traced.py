@@ -332,12 +332,13 @@ class TracedBytes:
         if len(spans) == 1:
             piece, start, stop = spans[0]
             return piece if stop - start == len(piece) else piece[start:stop]
-        parts = [memoryview(piece.data)[start:stop] for piece, start, stop in spans]
-        sources = [piece.source for piece, _, _ in spans]
-        firsts = [piece.start + start for piece, start, _ in spans]
-        return cls(
-            b"".join(parts), *_place(sources, firsts, list(map(len, parts))), _steps_of([each[0] for each in spans])
-        )
+        return cls(b"".join([memoryview(piece.data)[start:stop] for piece, start, stop in spans]), *cls.place(spans))
+
+    @staticmethod
+    def place(spans: Sequence[tuple[TracedBytes, int, int]]) -> tuple[Source, int, tuple[str, ...]]:
+        """Where the bytes that `pick` makes came from, and what was done to them."""
+        firsts, lengths = [piece.start + start for piece, start, _ in spans], [stop - start for _, start, stop in spans]
+        return *_place([piece.source for piece, _, _ in spans], firsts, lengths), _steps_of([each[0] for each in spans])
 
     @staticmethod
     def concatenated(parts: Iterable[TracedBytes]) -> TracedBytes:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
 from analyzer.output.gate import Destination
-from analyzer.output.json import dumps, line
+from analyzer.output.json import dumps, line, lines
 from analyzer.output.terminal import write_markup
 from analyzer.views.samples import Samples
 from analyzer.views.timeline import Timeline
@@ -96,11 +96,11 @@ def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | Non
 
 
 def json_lines(view: View) -> Iterator[bytes]:
-    """The records of a view as JSON, each with a newline; any number of whole lines at a time."""
+    """The records of a view as JSON, each with a newline; any number of lines at a time, or a long one in pieces."""
     if isinstance(view, Timeline):
-        return map(line, view.records(for_json=True))
+        return lines(view.records(for_json=True))
     if isinstance(view, Samples):
         from analyzer.formats.sample_lines import sample_json_lines
 
         return sample_json_lines(view.chunks())
-    return map(line, view.records())
+    return lines(view.records())

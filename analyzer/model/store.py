@@ -27,6 +27,8 @@ from analyzer.model.query import QueryView
 ROOM_BYTES = 16 << 20
 # Bytes up to so many are kept in the record of their call.
 _INLINE = 2048
+# Bytes beyond this are moved into the log in parts.
+_AT_ONCE = 1 << 20
 _Bytes = bytes | tuple[int, int]
 _MISSING = tuple(Missing)
 
@@ -302,8 +304,14 @@ class CallWriter:
     def _bytes(self, data: TracedBytes | bytes) -> _Bytes:
         if isinstance(data, LoggedBytes) and data.log is self._log:
             return data.position, len(data)
-        raw = data if isinstance(data, bytes) else data.data
-        return raw if len(raw) <= _INLINE else (self._log.append(raw), len(raw))
+        length = len(data)
+        if length <= _AT_ONCE or isinstance(data, bytes):
+            raw = data if isinstance(data, bytes) else data.data
+            return raw if length <= _INLINE else (self._log.append(raw), length)
+        position = self._log.append(data.part(0, _AT_ONCE))
+        for at in range(_AT_ONCE, length, _AT_ONCE):
+            self._log.append(data.part(at, min(at + _AT_ONCE, length)))
+        return position, length
 
     # Reading
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -16,6 +17,20 @@ _ENCODER = Encoder()
 _LONE = re.compile("[\ud800-\udfff]")
 
 
+class Pieces:
+    """JSON text too long to be held: it is made piece by piece while it is written. It stands in a record where `Raw` may."""
+
+    __slots__ = ("made",)
+
+    def __init__(self, made: Callable[[], Iterator[bytes]]) -> None:
+        """`made` begins a new text with each call; no piece ends within a character."""
+        self.made = made
+
+
+# Stands for `Pieces` while the rest is encoded: JSON has no such character elsewhere.
+_MARK = b"\x01"
+
+
 def dumps(value: object) -> bytes:
     """A record, or a value of one, as JSON. A lone surrogate (of an ill-formed UTF-16 name) and control characters are escaped,
     never lost. `Raw` is JSON already, and written as it is."""
@@ -23,6 +38,41 @@ def dumps(value: object) -> bytes:
         return safe_json(_ENCODER.encode(value))
     except UnicodeEncodeError:
         return _escaped(value)  # msgspec writes no lone surrogates
+    except TypeError:
+        return b"".join(_in_pieces(value))
+
+
+def lines(records: Iterable[object]) -> Iterator[bytes]:
+    """The lines of records; one with `Pieces` comes piece by piece."""
+    for record in records:
+        try:
+            yield safe_json(_ENCODER.encode(record)) + b"\n"
+        except UnicodeEncodeError:
+            yield _escaped(record) + b"\n"
+        except TypeError:
+            yield from _in_pieces(record)
+            yield b"\n"
+
+
+def _in_pieces(value: object) -> Iterator[bytes]:
+    """The same as `dumps` where there may be `Pieces`."""
+    found: list[Pieces] = []
+
+    def marked(part: object) -> Raw:
+        if isinstance(part, Pieces):
+            found.append(part)
+            return Raw(_MARK)
+        raise TypeError(f"{type(part).__name__} in a record")
+
+    try:
+        texts = safe_json(Encoder(enc_hook=marked).encode(value)).split(_MARK)
+    except UnicodeEncodeError:
+        yield _escaped(value)
+        return
+    yield texts[0]
+    for pieces, text in zip(found, texts[1:], strict=True):
+        yield from map(safe_json, pieces.made())
+        yield text
 
 
 def line(record: object) -> bytes:
@@ -43,8 +93,8 @@ def _escaped(value: object) -> bytes:
                 if (item := getattr(part, name)) is not UNSET:
                     out[name] = item
             return out
-        if isinstance(part, Raw):
-            raws.append(bytes(part))
+        if isinstance(part, Raw | Pieces):
+            raws.append(bytes(part) if isinstance(part, Raw) else b"".join(part.made()))
             return f"{mark}{len(raws) - 1}"
         raise TypeError(f"{type(part).__name__} in a record")
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -52,36 +53,58 @@ def query_states(
 _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
 
+# About so many calls are put in order at a time.
+_AT_ONCE = 1 << 16
+_Numbers = npt.NDArray[np.int64]
+
+
 def _steps(moments: Moments, order: Sequence[int], losses: Iterable[Loss]) -> Iterator[tuple[int, int]]:
     """What happened, in order: its kind, and the position of the call (the number of the channel of a loss)."""
     taken = np.frombuffer(order, np.int64)  # type: ignore[call-overload]  # an array
-    lost = list(losses)
-
-    def column(numbers: array[int]) -> npt.NDArray[np.int64]:
-        found: npt.NDArray[np.int64] = np.frombuffer(numbers, np.int64)[taken]
-        return found
-
     is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
-    begins = np.flatnonzero(is_perflib | np.frombuffer(moments.requests, np.bool_)[taken])
-    end_times, end_frames = column(moments.end_times), column(moments.end_frames)
-    ends = np.flatnonzero(is_perflib & (end_frames >= 0))
-    begin_times, begin_frames = column(moments.begin_times), column(moments.begin_frames)
-    later = (end_times > begin_times) | ((end_times == begin_times) & (end_frames > begin_frames))
-    places = np.concatenate([begins, ends, np.array([loss.channel for loss in lost], np.int64)])
-    kinds = np.concatenate(
-        [
-            np.full(len(begins), _BEGIN, np.int8),
-            np.where(later[ends], _END, _END_AT_ONCE).astype(np.int8),
-            np.full(len(lost), _LOSS, np.int8),
-        ]
+    begins = is_perflib | np.frombuffer(moments.requests, np.bool_)[taken]
+    begin_frames, end_frames = (
+        np.frombuffer(moments.begin_frames, np.int64),
+        np.frombuffer(moments.end_frames, np.int64),
     )
-    at_end = np.where(later, end_times, begin_times)[ends], np.where(later, end_frames, begin_frames)[ends]
-    times = np.concatenate([begin_times[begins], at_end[0], np.array([loss.after[0] for loss in lost], np.int64)])
-    frames = np.concatenate([begin_frames[begins], at_end[1], np.array([loss.after[1] for loss in lost], np.int64)])
-    steps = np.lexsort((places, kinds, frames, times))
-    for first in range(0, len(steps), 4096):
-        some = steps[first : first + 4096]
-        yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
+    begin_times = np.frombuffer(moments.begin_times, np.int64)[taken]
+    # An answer that was captured before its request ends with it.
+    end_times = np.maximum(np.frombuffer(moments.end_times, np.int64)[taken], begin_times)
+    lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
+    # One window of time after the other: nothing as long as the capture is sorted.
+    bounds = np.unique(np.frombuffer(moments.first_times, np.int64)[taken[_AT_ONCE::_AT_ONCE]]).tolist()
+    for window in pairwise([None, *bounds, None]):
+        begun = np.flatnonzero(_within(begin_times, *window) & begins)
+        ended = np.flatnonzero(_within(end_times, *window) & is_perflib)
+        ended = ended[end_frames[taken[ended]] >= 0]
+        lost_now = lost[_within(lost[:, 0], *window)]
+        answered, asked = end_frames[taken[ended]], begin_frames[taken[ended]]
+        at_end = np.frombuffer(moments.end_times, np.int64)[taken[ended]] - begin_times[ended]
+        later = (at_end > 0) | ((at_end == 0) & (answered > asked))
+        kinds = np.concatenate(
+            [
+                np.full(len(begun), _BEGIN, np.int8),
+                np.where(later, _END, _END_AT_ONCE).astype(np.int8),
+                np.full(len(lost_now), _LOSS, np.int8),
+            ]
+        )
+        places = np.concatenate([begun, ended, lost_now[:, 2]])
+        times = np.concatenate([begin_times[begun], end_times[ended], lost_now[:, 0]])
+        frames = np.concatenate([begin_frames[taken[begun]], np.where(later, answered, asked), lost_now[:, 1]])
+        steps = np.lexsort((places, kinds, frames, times))
+        for first in range(0, len(steps), 4096):
+            some = steps[first : first + 4096]
+            yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
+
+
+def _within(times: _Numbers, first: int | None, stop: int | None) -> npt.NDArray[np.bool_]:
+    """Which times are not before the first and before the last of a window, as far as it is bounded."""
+    found = np.ones(len(times), np.bool_)
+    if first is not None:
+        found &= times >= first
+    if stop is not None:
+        found &= times < stop
+    return found
 
 
 def _without_request(moments: Moments, order: Sequence[int]) -> list[int]:

@@ -16,4 +16,7 @@ def call_order(calls: CallWriter, taken: Sequence[int]) -> Sequence[int]:
     times, frames = (
         np.frombuffer(column, np.int64)[positions] for column in (calls.moments.first_times, calls.moments.first_frames)
     )
+    earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
+    if not earlier.any():
+        return taken
     return array("q", positions[np.lexsort((frames, times))].tobytes())

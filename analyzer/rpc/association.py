@@ -27,6 +27,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.spill import Log
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.model.pdus import Plain
 from analyzer.model.security import AuthLevel, Decryption
@@ -80,7 +81,9 @@ class Association:
         search: SearchBudget,
         limits: Limits,
         pdus: bool,
+        spill: Log | None = None,
     ) -> None:
+        """What is long of a call under way is spilled to the log."""
         self._pdus = pdus
         self._framers = {True: Framer(), False: Framer()}
         self._swapped = False
@@ -90,7 +93,7 @@ class Association:
         self._early_acks: dict[int, RawPdu] = {}
         self._security = SecurityTable(begin, search, limits.security_contexts)
         self._exchanges = ExchangeMaker(channel, self._presentations, self._security, limits.stub)
-        self._calls = CallTable(self._presentations, limits, self._emit)
+        self._calls = CallTable(self._presentations, limits, self._emit, spill)
 
     def feed(self, event: ChannelBatch | ChannelGap) -> list[Event]:
         """Bytes of one direction, or bytes of it that were not captured."""

@@ -33,6 +33,7 @@ from analyzer.auth.context import Sender, Unprotected
 from analyzer.channel.events import SmbInfo
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
+from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.pdus import Plain
 from analyzer.model.security import Decryption
@@ -133,9 +134,9 @@ class CallSide:
         "wire_length",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, spill: Log | None = None) -> None:
         self.state = _EMPTY
-        self.pdus = PduList()
+        self.pdus = PduList(spill)
         # About how many bytes of memory its fragments take.
         self.memory = 0
         self.wire_length = 0
@@ -251,7 +252,10 @@ class PendingCall:
         "response",
     )
 
-    def __init__(self, call_id: int, context_id: int, presentation: Presentation | None) -> None:
+    def __init__(
+        self, call_id: int, context_id: int, presentation: Presentation | None, spill: Log | None = None
+    ) -> None:
+        """What is long of it is spilled to the log."""
         self.call_id = call_id
         self.context_id = context_id
         self.presentation = presentation
@@ -259,8 +263,8 @@ class PendingCall:
         self.object_uuid: str | None = None
         self.drep = b""
         self.maybe = False
-        self.request = CallSide()
-        self.response = CallSide()
+        self.request = CallSide(spill)
+        self.response = CallSide(spill)
         self.fault: int | None = None
         self.cancelled = False
         self.orphaned = False
@@ -282,8 +286,10 @@ Emit = Callable[[PendingCall, str, list[Event]], None]
 class CallTable:
     """Pairs requests and responses; `emit` is given each call that is over."""
 
-    def __init__(self, presentations: dict[int, Presentation], limits: Limits, emit: Emit) -> None:
-        self._presentations = presentations
+    def __init__(
+        self, presentations: dict[int, Presentation], limits: Limits, emit: Emit, spill: Log | None = None
+    ) -> None:
+        self._presentations, self._spill = presentations, spill
         self._max_stub = limits.stub
         # Calls whose responses a gap took are kept until the channel closes; beyond so many, the oldest is emitted early.
         self._most = limits.calls_pending
@@ -380,7 +386,7 @@ class CallTable:
 
     def _new_call(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
         self._note_skipped_ids(header, part, out)
-        call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id))
+        call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id), self._spill)
         call.drep = header.drep
         call.opnum = head.opnum
         call.object_uuid = head.object_uuid
@@ -411,7 +417,7 @@ class CallTable:
             self._emit(call, "", out)
             call = None
         if call is None:
-            call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id))
+            call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id), self._spill)
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call

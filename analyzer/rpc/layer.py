@@ -11,6 +11,7 @@ from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.spill import Log
 from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
 
@@ -40,6 +41,7 @@ class RpcLayer:
         self._limits = limits
         self._memory = MemoryBudget(max(limits.rpc_memory, limits.stub + limits.stub // 2))
         self._pdus = pdus
+        self._spill = Log(0)
         self._associations: dict[int, Association] = {}
         self._unanswered = "no answer was captured before the pipe or connection was closed"
 
@@ -80,6 +82,6 @@ class RpcLayer:
         association = self._associations.get(channel.number)
         if association is None:
             association = self._associations[channel.number] = Association(
-                channel, self._begin, self._search, self._limits, self._pdus
+                channel, self._begin, self._search, self._limits, self._pdus, self._spill
             )
         return association

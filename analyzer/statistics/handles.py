@@ -8,7 +8,9 @@ ever having been given out. [MS-RPCE] section 3.1.1.5 ties a context handle to t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,6 +53,53 @@ class HandleEvent(Struct, frozen=True):
         return self.state == "complete" and self.status == 0
 
 
+class HandleEvents(Sequence[HandleEvent]):
+    """Calls on a handle in order, in columns: polls are alike but for number and time. An event is made when it is looked at."""
+
+    def __init__(self, events: Iterable[HandleEvent] = ()) -> None:
+        self._calls, self._times, self._kinds = array("q"), array("q"), array("I")
+        # What else there is of each event, without number and time; of polls once for all that are alike.
+        self._alike: list[HandleEvent] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+        for event in events:
+            self.append(event)
+
+    def append(self, event: HandleEvent) -> None:
+        number = len(self._alike)
+        if event.kind == "poll":
+            key = (event.client, event.channel, event.state, event.status, event.fault, id(event.view), event.blocks)
+            number = self._numbers.setdefault((*key, event.violations), number)
+        if number == len(self._alike):
+            self._alike.append(event)
+        self._calls.append(event.call)
+        self._times.append(event.time_ns)
+        self._kinds.append(number)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._calls))
+
+    def __iter__(self) -> Iterator[HandleEvent]:
+        return map(self.__getitem__, range(len(self._calls)))
+
+    @overload
+    def __getitem__(self, where: int) -> HandleEvent: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Sequence[HandleEvent]: ...
+
+    def __getitem__(self, where: int | slice) -> HandleEvent | Sequence[HandleEvent]:
+        if isinstance(where, slice):
+            return [self[at] for at in range(*where.indices(len(self)))]
+        alike = self._alike[self._kinds[where]]
+        return replace(alike, call=self._calls[where], time_ns=self._times[where])
+
+
 class HandleLifetime(Struct, frozen=True):
     """One query handle. `number` counts the handles of the capture from 1, as `q1` in the timeline.
 
@@ -69,7 +118,7 @@ class HandleLifetime(Struct, frozen=True):
     end: End
     closed: int | None
     reason: str | None
-    events: tuple[HandleEvent, ...]
+    events: Sequence[HandleEvent]
 
     @property
     def polls(self) -> tuple[HandleEvent, ...]:
@@ -112,7 +161,9 @@ def shown_lifetimes(analysis: Analysis) -> tuple[HandleLifetime, ...]:
     if analysis.part is None:
         return lifetimes
     shown = analysis.shown
-    found = (replace(one, events=tuple(event for event in one.events if shown.holds(event.call))) for one in lifetimes)
+    found = (
+        replace(one, events=HandleEvents(event for event in one.events if shown.holds(event.call))) for one in lifetimes
+    )
     return tuple(lifetime for lifetime in found if lifetime.events)
 
 
@@ -146,7 +197,7 @@ class _Lifetime:
         self._groups = groups
         self._clients: dict[Endpoint, None] = {}
         self._channels: dict[int, None] = {}
-        self._events: list[HandleEvent] = []
+        self._events = HandleEvents()
         self._opened: int | None = None
         self._closed: int | None = None
         self._tried_to_close = False
@@ -208,7 +259,7 @@ class _Lifetime:
             end[0],
             self._closed,
             "; ".join(reasons) or None,
-            tuple(self._events),
+            self._events,
         )
 
     def _origin(self, evidence: _Evidence) -> tuple[Origin, str | None]:

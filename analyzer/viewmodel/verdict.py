@@ -12,6 +12,7 @@ from analyzer.contents.lines import all_problems
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
+from analyzer.model.call import Side
 from analyzer.statistics.summary import is_performance
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
@@ -59,18 +60,32 @@ def _count(number: int, noun: str) -> str:
 
 def nothing_decrypted(analysis: Analysis) -> str | None:
     """That all calls of the capture are encrypted and none was decrypted; None where one was, or nothing is encrypted."""
-    calls = [call for call in analysis.calls if (call.is_perflib or call.is_winreg)] or analysis.calls
-    stubs = [side.stub for call in calls for side in (call.request, call.response) if side is not None]
-    # A fault carries no stub, and shows nothing.
-    if any(not isinstance(stub, Missing) and len(stub) for stub in stubs):
+    # Whether there are such calls, and how many of them are sealed: of all calls, and of those of our interfaces, which alone count
+    # where there are any.
+    met, sealed = {False: 0, True: 0}, {False: 0, True: 0}
+    is_read = False
+    for call in analysis.calls:
+        is_ours = call.is_perflib or call.is_winreg
+        if (is_ours or not met[True]) and any(_has_content(side) for side in (call.request, call.response)):
+            if is_ours:
+                return None
+            is_read = True
+        for counted in {False, is_ours}:
+            met[counted] += 1
+            sealed[counted] += call.state == "sealed"
+    if is_read and not met[True]:
         return None
-    sealed = sum(call.state == "sealed" for call in calls)
-    if sealed:
-        return f"nothing was decrypted: {sealed} call{'s are' if sealed != 1 else ' is'} encrypted, and no key was given that fits."
+    if count := sealed[met[True] > 0]:
+        return f"nothing was decrypted: {count} call{'s are' if count != 1 else ' is'} encrypted, and no key was given that fits."
     problems = sum(problem.kind == "sealed" for problem in all_problems(analysis))
-    if problems and not calls:
+    if problems and not met[False]:
         return "nothing was decrypted: all messages that may carry calls are encrypted, and no key was given that fits."
     return None
+
+
+def _has_content(side: Side | None) -> bool:
+    """Whether there is a stub. A fault carries none, and shows nothing."""
+    return side is not None and not isinstance(stub := side.stub, Missing) and len(stub) > 0
 
 
 def unreadable(analysis: Analysis) -> list[str]:

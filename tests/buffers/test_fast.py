@@ -8,11 +8,13 @@ from typing import cast
 
 import numpy as np
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 from msgspec.structs import replace
 
-from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows
+from analyzer.buffers import PerfColumns, ReadyTrees, decode_buffer, perf_data_columns, perf_data_rows, ready, regular
 from analyzer.buffers.columns import columns_of, plain_perf_data_rows
 from analyzer.buffers.decode import plain_decode
 from analyzer.buffers.derived import regular_columns
@@ -22,6 +24,7 @@ from analyzer.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, 
 from analyzer.core.errors import DecodeError
 from analyzer.core.traced import untraced
 from analyzer.model.buffer import BufferKind
+from analyzer.output.json import Pieces
 from tests.buffers.strategies import any_buffer, perf_datas, u32
 from tests.build.buffers import Block, Ndr, perf_data
 
@@ -173,7 +176,8 @@ def assert_ready(trees: ReadyTrees, kind: BufferKind, data: bytes) -> None:
     for _ in range(2):
         tree = trees.tree(kind, data)
         assert tree is not None
-        assert (tree.text, tree.notes) == (orjson.dumps(stated.tree), stated.notes)
+        assert isinstance(tree.text, Raw)
+        assert (bytes(tree.text), tree.notes) == (orjson.dumps(stated.tree), stated.notes)
         assert str(tree.problem) == str(stated.problem)
 
 
@@ -201,6 +205,25 @@ def test_ready_json_of_any_buffer(made: tuple[str, bytes], draw: st.DataObject) 
     trees = ReadyTrees()
     for data in (whole, whole[: draw.draw(st.integers(0, len(whole)))], whole + b"\0"):
         assert_ready(trees, kind, data)
+
+
+@pytest.mark.parametrize("size", [8, 4, 3])
+def test_many_instances_are_read_some_at_a_time(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = tuple((f"process {number}", number) for number in range(150))
+    values = tuple((number.to_bytes(size, "little"), b"12345678") for number in range(150))
+    data = perf_data([Block(6, ids=(1, 2), instances=named, values=values)])
+    whole = list(perf_data_rows(data).rows)
+    monkeypatch.setattr(regular, "_VALUES_AT_ONCE", 60)
+    monkeypatch.setattr(regular, "_NAMES_AT_ONCE", 40)
+    assert list(perf_data_rows(data).rows) == whole
+    trees = ReadyTrees()
+    assert_ready(trees, "perf-data", data)
+    monkeypatch.setattr(ready, "_LONG", 100)
+    tree = trees.tree("perf-data", data)
+    assert tree is not None
+    assert isinstance(tree.text, Pieces)
+    assert len(list(tree.text.made())) > 1
+    assert b"".join(tree.text.made()) == orjson.dumps(plain_decode("perf-data", data).tree)
 
 
 def test_few_met_before_are_kept() -> None:

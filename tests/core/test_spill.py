@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.spill import Log, LoggedBytes
+from analyzer.core.spill import Log, LoggedBytes, LoggedParts
 from analyzer.core.traced import FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
@@ -73,3 +73,30 @@ def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "pwrite", refuse)
     place = log.append(b"y" * 2 * SEGMENT)
     assert log.read(place + 1, 5) == b"y" * 5
+
+
+@given(st.lists(st.integers(0, 3 * SEGMENT // 2), min_size=1, max_size=6), st.integers(0, 2 * SEGMENT), st.data())
+def test_what_was_appended_in_parts_is_read_at_once(lengths: list[int], room: int, draw: st.DataObject) -> None:
+    log = Log(room)
+    stated = b"".join(bytes([number]) * length for number, length in enumerate(lengths))
+    for number, length in enumerate(lengths):
+        log.append(bytes([number]) * length)
+    start = draw.draw(st.integers(0, len(stated)))
+    stop = draw.draw(st.integers(start, len(stated)))
+    assert log.read(start, stop - start) == stated[start:stop]
+    turned = LoggedParts(log, [(stop, len(stated) - stop), (start, stop - start)], FrameSource(1, 0, 0), 0)
+    swapped = stated[stop:] + stated[start:stop]
+    assert turned.data == swapped
+    assert turned.part(1, len(swapped) - 1) == swapped[1:-1]
+    assert b"".join(log.pieces()) == stated
+
+
+def test_long_entries_that_follow_each_other_are_read_by_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log(0)
+    for _ in range(3):
+        log.append(b"a" * SEGMENT)
+    asked: list[int] = []
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda file, length, at: asked.append(length) or pread(file, length, at))
+    assert log.read(5, 2 * SEGMENT) == b"a" * 2 * SEGMENT
+    assert asked == [2 * SEGMENT]

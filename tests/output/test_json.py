@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from analyzer.model.record import Endpoint
 from analyzer.model.sample import SampleRecord
-from analyzer.output.json import dumps, line
+from analyzer.output.json import Pieces, dumps, line, lines
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-(1 << 70), 1 << 70) | st.text(),
@@ -63,3 +64,17 @@ def test_what_is_left_out_is_not_there() -> None:
 def test_any_value_goes_there_and_back(value: Any) -> None:
     assert json.loads(dumps(value)) == value
     assert json.loads(dumps([value, "\ud800"])) == [value, "\ud800"]
+
+
+def test_a_text_in_pieces_stands_where_it_would_whole() -> None:
+    pieces = Pieces(lambda: iter([b'{"a":', b'["\xc2\x85",1]', b"}"]))
+    for name in ("x", "\ud800"):
+        whole = line(sample(name, Raw(b'{"a":["\\u0085",1]}')))
+        assert dumps(sample(name, pieces)) + b"\n" == whole
+        assert b"".join(lines([sample(name), sample(name, pieces)])) == line(sample(name)) + whole
+    assert len(list(lines([sample("x", pieces)]))) == 6
+
+
+def test_what_is_no_record_is_refused() -> None:
+    with pytest.raises(TypeError, match="object in a record"):
+        dumps(sample("x", object()))

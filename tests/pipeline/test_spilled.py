@@ -1,12 +1,21 @@
-"""A report is the same wherever the bytes of calls lie."""
+"""A report is the same wherever the bytes of calls lie, and in however small parts they are looked at."""
 
 import pytest
 
 from analyzer.auth.keyring import Keyring
+from analyzer.buffers import ready
+from analyzer.contents import chunks, lines
 from analyzer.contents.lines import timeline_records
 from analyzer.contents.samples import sample_records
+from analyzer.core.spill import LoggedParts
+from analyzer.formats.write import json_lines
 from analyzer.model import store
+from analyzer.model.pdus import Pdus
+from analyzer.pcq import follow
 from analyzer.pipeline.run import analyze
+from analyzer.rpc import pdus
+from analyzer.views.samples import Samples
+from analyzer.views.timeline import Timeline
 from tests.truth import CAPTURES
 
 NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed")
@@ -20,3 +29,32 @@ def test_the_report_is_the_same_from_a_temporary_file(name: str, monkeypatch: py
     spilled = analyze([path], keyring)
     assert list(timeline_records(spilled)) == list(timeline_records(in_memory))
     assert list(sample_records(spilled)) == list(sample_records(in_memory))
+
+
+def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_frag256"
+    keyring, path = Keyring.load(CAPTURES / f"{name}.secrets.json"), CAPTURES / f"{name}.pcap"
+
+    def written() -> tuple[bytes, bytes]:
+        analysis = analyze([path], keyring)
+        return b"".join(json_lines(Timeline(analysis))), b"".join(json_lines(Samples(analysis)))
+
+    whole = written()
+    joined: list[bool] = []
+    make = Pdus.__init__
+
+    def noted(self: Pdus, *given: object) -> None:
+        make(self, *given)  # type: ignore[arg-type]
+        joined.append(isinstance(self.whole, LoggedParts))
+
+    monkeypatch.setattr(Pdus, "__init__", noted)
+    monkeypatch.setattr(pdus, "_ROOM", 100)
+    monkeypatch.setattr(store, "ROOM_BYTES", 0)
+    monkeypatch.setattr(store, "_AT_ONCE", 500)
+    monkeypatch.setattr(store, "_INLINE", 50)
+    monkeypatch.setattr(follow, "_AT_ONCE", 3)
+    monkeypatch.setattr(lines, "_LONG", 10)
+    monkeypatch.setattr(ready, "_LONG", 10)
+    monkeypatch.setattr(chunks._Chunks, "MAX_COLUMNS", 2)
+    assert written() == whole
+    assert any(joined)

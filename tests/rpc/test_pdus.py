@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from analyzer.core.absence import Missing
+from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
 from analyzer.model.pdus import Fragment, frames_of, stub_of
 from analyzer.model.store import CallWriter
+from analyzer.rpc import pdus as rpc_pdus
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.pdus import PduList
 from tests.build.calls import Calls
@@ -55,3 +58,27 @@ def test_any_part_of_a_stub_in_clear(
     assert sum(extent.length for extent in stub.origin(start, stop)) == stop - start
     assert [fragment.pdu.data for fragment in kept] == wholes
     assert frames_of(kept) == tuple(sorted({frame for piece in pieces if len(piece) for frame in piece.frames}))
+
+
+@given(_PDUS, st.sampled_from(["clear", "sealed", "some"]), st.integers(0, 30))
+def test_what_is_long_is_the_same_from_its_spill_file(
+    parts: list[tuple[bytes, bytes, bytes]], kind: str, room: int
+) -> None:
+    log = Log(0)
+    here, there = PduList(), PduList(log)
+    before, rpc_pdus._ROOM = rpc_pdus._ROOM, room
+    try:
+        for number, (head, stub, tail) in enumerate(parts, 1):
+            whole = head + stub + tail
+            plain = {"clear": None, "sealed": stub[::-1], "some": stub if number % 2 else Missing.SEALED}[kind]
+            piece = TracedBytes.of_frame(whole + b"rest", number, 7, number)
+            for each in (here, there):
+                step = "rpc-seal" if isinstance(plain, bytes) else ""
+                each.add(piece, 0, len(whole), len(head), len(head) + len(stub), plain, step)
+            log.append(b"of another message")
+        expected, kept = here.kept(), there.kept()
+    finally:
+        rpc_pdus._ROOM = before
+    assert kept == expected == through_store(kept)
+    assert stub_of(kept) == stub_of(expected)
+    assert frames_of(kept) == frames_of(expected)

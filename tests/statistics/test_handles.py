@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import Bound
-from analyzer.statistics.handles import HandleEvent, HandleLifetime, handle_lifetimes
+from analyzer.statistics.handles import HandleEvent, HandleEvents, HandleLifetime, handle_lifetimes
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
 from tests.build.rpc import CHANNEL, PCQ
@@ -131,3 +131,23 @@ def test_whether_it_was_closed_may_be_unknown() -> None:
     assert lifetime.end == "never closed"
     (lifetime,) = lifetimes(opened, make.close_query(status=6))
     assert (lifetime.end, lifetime.closed) == ("never closed", None)
+
+
+def test_events_are_kept_in_columns() -> None:
+    make = Calls()
+    poll = perf_data([ONE])
+    made = [
+        make.open_query(),
+        make.validate(A),
+        *(make.counter_data(poll) for _ in range(50)),
+        make.counter_data(b"", status=8),
+    ]
+    (lifetime,) = lifetimes(*made)
+    events = tuple(lifetime.events)
+    assert [event.call for event in events] == list(range(1, 54))
+    assert len({event.time_ns for event in events}) == 53
+    assert HandleEvents(events) == events == lifetime.events
+    assert lifetime.events[3:5] == list(events[3:5])
+    # Polls that are alike share all but number and time.
+    assert isinstance(lifetime.events, HandleEvents)
+    assert len(lifetime.events._alike) == 4

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
+from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
 from analyzer.core.events import Event, Problem
+from analyzer.model.call import Call
 from analyzer.model.connection import Bound
 from analyzer.model.record import Endpoint
 from analyzer.tcp.events import Connection, Recognised
-from analyzer.viewmodel.verdict import nothing_found, unread
+from analyzer.viewmodel.verdict import nothing_decrypted, nothing_found, unread
 from tests.build.calls import CHANNEL, Calls, analysis_of, sealed, winreg
 
 SVCCTL = "367abb81-9844-35f1-ad32-98f038001003"
@@ -47,3 +52,30 @@ def test_what_other_interfaces_lost_is_none_of_ours() -> None:
     assert nothing_found(elsewhere) is None
     assert unread(elsewhere)
     assert unread(analysis_of(sealed(Calls().open_query())))
+
+
+def test_whether_anything_was_decrypted_is_looked_for_no_further_than_needed() -> None:
+    looked: list[int] = []
+
+    class Watched(Sequence[Call]):
+        def __init__(self, calls: Sequence[Call]) -> None:
+            self._calls = calls
+
+        def __len__(self) -> int:
+            return len(self._calls)
+
+        def __getitem__(self, at: Any) -> Any:
+            looked.append(at)
+            return self._calls[at]
+
+    shut, other = sealed(Calls().open_query()), sealed(Calls(SVCCTL).exchange(15, b"", b""))
+    plain = Calls(SVCCTL).exchange(15, b"abcd", b"abcd")
+    assert nothing_decrypted(analysis_of(shut, shut, other)) == (
+        "nothing was decrypted: 2 calls are encrypted, and no key was given that fits."
+    )
+    # Where there are calls of performance counters, those of others show nothing.
+    assert nothing_decrypted(analysis_of(plain, shut)) is not None
+    assert nothing_decrypted(analysis_of(plain, other)) is None
+    analysis = analysis_of(shut, *[Calls().open_query()] * 5)
+    assert nothing_decrypted(replace(analysis, calls=Watched(analysis.calls))) is None
+    assert looked == [0, 1]
