@@ -27,7 +27,7 @@ from analyzer.filters.fields import call_fields
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
 from analyzer.model.packets import Packets
-from analyzer.model.view import Layer, Row
+from analyzer.model.view import CallView, Layer, Row
 from analyzer.output.escapes import printable
 from analyzer.viewmodel.findings import finding_views
 from analyzer.viewmodel.layers import call_view
@@ -131,6 +131,9 @@ class Browser(App[None]):
         self.title, self._read_capture, self._bytes_to_read = title, reading, size
         self._read_packets = packets
         self.analysis: Analysis | None = None
+        # The call that the tree is to show, and the place in it that becomes current then.
+        self._wanted: int | None = None
+        self._aim: tuple[str, int, int] | None = None
         self.failure: InputError | None = None
 
     def compose(self) -> ComposeResult:
@@ -186,7 +189,7 @@ class Browser(App[None]):
     def _show_packets(self, analysis: Analysis) -> None:
         self.analysis = analysis
         tree = self.query_one(Tree)
-        if tree.view is not None:
+        if tree.view is not None and tree.view.row.number == self._wanted:
             tree.look_again(call_view(analysis, tree.view.row.number))
 
     def _show_findings(self, findings: Sequence[object]) -> None:
@@ -213,12 +216,11 @@ class Browser(App[None]):
         elif isinstance(event.lines, FindingList):
             finding = event.lines.findings[event.lines.current]
             if finding.call is not None:
-                self._go_to(finding.call)
-                if finding.layer is not None:
-                    self.query_one(Tree).find(finding.layer, finding.start, finding.stop)
+                aim = (finding.layer, finding.start, finding.stop) if finding.layer is not None else None
+                self._go_to(finding.call, aim)
 
-    def _go_to(self, number: int) -> None:
-        """The list shows this call, whatever the filter leaves out."""
+    def _go_to(self, number: int, aim: tuple[str, int, int] | None = None) -> None:
+        """The list shows this call, whatever the filter leaves out, and the tree this place in it."""
         assert self.analysis is not None
         calls = self.query_one(CallList)
         if number not in calls.order:
@@ -226,13 +228,37 @@ class Browser(App[None]):
             self._pass(range(1, len(self.analysis.calls) + 1))
         calls.current = calls.order.index(number)
         self.action_tab("of-calls")
-        self._open(number)
+        self._aim = aim
+        view = self.query_one(Tree).view
+        if view is not None and view.row.number == self._wanted == number:
+            self._find()
+        else:
+            self._open(number)
 
     def _open(self, number: int | None) -> None:
-        tree = self.query_one(Tree)
-        if number is None or self.analysis is None or (tree.view is not None and tree.view.row.number == number):
+        """Takes a call apart in a thread, so that the list goes on under held keys; a call that is passed by is left out."""
+        if number is not None and self.analysis is not None and number != self._wanted:
+            self._wanted = number
+            self.run_worker(lambda: self._take_apart(number), thread=True)
+
+    def _take_apart(self, number: int) -> None:
+        analysis = self.analysis
+        if analysis is not None and number == self._wanted:
+            self.call_from_thread(self._look_at, analysis, call_view(analysis, number))
+
+    def _look_at(self, analysis: Analysis, view: CallView) -> None:
+        if view.row.number != self._wanted:
             return
-        tree.look_at(call_view(self.analysis, number))
+        if analysis is self.analysis:
+            self.query_one(Tree).look_at(view)
+            self._find()
+        else:  # its packets came meanwhile
+            self.run_worker(lambda: self._take_apart(view.row.number), thread=True)
+
+    def _find(self) -> None:
+        if self._aim is not None:
+            self.query_one(Tree).find(*self._aim)
+        self._aim = None
 
     def _light(self, tree: Tree) -> None:
         """The bytes of the current line of the tree."""

@@ -74,11 +74,19 @@ class _Line(Struct):
     """A line of the tree: a side, a layer, or a field of it."""
 
     depth: int
-    text: Text
+    words: Text | None
     layer: Layer | None = None
     node: Node | None = None
     opens: bool = False
     key: str = ""
+
+    @property
+    def text(self) -> Text:
+        """What stands in it. That of a field is made when its line is drawn: a call may have ten thousand of them."""
+        if self.words is not None:
+            return self.words
+        assert self.node is not None
+        return Text(printable(node_words(self.node)))
 
 
 class Tree(Lines):
@@ -102,7 +110,9 @@ class Tree(Lines):
         self.view = view
         self.shown = list(self.lines())
         same = (
-            at for at, one in enumerate(self.shown) if here is not None and (one.key, one.text) == (here.key, here.text)
+            at
+            for at, one in enumerate(self.shown)
+            if here is not None and (one.key, one.words) == (here.key, here.words)
         )
         self._lay(next(same, 0))
 
@@ -191,7 +201,7 @@ class Tree(Lines):
                 yield _Line(2, Text(printable(text), style))
 
     def _node_lines(self, layer: Layer, node: Node, depth: int, key: str) -> Iterator[_Line]:
-        line = _Line(depth, Text(printable(node_words(node))), layer, node, bool(node.children), key)
+        line = _Line(depth, None, layer, node, bool(node.children), key)
         yield line
         if line.opens and self._is_open(line):
             for at, child in enumerate(node.children):

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+import analyzer as pcq
+from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
+from analyzer.model.view import CallView
+from analyzer.viewmodel.layers import call_view
 from tests.build.calls import Calls, analysis_of
-from tests.page import THREE, analysis_named
+from tests.page import CAPTURES, THREE, analysis_named
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -264,6 +269,90 @@ def test_it_fits_a_small_terminal_and_takes_the_mouse() -> None:
         assert app.query_one(Tree).size.width > 70
 
     browsed(analysis_of(Calls().open_query(), Calls().close_query()), act, (80, 24))
+
+
+def test_keys_and_the_bar_go_on_while_it_reads() -> None:
+    from textual.widgets import ProgressBar
+
+    from analyzer.browse.app import Browser
+
+    begun, going_on = Event(), Event()
+
+    def reading(progress: Callable[[int, int], None]) -> Analysis:
+        progress(1, 50)
+        begun.set()
+        assert going_on.wait(60)
+        return analysis_of(Calls().open_query())
+
+    async def run() -> None:
+        app = Browser(reading, "made.pcap", 200)
+        async with app.run_test() as pilot:
+            while not begun.is_set():
+                await pilot.pause()
+            bar = app.query_one(ProgressBar)
+            assert (bar.progress, bar.total) == (50, 200)
+            await pilot.press("slash", "h", "l", "2", "escape")
+            assert app.analysis is None
+            going_on.set()
+            await settled(app, pilot)
+            assert words(app, "#status") == "1 of 1 calls"
+
+    asyncio.run(run())
+
+
+def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+    from analyzer.browse.panes import CallList, Tree
+
+    analysis, taken = analysis_named(THREE[0]), []
+    going_on = Event()
+
+    def slow(analysis: Analysis, number: int) -> CallView:
+        taken.append(number)
+        assert going_on.wait(60)
+        return call_view(analysis, number)
+
+    async def act(app: Browser, pilot: Pilot[None]) -> None:
+        monkeypatch.setattr(module, "call_view", slow)
+        calls = app.query_one(CallList)
+        for _ in range(28):
+            calls.action_step(1)
+            await asyncio.sleep(0)
+        while calls.number != 29 or app._wanted != 29:
+            await asyncio.sleep(0.001)
+        going_on.set()
+        await settled(app, pilot)
+        view = app.query_one(Tree).view
+        assert view is not None
+        assert view.row.number == 29
+        assert len(taken) < 28
+
+    browsed(analysis, act)
+
+
+def test_a_case_is_browsed_and_says_what_it_lacks(tmp_path: Path) -> None:
+    from analyzer.browse.app import Browser
+    from analyzer.browse.panes import CallList, Tree
+    from analyzer.pipeline.packets import packets_of
+    from analyzer.pipeline.run import analyze
+
+    case = tmp_path / "x.pcq"
+    pcq.analyze(CAPTURES[THREE[1]].path, secrets=CAPTURES[THREE[1]].secrets_path).save(case)
+
+    def packets(analysis: Analysis) -> Analysis:
+        return replace(analysis, packets=packets_of([case], analysis, Keyring()))
+
+    async def run() -> None:
+        app = Browser(lambda progress: analyze([case]), "x.pcq", 0, packets)
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            assert len(app.query_one(CallList).order) == 17
+            plain = [one.text.plain for one in app.query_one(Tree).shown]
+            lacking = "frames, TCP payload and SMB messages are not shown: a case does not hold captured packets"
+            assert lacking in plain
+            assert "stub" in words(app, "#tabs-of-layers")
+
+    asyncio.run(run())
 
 
 def test_a_capture_that_cannot_be_read_ends_it_with_the_reason() -> None:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
-from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed
+from analyzer.model.security import Identity
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
+from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
 from tests.page import THREE, analysis_named, fetch, page_of
 
 if TYPE_CHECKING:
@@ -175,16 +177,75 @@ def test_rows_are_sorted_and_counters_are_plotted(browser: Browser, report: Path
         page.wait_for_function("n => document.querySelectorAll('.chosen-series tbody tr').length === n", arg=before + 1)
 
 
-def test_names_of_a_hostile_capture_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
-    make = Calls()
-    asked = make.stub().string(HOSTILE).uuid("383487a6-3676-4870-a4e7-d45b30c35629").uint(5).uint(0).uint(4096)
-    analysis = analysis_of(make.exchange(1, asked, make.sized(b"")), files=(f"{HOSTILE}.pcap",))
-    with opened(browser, written(analysis, tmp_path / "hostile.html")) as page:
+# Each would run, were it ever taken for HTML; each in another place.
+PLACES = ("host", "user", "instance", "counter", "machine")
+HOSTILE_NAMES = {place: f"<img src=x id={place} onerror=alert(1)>\u202e</script><script>1" for place in PLACES}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of a capture in which every name is hostile."""
+    make = winreg(level=6)
+    identity = Identity("ntlm", HOSTILE_NAMES["user"], "LAB", HOSTILE_NAMES["machine"])
+    counter, instance = Counter(6, 0x00010000, 4), Instance(HOSTILE_NAMES["instance"], -1, (0, 0), (7,))
+    table = name_table([("238", "Processor"), ("6", HOSTILE_NAMES["counter"])])
+    answers = [make.query_value("Counter 009", table, kind=7)]
+    answers += [make.query_value("238", winperf([PerfObject(238, (counter,), (instance,))])) for _ in range(2)]
+    secure = [replace(one, auth=replace(one.auth, identity=identity)) for one in answers]
+    analysis = analysis_of(make.open_key(), *secure, files=(f"{HOSTILE}.pcap",))
+    names = dict.fromkeys((analysis.calls[0].client.ip, analysis.calls[0].server.ip), HOSTILE_NAMES["host"])
+    analysis = replace(analysis, capture=replace(analysis.capture, names=names))
+    return written(analysis, tmp_path_factory.mktemp("hostile") / "report.html")
+
+
+@pytest.mark.parametrize(
+    ("place", "view", "selector"),
+    [
+        ("host", "overview", ".overview"),
+        ("user", "overview", ".overview"),
+        ("user", "calls&call=2", "#tree"),
+        ("machine", "calls&call=2", "#tree"),
+        ("instance", "counters", "main"),
+        ("counter", "counters", "main"),
+    ],
+)
+def test_a_hostile_name_is_shown_as_it_is(
+    browser: Browser, hostile: Path, place: str, view: str, selector: str
+) -> None:
+    with opened(browser, hostile, f"#view={view}") as page:
         assert words(page, "h1") == "<img src=x onerror=alert(1)>\\u202e.pcap"
+        if selector == "#tree":
+            page.wait_for_selector("#tree .line")
+            for group in page.locator("#tree .k-group .twist").all()[:4]:
+                group.click()
+        page.locator(
+            selector, has_text=f"<img src=x id={place} onerror=alert(1)>\\u202e</script><script>1"
+        ).first.wait_for()
         assert page.locator("img").count() == 0
-        page.keyboard.press("2")
-        page.wait_for_selector('.line:has-text("onerror")')
-        assert page.locator("img").count() == 0
+        assert page.locator("script:not([type])").count() == 1
+
+
+def test_the_policy_of_the_page_lets_no_text_become_code(browser: Browser, few: Path) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(few.as_uri())
+        page.wait_for_selector("#main")
+        tried = """code => { try { (0, eval)(code); return "it ran"; } catch (error) { return error.name; } }"""
+        assert page.evaluate(tried, "document.body.innerHTML = '<img src=x onerror=alert(1)>'") in (
+            "TypeError",
+            "EvalError",
+        )
+        page.evaluate(
+            """() => {
+              window.caught = [];
+              for (const act of [
+                () => { document.body.innerHTML = "<img src=x onerror='window.ran = 1'>"; },
+                () => { document.body.append(Object.assign(document.createElement("script"), { textContent: "window.ran = 1" })); },
+              ]) try { act(); } catch (error) { window.caught.push(error.name); }
+            }"""
+        )
+        assert page.evaluate("window.caught") == ["TypeError", "TypeError"]
+        assert page.evaluate("window.ran ?? null") is None
 
 
 def test_what_is_sealed_is_shown_as_that(browser: Browser, tmp_path: Path) -> None:
