@@ -19,6 +19,6 @@ for line in [*project["dependencies"], *(one for extra in project["optional-depe
     print(f"{name}=={bound}")
 PYTHON
 "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint "$venv/lowest.txt" \
-    --editable '.[tshark,notebook,probe,browse]' hypothesis pytest pytest-randomly pytest-xdist
+    --editable '.[tshark,notebook,probe,browse,cluster]' hypothesis pytest pytest-randomly pytest-xdist
 "$venv/bin/python" -m pip list --disable-pip-version-check | grep -iE '^(cryptography|lark|msgspec|numpy|orjson|polars|scapy|typer) '
 "$venv/bin/python" -m pytest -n auto --deselect tests/test_project.py "$@"

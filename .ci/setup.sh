@@ -95,7 +95,7 @@ package)
     installed tests || install package --editable .
     ;;
 tests)
-    install tests --editable '.[tshark,notebook,probe,browse]' --group dev
+    install tests --editable '.[tshark,notebook,probe,browse,cluster]' --group dev
     command -v tshark >/dev/null || debian tshark ||
         lacking "tshark is missing and cannot be installed from here: the tests in tests/test_against_tshark.py will be skipped ('apt-get install tshark' as root)."
     command -v valgrind >/dev/null || debian valgrind ||

@@ -64,8 +64,8 @@ class Tickets:
 class KdcLayer:
     """Reads KDC traffic into `tickets`; everything else passes unchanged."""
 
-    def __init__(self) -> None:
-        self.tickets = Tickets()
+    def __init__(self, tickets: Tickets | None = None) -> None:
+        self.tickets = tickets if tickets is not None else Tickets()
         self._streams: dict[int, _Stream] = {}
 
     def feed(self, event: Event) -> Sequence[Event]:

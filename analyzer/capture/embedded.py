@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 from struct import unpack_from
+from typing import BinaryIO
 
 from analyzer.capture.pcapng import (
     DECRYPTION_SECRETS,
@@ -27,10 +28,10 @@ _LOOKED_AT = 256 * 1024
 _HEADER = 12
 
 
-def embedded_secrets(path: Path) -> tuple[bytes, ...]:
+def embedded_secrets(source: Path | BinaryIO) -> tuple[bytes, ...]:
     """The secrets in front of the packets of a capture; none where it cannot be read, which is for the reader to report."""
     try:
-        stream, _ = open_stream(path, str(path), DEFAULTS)
+        stream, _ = open_stream(source, str(source), DEFAULTS)
     except (InputError, OSError):
         return ()
     try:

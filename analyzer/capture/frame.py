@@ -77,6 +77,12 @@ class FrameBlock(Event, frozen=True, eq=False):
         )
 
 
+class PlacedBlock(FrameBlock, frozen=True, eq=False):
+    """Frames that were taken out of a file. `keys` int64: the latest time in the file up to each, by which files are merged."""
+
+    keys: npt.NDArray[np.int64]
+
+
 def heads_of(data: bytes, starts: npt.NDArray[np.int64]) -> Heads:
     """The `HEAD_LEN` bytes from `HEAD_BEFORE` before each start, which ascend; zero where the data does not reach."""
     return rows_at(data, starts - HEAD_BEFORE, HEAD_LEN)

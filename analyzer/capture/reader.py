@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from analyzer.capture.digest import HashedFile
 from analyzer.capture.file_kinds import foreign_capture, looks_like
-from analyzer.capture.frame import FrameBlock
+from analyzer.capture.frame import FrameBlock, PlacedBlock
 from analyzer.capture.pcap import PcapFile, is_pcap
 from analyzer.capture.streams import ByteStream, DecompressorLimitError, DecompressorMemory, Peeked, open_stream
 from analyzer.core.errors import InputError
@@ -325,11 +325,15 @@ class CaptureReader:
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         names: dict[str, str] = {}
+
+        def items(file: _File, block_bytes: int) -> Iterator[Item]:
+            return file.items(block_bytes, names, fast=self._fast, hashing=self._hashing)
+
         info = CaptureInfo(files=self.info.files, names=MappingProxyType(names))
         self.info = info
         try:
             yield from self._unreadable
-            for item in self._merged(names):
+            for item in merged(self._files, items, self._block_bytes):
                 if isinstance(item, FrameBlock):
                     first, last = int(item.times_ns.min()), int(item.times_ns.max())
                     info = CaptureInfo(
@@ -348,29 +352,47 @@ class CaptureReader:
             for file in self._files:
                 file.close()
 
-    def _merged(self, names: dict[str, str]) -> Iterator[FrameBlock | Problem]:
-        waiting = deque(self._files)
-        active: list[_Part] = []
-        while True:
+
+class Ordered(Protocol):
+    """A file of a set: its place among the others, and the time of its first frame, if it has any."""
+
+    number: int
+    first_time_ns: int | None
+
+    def set_block_bytes(self, block_bytes: int) -> None: ...
+
+
+_Ordered = TypeVar("_Ordered", bound=Ordered)
+Item = FrameBlock | Problem
+
+
+def merged(
+    files: Sequence[_Ordered], items: Callable[[_Ordered, int], Iterator[Item]], block_bytes: int = BLOCK_BYTES
+) -> Iterator[Item]:
+    """What files hold, their frames in time order. `files` are in the order of their first times and of their numbers; `items`
+    gives what one holds, in blocks of about so many bytes."""
+    waiting = deque(files)
+    active: list[_Part] = []
+    while True:
+        for part in active:
+            yield from part.fill()
+        active = [part for part in active if len(part)]
+        # A file joins when its first frame may be among the next to give out.
+        if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
+            file = waiting.popleft()
+            share = min(block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
+            active.append(_Part(file, items(file, share)))
             for part in active:
-                yield from part.fill()
-            active = [part for part in active if len(part)]
-            # A file joins when its first frame may be among the next to give out.
-            if waiting and (not active or _begins_by(waiting[0], _horizon(active)[0])):
-                file = waiting.popleft()
-                share = min(self._block_bytes, max(MERGE_BYTES // (len(active) + 1), FEWEST_BLOCK_BYTES))
-                active.append(_Part(file, file.items(share, names, fast=self._fast, hashing=self._hashing)))
-                for part in active:
-                    part.file.set_block_bytes(share)
-            elif not active:
-                return
-            elif len(active) == 1 and not waiting:
-                yield from active[0].rest()
-                return
-            elif len(active) == 1:
-                yield active[0].take(active[0].keys[-1], inclusive=True)
-            else:
-                yield from _interleaved(active)
+                part.file.set_block_bytes(share)
+        elif not active:
+            return
+        elif len(active) == 1 and not waiting:
+            yield from active[0].rest()
+            return
+        elif len(active) == 1:
+            yield active[0].take(active[0].keys[-1], inclusive=True)
+        else:
+            yield from _interleaved(active)
 
 
 def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool, hashing: bool) -> list[_File]:
@@ -387,7 +409,7 @@ def _readable(files: Sequence[_File], failures: list[InputError], *, fast: bool,
     return found
 
 
-def _begins_by(file: _File, time_ns: int) -> bool:
+def _begins_by(file: Ordered, time_ns: int) -> bool:
     return file.first_time_ns is not None and file.first_time_ns <= time_ns
 
 
@@ -397,7 +419,7 @@ class _Part:
     `keys` are the latest times so far in the file, so a frame that is out of order is placed where its predecessors are.
     """
 
-    def __init__(self, file: _File, items: Iterator[FrameBlock | Problem]) -> None:
+    def __init__(self, file: Ordered, items: Iterator[Item]) -> None:
         self.file = file
         self.keys = np.empty(0, np.int64)
         self._block: FrameBlock | None = None
@@ -417,6 +439,9 @@ class _Part:
                 yield item
                 continue
             self._block = item
+            if isinstance(item, PlacedBlock):
+                self.keys = item.keys
+                return
             self.keys = np.maximum(np.maximum.accumulate(item.times_ns), self._latest)
             self._latest = self.keys[-1]
 

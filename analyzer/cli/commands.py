@@ -30,6 +30,7 @@ _COMMANDS = {
     "explain": ("audit", "explain"),
     "export": ("export", "export"),
     "save": ("save", "save"),
+    "collect": ("collect", "collect"),
     "decode": ("decode", "decode"),
     "crosscheck": ("crosscheck", "crosscheck"),
     "verify": ("verify", "verify"),

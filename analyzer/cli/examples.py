@@ -69,6 +69,17 @@ EXAMPLES: Mapping[str, tuple[str, tuple[tuple[str, str], ...]]] = {
             ("and read again by any command", "timeline x.pcq"),
         ),
     ),
+    "collect": (
+        OTHER,
+        (
+            ("all captures of a directory, as tables", "collect /captures --secrets keys.toml -o dataset"),
+            ("the same again, where only new files are read", "collect /captures --secrets keys.toml -o dataset"),
+            (
+                "object storage, on a cluster",
+                "collect 's3://sensors/*.pcapng' -o s3://tables/pcq --scheduler tls://head:8786",
+            ),
+        ),
+    ),
     "export-metadata": (
         COUNT,
         (

@@ -240,7 +240,7 @@ class CaptureReading(Struct, frozen=True):
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
-        given = self._given_metadata()
+        given = self.given_metadata()
         with watching(_named({"files": files})) if progress is None else nullcontext(progress) as progress:
             analysis = analyze(
                 sources_of(files),
@@ -277,7 +277,7 @@ class CaptureReading(Struct, frozen=True):
         )
         return replace(analysis, packets=packets)
 
-    def _given_metadata(self) -> list[Metadata]:
+    def given_metadata(self) -> list[Metadata]:
         """The metadata files, read with the same keys."""
         if not self.metadata:
             if self.metadata_from is not None:

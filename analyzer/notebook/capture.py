@@ -35,6 +35,7 @@ from analyzer.model.audit import CoverageRecord, FindingRecord
 from analyzer.model.lines import COMMANDS
 from analyzer.model.record import Record
 from analyzer.notebook.charts import Plots
+from analyzer.notebook.dataset import is_dataset
 from analyzer.notebook.html import call_html, capture_html, findings_html
 from analyzer.output.json import document
 from analyzer.output.progress import watching
@@ -298,11 +299,16 @@ def analyze(
         )
 
 
-def open(path: str | Path) -> Capture:
-    """Opens a case that `Capture.save` or the command `save` wrote: as `analyze` gave it, without captures or keys.
+def open(path: str | Path) -> Any:
+    """Opens a case that `Capture.save` or the command `save` wrote: as `analyze` gave it, without captures or keys. A dataset that
+    `collect` wrote is opened as a `Dataset`, whose tables are lazy.
 
-    Raises `InputError` for what is no case, damaged, or of a later version of the format.
+    Raises `InputError` for what is neither, damaged, or of a later version of the format.
     """
+    if is_dataset(path):
+        from analyzer.notebook.dataset import Dataset
+
+        return Dataset.open(path)
     if not is_case(path):
         raise InputError(f"{path} is no case", hint="analyze() reads captures; save() makes cases of them.")
     return Capture(open_case(path))

@@ -6,6 +6,7 @@ a payload begins like SMB or connection-oriented DCERPC on any port (servers beh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -67,6 +68,9 @@ class Flows:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def __iter__(self) -> Iterator[FlowKey]:
+        return iter(self._known)
 
     def add(self, key: FlowKey) -> None:
         """Takes a flow for ours from now on; beyond the limit the one taken first is forgotten."""

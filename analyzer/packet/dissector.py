@@ -19,9 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.capture.linktypes import LinkType
 from analyzer.core.events import Problem, ProblemKind
-from analyzer.core.labels import label
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
@@ -33,6 +31,7 @@ from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like
 from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
+from analyzer.packet.tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.packet.tunnels import IntArray, Views
 from analyzer.packet.waiting import NO_FLOWS, Hashes, Waiting, flow_hash, flow_hashes, may_be_ours
 
@@ -42,18 +41,10 @@ LOOK_BEHIND_BYTES = 2 * 1024 * 1024
 # What each frame adds to them, its record in the file: frames without any bytes do not wait for ever.
 FRAME_COST = 16
 _MOST_ENDPOINTS = 100_000
-_FRAMES_NAMED = 16
 _MOST_OF_A_KIND = 16
 
-_LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
-    "truncated": ("truncated", "frames were captured too short to hold their TCP header"),
-    "malformed": ("malformed", "frames have an IP or TCP header that says something impossible"),
-    "gap": ("gap", "IP datagrams with TCP data are incomplete: not all of their fragments were captured"),
-    "limit": ("limit", "frames have more tunnels inside each other than are followed"),
-}
 
-
-class _Held(Struct, eq=False):
+class Held(Struct, eq=False):
     """A block that was looked at: TCP in common shapes, and what was found frame by frame, with positions in the block.
 
     Of TCP in common shapes that is ours by port, `waiting` are the positions of segments whose flows had sent nothing that may be
@@ -70,35 +61,23 @@ class _Held(Struct, eq=False):
     waiting_sizes: IntArray
 
 
-class _Count(Struct):
-    """How often something happened, and in which frames first."""
-
-    count: int = 0
-    frames: tuple[int, ...] = ()
-
-    def add(self, frame: int) -> None:
-        self.count += 1
-        if len(self.frames) < _FRAMES_NAMED:
-            self.frames = (*self.frames, frame)
-
-
 class Dissector:
     """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
 
-    def __init__(self, *, fast: bool = True, limits: Limits = DEFAULTS) -> None:
+    def __init__(self, *, fast: bool = True, limits: Limits = DEFAULTS, tallies: Tallies | None = None) -> None:
+        """What is counted goes to `tallies`, for who has them to report; without them, `finish` does."""
         self._fast = fast
+        self._reports = tallies is None
+        self.tallies = tallies if tallies is not None else Tallies()
         self._frames = FrameDissector(limits)
         self._flows = Flows(limits.flows)
-        self._held: deque[_Held] = deque()
+        self._held: deque[Held] = deque()
         self._held_size = 0
         self._waiting = Waiting()
         self._thin = Coalesced()
         self._endpoints: dict[tuple[bytes, int], Endpoint] = {}
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
-        self._lost: dict[str, _Count] = {}
-        self._bad_checksums = _Count()
-        self._bad_tcp_checksums = _Count()
-        self._repeated: dict[tuple[ProblemKind, str], _Count] = {}
+        self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
 
     def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """Looks at a block; gives out what no later block can change any more."""
@@ -115,43 +94,15 @@ class Dissector:
         yield from self._give_out_thin()
         for lost in self._frames.finish():
             self._count_lost(lost)
-        for kind, count in self._lost.items():
-            problem_kind, text = _LOST_TEXTS[kind]
-            yield Problem(problem_kind, "packet", count.frames, f"{count.count} {text}")
         for (kind, text), stated in self._repeated.items():
             if stated.count > _MOST_OF_A_KIND:
                 yield Problem(kind, "packet", stated.frames, f"{stated.count - _MOST_OF_A_KIND} times more: {text}")
-        for link_type, (count_of_type, *frames) in self._frames.unknown_links.items():
-            yield Problem(
-                "unsupported",
-                "packet",
-                tuple(frames),
-                f"{count_of_type} frames have link type {link_type} ({label(LinkType, link_type)}), which is not read",
-            )
-        if self._flows.forgotten:
-            yield Problem(
-                "limit",
-                "packet",
-                (),
-                f"{self._flows.forgotten} flows were forgotten: more look like ours than are kept",
-            )
-        if self._bad_checksums.count:
-            yield Problem(
-                "note",
-                "packet",
-                self._bad_checksums.frames,
-                f"{self._bad_checksums.count} frames have a wrong IPv4 header checksum (usual where a network card "
-                "computes it after the capture); they are used all the same",
-            )
-        if self._bad_tcp_checksums.count:
-            yield Problem(
-                "note",
-                "packet",
-                self._bad_tcp_checksums.frames,
-                f"{self._bad_tcp_checksums.count} TCP segments have a wrong checksum; they are used all the same",
-            )
+        self.tallies.unknown_links = self._frames.unknown_links
+        self.tallies.forgotten = self._flows.forgotten
+        if self._reports:
+            yield from self.tallies.problems()
 
-    def _look_at(self, block: FrameBlock) -> _Held:
+    def _look_at(self, block: FrameBlock) -> Held:
         """First pass: sorts the frames, and learns which flows are ours."""
         views = Views(block.data)
         common, others = NO_FRAMES, np.arange(len(block))
@@ -159,13 +110,13 @@ class Dissector:
             common, others = sort_out(block, views)
         plain: deque[tuple[int, Item]] = deque()
         empty = others[block.captured[others] == 0]
-        if len(empty) > _FRAMES_NAMED:
+        if len(empty) > FRAMES_NAMED:
             others = others[block.captured[others] > 0]
             plain.extend(self._without_bytes(block, empty))
         for index in others.tolist():
             for item in self._frames.dissect(block.frame(index)):
                 plain.append((index, item))
-        if len(empty) > _FRAMES_NAMED:
+        if len(empty) > FRAMES_NAMED:
             plain = deque(sorted(plain, key=lambda entry: entry[0]))
         # Flows are learned in the order of frames in both ways, so that the limit forgets the same ones.
         ours = [
@@ -182,7 +133,7 @@ class Dissector:
             if key not in self._flows:
                 self._flows.add(key)
         size = int(block.captured.sum()) + FRAME_COST * len(block)
-        return _Held(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
+        return Held(block, views, common, plain, size, *self._start_flows(block, views, common, plain))
 
     def _start_flows(
         self, block: FrameBlock, views: Views, common: TcpFrames, plain: Iterable[tuple[int, Item]]
@@ -222,7 +173,7 @@ class Dissector:
         for place, index in enumerate(empty.tolist()):
             items = list(self._frames.dissect(block.frame(index)))
             more = len(empty) - place - 1
-            if place >= _FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], Lost):
+            if place >= FRAMES_NAMED and more and len(items) == 1 and isinstance(items[0], Lost):
                 yield index, replace(items[0], more=more)
                 return
             for item in items:
@@ -266,15 +217,15 @@ class Dissector:
         """The segments of the frames that waited for more."""
         if len(self._thin):
             block, chosen = self._thin.take()
-            held = _Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)
+            held = Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
-    def _plain_before(self, held: _Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _plain_before(self, held: Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What was found frame by frame before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: _Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _common(self, held: Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
@@ -332,7 +283,7 @@ class Dissector:
             )
 
     def _one_by_one(
-        self, held: _Held, columns: Columns, first: int, stop: int
+        self, held: Held, columns: Columns, first: int, stop: int
     ) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """The segments of a stretch that is no run; what is wrong with them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
@@ -343,12 +294,12 @@ class Dissector:
                     yield from self._item(item)
                 continue
             if columns.bad_tcp_checksum[at]:
-                self._bad_tcp_checksums.add(segment.frame)
+                self.tallies.bad_tcp_checksums.note(segment.frame, segment.time_ns)
             if columns.bad_ip_checksum[at]:
-                self._bad_checksums.add(segment.frame)
+                self.tallies.bad_checksums.note(segment.frame, segment.time_ns)
             yield SegmentBatch.of(segment)
 
-    def _ours(self, held: _Held) -> TcpFrames:
+    def _ours(self, held: Held) -> TcpFrames:
         """The common frames that may belong to our flows; by port for certain, the others by their pair of ports.
 
         Those of flows that have sent nothing yet that may be ours wait.
@@ -370,8 +321,8 @@ class Dissector:
     def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """What an item found frame by frame amounts to."""
         if isinstance(item, Problem):
-            stated = self._repeated.setdefault((item.kind, item.text), _Count())
-            stated.add(item.frames[-1])
+            stated = self._repeated.setdefault((item.kind, item.text), Tally())
+            stated.note(item.frames[-1], 0)
             if stated.count <= _MOST_OF_A_KIND:
                 yield item
         elif isinstance(item, Lost):
@@ -382,9 +333,9 @@ class Dissector:
             self._waiting.hold_one(flow_hash(item.src, item.dst), item)
         elif flow_key(item.src, item.dst) in self._flows:
             if item.bad_checksum:
-                self._bad_checksums.add(item.frame)
+                self.tallies.bad_checksums.note(item.frame, item.time_ns)
             if item.bad_tcp_checksum:
-                self._bad_tcp_checksums.add(item.frame)
+                self.tallies.bad_tcp_checksums.note(item.frame, item.time_ns)
             yield SegmentBatch.of(
                 Segment(
                     self._endpoint(item.src),
@@ -406,9 +357,7 @@ class Dissector:
 
     def _count_lost(self, lost: Lost) -> None:
         if lost.ends is None or flow_key(*lost.ends) in self._flows:
-            count = self._lost.setdefault(lost.kind, _Count())
-            count.add(lost.frame)
-            count.count += lost.more
+            self.tallies.lost.setdefault(lost.kind, Tally()).note(lost.frame, lost.time_ns, lost.more)
 
     def _ends(self, data: bytes, ip: int, tcp: int) -> tuple[Endpoint, Endpoint, FlowKey, bool]:
         """Both ends of a frame in a common shape, from memory where they were seen before, and whether a port makes it ours."""

@@ -23,6 +23,7 @@ from analyzer.packet.candidates import KERBEROS_PORT, End
 from analyzer.packet.fragments import Datagram, FragmentKey, Fragments
 from analyzer.packet.links import IPV4, IPV6, LINKS, u8, u16, u32
 from analyzer.packet.segment import UdpPayload
+from analyzer.packet.tallies import Tally
 
 TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION = 6, 17, 4, 41, 47, 51
 _FRAGMENT_HEADER = 44
@@ -62,6 +63,7 @@ class Lost(Struct, frozen=True):
     kind: Literal["truncated", "malformed", "gap", "limit"]
     ends: tuple[End, End] | None
     frame: int
+    time_ns: int
     # Later frames of which the same is true.
     more: int = 0
 
@@ -69,7 +71,7 @@ class Lost(Struct, frozen=True):
 Item = Found | Lost | Problem | UdpPayload
 
 
-class _Packet(Struct, frozen=True):
+class Packet(Struct, frozen=True):
     """Bytes that are being taken apart: `stop` is where they end on the wire, which may be beyond what was captured."""
 
     traced: TracedBytes
@@ -89,11 +91,11 @@ class FrameDissector:
 
     def __init__(self, limits: Limits = DEFAULTS) -> None:
         self._fragments = Fragments(limits)
-        self.unknown_links: dict[int, list[int]] = {}
+        self.unknown_links: dict[int, Tally] = {}
 
     def dissect(self, frame: Frame) -> Iterator[Item]:
         """What the frame completes."""
-        packet = _Packet(
+        packet = Packet(
             frame.traced(), frame.data, max(frame.original_length, len(frame.data)), frame.frame, frame.time_ns, 0
         )
         yield from self._guarded(self._link(packet, frame.link_type, 0), packet)
@@ -103,33 +105,31 @@ class FrameDissector:
         self._fragments.finish()
         yield from self._given_up()
 
-    def _guarded(self, items: Iterator[Item], packet: _Packet) -> Iterator[Item]:
+    def _guarded(self, items: Iterator[Item], packet: Packet) -> Iterator[Item]:
         try:
             yield from items
         except TruncatedError:
             # Bytes are missing. If the wire had no more either, the headers promise what is not there.
             kind: Literal["truncated", "malformed"] = "truncated" if packet.stop > len(packet.data) else "malformed"
-            yield Lost(kind, None, packet.frame)
+            yield Lost(kind, None, packet.frame, packet.time_ns)
         except _MalformedHeaderError:
-            yield Lost("malformed", None, packet.frame)
+            yield Lost("malformed", None, packet.frame, packet.time_ns)
 
     def _given_up(self) -> Iterator[Lost]:
         given_up, self._fragments.given_up = self._fragments.given_up, []
         for datagram in given_up:
             if datagram.key.protocol == TCP:
-                yield Lost("truncated" if datagram.cut else "gap", _ends_of(datagram), datagram.frames[-1])
+                kind: Literal["truncated", "gap"] = "truncated" if datagram.cut else "gap"
+                yield Lost(kind, _ends_of(datagram), datagram.frames[-1], datagram.first_time_ns)
 
-    def _link(self, packet: _Packet, link_type: int, at: int) -> Iterator[Item]:
+    def _link(self, packet: Packet, link_type: int, at: int) -> Iterator[Item]:
         reader = LINKS.get(link_type)
         if reader is None:
-            first = self.unknown_links.setdefault(link_type, [0])
-            first[0] += 1
-            if len(first) <= 8:
-                first.append(packet.frame)
+            self.unknown_links.setdefault(link_type, Tally()).note(packet.frame, packet.time_ns)
             return
         yield from self._network(packet, *reader(packet.data, at))
 
-    def _network(self, packet: _Packet, ethertype: int, at: int) -> Iterator[Item]:
+    def _network(self, packet: Packet, ethertype: int, at: int) -> Iterator[Item]:
         data = packet.data
         while ethertype in links.VLAN_TAGS:
             ethertype, at = u16(data, at + 2), at + 4
@@ -152,11 +152,11 @@ class FrameDissector:
         elif ethertype >= links.LINK_BASE:
             deeper = self._deeper(packet)
             if deeper is None:
-                yield Lost("limit", None, packet.frame)
+                yield Lost("limit", None, packet.frame, packet.time_ns)
                 return
             yield from self._link(deeper, ethertype - links.LINK_BASE, at)
 
-    def _mpls(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _mpls(self, packet: Packet, at: int) -> Iterator[Item]:
         while not u32(packet.data, at) & 0x100:
             at += 4
         at += 4
@@ -169,15 +169,15 @@ class FrameDissector:
             # A pseudowire control word (RFC 4385) is four bytes beginning with a zero nibble; Ethernet follows.
             yield from self._nested(packet, "ethernet", at + 4)
 
-    def _deeper(self, packet: _Packet) -> _Packet | None:
+    def _deeper(self, packet: Packet) -> Packet | None:
         if packet.depth >= MAX_DEPTH:
             return None
-        return _Packet(packet.traced, packet.data, packet.stop, packet.frame, packet.time_ns, packet.depth + 1)
+        return Packet(packet.traced, packet.data, packet.stop, packet.frame, packet.time_ns, packet.depth + 1)
 
-    def _nested(self, packet: _Packet, kind: Literal["ethernet", "ipv4", "ipv6"], at: int) -> Iterator[Item]:
+    def _nested(self, packet: Packet, kind: Literal["ethernet", "ipv4", "ipv6"], at: int) -> Iterator[Item]:
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame)
+            yield Lost("limit", None, packet.frame, packet.time_ns)
         elif kind == "ethernet":
             yield from self._network(deeper, *links.ethernet(deeper.data, at))
         elif kind == "ipv4":
@@ -185,7 +185,7 @@ class FrameDissector:
         else:
             yield from self._ipv6(deeper, at)
 
-    def _ipv4(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _ipv4(self, packet: Packet, at: int) -> Iterator[Item]:
         data = packet.data
         first = u8(data, at)
         header_len = (first & 15) * 4
@@ -199,7 +199,7 @@ class FrameDissector:
         # Segmentation offload leaves the length zero: the frame's own is then the only one there is.
         stop = at + total if total else packet.stop
         src, dst = data[at + 12 : at + 16], data[at + 16 : at + 20]
-        inner = _Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
+        inner = Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
         if flags_offset & 0x3FFF:
             yield from self._fragment(
                 inner,
@@ -211,7 +211,7 @@ class FrameDissector:
             return
         yield from self._transport(inner, protocol, src, dst, at + header_len, ip_header=slice(at, at + header_len))
 
-    def _ipv6(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _ipv6(self, packet: Packet, at: int) -> Iterator[Item]:
         data = packet.data
         if u8(data, at) >> 4 != 6:
             raise _MalformedHeaderError
@@ -222,11 +222,11 @@ class FrameDissector:
         # Zero stands for a jumbogram (RFC 2675) or for segmentation offload.
         stop = at + IPV6_LEN + length if length else packet.stop
         src, dst = data[at + 8 : at + 24], data[at + 24 : at + 40]
-        inner = _Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
+        inner = Packet(packet.traced, data, stop, packet.frame, packet.time_ns, packet.depth)
         yield from self._transport(inner, data[at + 6], src, dst, at + IPV6_LEN, ip_header=None)
 
     def _transport(
-        self, packet: _Packet, protocol: int, src: bytes, dst: bytes, at: int, *, ip_header: slice | None
+        self, packet: Packet, protocol: int, src: bytes, dst: bytes, at: int, *, ip_header: slice | None
     ) -> Iterator[Item]:
         data = packet.data
         is_ipv6 = len(src) == 16
@@ -263,7 +263,7 @@ class FrameDissector:
 
     def _fragment(
         self,
-        packet: _Packet,
+        packet: Packet,
         key: FragmentKey,
         start: int,
         at: int,
@@ -289,14 +289,14 @@ class FrameDissector:
                 if key.protocol != UDP:
                     yield item
                 continue
-            whole = _Packet(item, item.data, len(item), packet.frame, packet.time_ns, packet.depth + 1)
+            whole = Packet(item, item.data, len(item), packet.frame, packet.time_ns, packet.depth + 1)
             if whole.depth > MAX_DEPTH:
-                yield Lost("limit", None, packet.frame)
+                yield Lost("limit", None, packet.frame, packet.time_ns)
                 continue
             yield from self._guarded(self._transport(whole, key.protocol, key.src, key.dst, 0, ip_header=None), whole)
         yield from self._given_up()
 
-    def _udp(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _udp(self, packet: Packet, at: int) -> Iterator[Item]:
         if at + 4 > len(packet.data):
             return
         if u16(packet.data, at) == KERBEROS_PORT:
@@ -321,23 +321,23 @@ class FrameDissector:
             if packet.stop > len(packet.data):
                 raise
 
-    def _vxlan(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _vxlan(self, packet: Packet, at: int) -> Iterator[Item]:
         # RFC 7348 section 5: of the flags only I is defined, a network identifier is given; the last byte is zero.
         if u8(packet.data, at) & 0x08 and u8(packet.data, at + 7) == 0:
             yield from self._nested(packet, "ethernet", at + 8)
 
-    def _geneve(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _geneve(self, packet: Packet, at: int) -> Iterator[Item]:
         # RFC 8926 section 3.4: version 0 and the length of the options, flags, what is inside, a network identifier.
         first, protocol = u8(packet.data, at), u16(packet.data, at + 2)
         if first >> 6 or u8(packet.data, at + 7):
             return
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame)
+            yield Lost("limit", None, packet.frame, packet.time_ns)
             return
         yield from self._network(deeper, protocol, at + 8 + (first & 0x3F) * 4)
 
-    def _gtp_u(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _gtp_u(self, packet: Packet, at: int) -> Iterator[Item]:
         # 3GPP TS 29.281 section 5.1: version 1, protocol type 1, message type 255 (G-PDU), length, tunnel endpoint identifier.
         data = packet.data
         first = u8(data, at)
@@ -357,7 +357,7 @@ class FrameDissector:
         if not following and version in (4, 6):
             yield from self._nested(packet, "ipv4" if version == 4 else "ipv6", at)
 
-    def _gre(self, packet: _Packet, at: int) -> Iterator[Item]:
+    def _gre(self, packet: Packet, at: int) -> Iterator[Item]:
         data = packet.data
         flags, protocol = u16(data, at), u16(data, at + 2)
         version = flags & 7
@@ -371,7 +371,7 @@ class FrameDissector:
             at += 4 * bool(flags & 0x0080)
         deeper = self._deeper(packet)
         if deeper is None:
-            yield Lost("limit", None, packet.frame)
+            yield Lost("limit", None, packet.frame, packet.time_ns)
         elif protocol == ERSPAN_2:
             # Type I has neither a sequence number nor a header of its own; type II has both (8 bytes).
             at += 8 * bool(flags & 0x1000)
@@ -383,20 +383,20 @@ class FrameDissector:
         elif at < packet.stop:
             yield from self._network(deeper, protocol, at)
 
-    def _tcp(self, packet: _Packet, src: bytes, dst: bytes, at: int, ip_header: slice | None) -> Found | Lost:
+    def _tcp(self, packet: Packet, src: bytes, dst: bytes, at: int, ip_header: slice | None) -> Found | Lost:
         data, stop = packet.data, packet.stop
         captured = min(stop, len(data))
         # The ports are read even where by IP the segment ends before them: they show whose error this is.
         if at + 4 > len(data):
-            return Lost("truncated" if stop > len(data) else "malformed", None, packet.frame)
+            return Lost("truncated" if stop > len(data) else "malformed", None, packet.frame, packet.time_ns)
         src_port, dst_port = unpack_from(">HH", data, at)
         ends = (src, src_port), (dst, dst_port)
         if at + TCP_LEN > captured:
-            return Lost("truncated" if at + TCP_LEN <= stop else "malformed", ends, packet.frame)
+            return Lost("truncated" if at + TCP_LEN <= stop else "malformed", ends, packet.frame, packet.time_ns)
         seq, ack, offset, flags, window = unpack_from(">IIBBH", data, at + 4)
         begin = at + (offset >> 4) * 4
         if begin < at + TCP_LEN or begin > stop:
-            return Lost("malformed", ends, packet.frame)
+            return Lost("malformed", ends, packet.frame, packet.time_ns)
         payload = packet.traced[begin : max(captured, begin)]
         return Found(
             ends[0],

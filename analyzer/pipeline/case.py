@@ -225,8 +225,9 @@ def write_case(
     options: dict[str, str] | None = None,
     profile: str = "windows",
     digests: Sequence[FileDigest] = (),
+    with_tables: bool = True,
 ) -> Manifest:
-    """Writes an analysis as a case, and returns what its manifest says."""
+    """Writes an analysis as a case, and returns what its manifest says. A case of a dataset is without tables."""
     from importlib.metadata import version
 
     from analyzer.formats.case_tables import case_tables
@@ -235,7 +236,7 @@ def write_case(
     state, log = dump(analysis)
     facts = analysis.capture
     # The manifest stands first, which is how a case is known; what it says of the tables is known when they are written.
-    tables = case_tables(analysis, profile)
+    tables = case_tables(analysis, profile) if with_tables else []
     manifest = Manifest(
         format=FORMAT,
         version=VERSION,

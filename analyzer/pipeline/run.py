@@ -33,9 +33,12 @@ from analyzer.tcp.events import Recognised
 
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
+    from analyzer.capture.frame import FrameBlock
     from analyzer.model.evidence import FileDigest
     from analyzer.model.metadata import Metadata
+    from analyzer.packet.dissector import Dissector
     from analyzer.packet.segment import SegmentBatch
+    from analyzer.packet.tallies import Tallies
     from analyzer.redaction.pseudonyms import Pseudonyms
     from analyzer.smb.state import KeyLog, MessageLog
 
@@ -104,32 +107,81 @@ def analyze(
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
-    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
-    from analyzer.resolution.resolve import resolved
-    from analyzer.svcctl.layer import ServiceLayer
-    from analyzer.winperf.layer import KeyFollower, WinregLayer
-
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
     segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
-    learner, follower = CatalogLearner(), KeyFollower()
-    pcq = PerflibLayer(learner)
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
-    above = (*redactor, pcq, WinregLayer(follower), ServiceLayer())
-    waiting = [_Chain([*_layers(keyring, limits, pdus=pdus), *above]).run(segments)]
+    waiting = [segments]
     del segments
-    collected = _collected(waiting, _Collector(limits), facts, failed)
-    calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
-    collected.problems += [*notes, *notes_on_keys]
+    analysis = _read(waiting, facts, keyring, limits, pdus=pdus, redactor=redactor, failed=failed)
+    problems = [*analysis.problems, *notes_on_keys]
     if metadata:
-        collected.problems += _filled(calls, learner.catalogs, follower.names, metadata, metadata_from)
+        problems += _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
     capture = replace(read := facts(), digests=digests_of(read)) if hashing else facts()
-    analysis = collected.analysis(capture, calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
+    analysis = replace(analysis, capture=capture, problems=tuple(problems))
     if pseudonyms is not None:
         from analyzer.redaction.layer import without_names
 
         analysis = without_names(analysis, pseudonyms)
     return analysis
+
+
+def analyze_frames(
+    frames: Iterable[FrameBlock | Problem],
+    facts: Callable[[], CaptureFacts],
+    keyring: Keyring,
+    limits: Limits,
+    *,
+    tallies: Tallies,
+    tickets: Tickets | None = None,
+) -> Analysis:
+    """The analysis of frames that were read elsewhere, in time order. What is counted of a whole capture goes to `tallies`, for who
+    has them to report; `tickets` are those whose issue is known already."""
+    from analyzer.packet.dissector import Dissector
+
+    segments = _segments(frames, Dissector(limits=limits, tallies=tallies))
+    return _read([segments], facts, keyring, limits, pdus=False, tickets=tickets)
+
+
+def tickets_in(frames: Iterable[FrameBlock | Problem], limits: Limits) -> Tickets:
+    """The tickets whose issue is seen in frames with the traffic of KDCs."""
+    from analyzer.auth.kdc import KdcLayer
+    from analyzer.packet.dissector import Dissector
+    from analyzer.packet.tallies import Tallies
+    from analyzer.tcp.reassembler import Reassembler
+
+    kdc = KdcLayer()
+    segments = _segments(frames, Dissector(limits=limits, tallies=Tallies()))
+    for _ in _Chain([Reassembler(limits), kdc]).run(segments):
+        pass
+    return kdc.tickets
+
+
+def _read(
+    waiting: list[Iterable[Event]],
+    facts: Callable[[], CaptureFacts],
+    keyring: Keyring,
+    limits: Limits,
+    *,
+    pdus: bool,
+    redactor: Sequence[Layer] = (),
+    failed: Callable[[Exception], None] | None = None,
+    tickets: Tickets | None = None,
+) -> Analysis:
+    """Takes the segments that are waiting through all layers and the second reading."""
+    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.resolution.resolve import resolved
+    from analyzer.svcctl.layer import ServiceLayer
+    from analyzer.winperf.layer import KeyFollower, WinregLayer
+
+    learner, follower = CatalogLearner(), KeyFollower()
+    pcq = PerflibLayer(learner)
+    above = (*redactor, pcq, WinregLayer(follower), ServiceLayer())
+    events = [_Chain([*_layers(keyring, limits, pdus=pdus, tickets=tickets), *above]).run(waiting.pop())]
+    collected = _collected(events, _Collector(limits), facts, failed)
+    calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
+    collected.problems += notes
+    return collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
 
 
 def _redaction(
@@ -198,14 +250,14 @@ def _filled(
     return fill(catalogs, name_tables, servers, metadata, instead=instead)
 
 
-def _layers(keyring: Keyring, limits: Limits, *, pdus: bool) -> list[Layer]:
+def _layers(keyring: Keyring, limits: Limits, *, pdus: bool, tickets: Tickets | None = None) -> list[Layer]:
     """The layers from segments to exchanges."""
     from analyzer.auth import handshake
     from analyzer.auth.kdc import KdcLayer
     from analyzer.rpc.layer import RpcLayer
     from analyzer.tcp.reassembler import Reassembler
 
-    kdc = KdcLayer()
+    kdc = KdcLayer(tickets)
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
     return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets), rpc]
 
@@ -399,26 +451,34 @@ def _own_segments(
     from analyzer.packet.dissector import Dissector
 
     reader = CaptureReader(sources, hashing=hashing, limits=limits)
-    dissector = Dissector(limits=limits)
-
-    def segments() -> Iterator[Event]:
-        frames = 0
-        for item in reader:
-            if isinstance(item, Problem):
-                yield item
-                continue
-            yield from dissector.feed(item)
-            frames += len(item)
-            if progress is not None:
-                progress(frames, reader.position)
-        yield from dissector.finish()
 
     def facts() -> CaptureFacts:
         info = reader.info
         found = (info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns, info.names)
         return CaptureFacts(*found, reader.digests)
 
-    return segments(), facts
+    def position() -> int:
+        return reader.position
+
+    return _segments(reader, Dissector(limits=limits), progress, position), facts
+
+
+def _segments(
+    frames: Iterable[FrameBlock | Problem],
+    dissector: Dissector,
+    progress: Callable[[int, int], None] | None = None,
+    position: Callable[[], int] = lambda: 0,
+) -> Iterator[Event]:
+    count = 0
+    for item in frames:
+        if isinstance(item, Problem):
+            yield item
+            continue
+        yield from dissector.feed(item)
+        count += len(item)
+        if progress is not None:
+            progress(count, position())
+    yield from dissector.finish()
 
 
 def _tshark_segments(sources: Sequence[Source]) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:

@@ -1,0 +1,177 @@
+"""Stages on a Dask cluster: tasks out, results back as they come, keys in the memory of the workers.
+
+Dask schedules: it puts tasks on workers, repeats those of workers that died, and spills results that are too many. Ours is which
+tasks there are, and that keys travel by a worker plugin: in no task, key or argument, of which Dask shows and spills parts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import Any, Protocol, TypeVar
+
+from distributed import Client, LocalCluster, as_completed
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from analyzer.auth.keyring import Keyring
+from analyzer.collect.keys import forget, hold
+from analyzer.core.errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+# numpy and polars would start a thread a core in each worker, of which there is one a core already.
+_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+}
+# What befalls workers is stated by what becomes of their tasks.
+_LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
+_DASHBOARD = "127.0.0.1:8787"
+_PATIENCE_S = 30
+
+
+class Watcher(Protocol):
+    """Hears how far a stage has come: its name, bytes done and in all, tasks done and in all."""
+
+    def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
+
+
+class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
+    """Brings the keys to each worker, also to one that joins or is started again later."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+        self.name = f"pcq-keys-{secrets.token_hex(4)}"
+
+    def setup(self, worker: Any) -> None:
+        hold(self._keyring)
+
+    def teardown(self, worker: Any) -> None:
+        forget()
+
+    def __repr__(self) -> str:
+        return f"KeysPlugin({self.name})"
+
+
+class DaskExecutor:
+    """Runs stages on a cluster (`collection.Executor`)."""
+
+    def __init__(self, client: Client, retries: int, watcher: Watcher | None = None) -> None:
+        self._client, self._retries, self._watcher = client, retries, watcher
+        self._run = secrets.token_hex(4)
+        self._count = 0
+
+    def run(
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+    ) -> Iterator[tuple[Task, Result | Exception]]:
+        """The longest tasks begin first, so that none of them is alone at the end."""
+        total, done = sum(map(size, tasks)), 0
+        self._report(stage, 0, total, 0, len(tasks))
+        waiting = {}
+        for task in sorted(tasks, key=size, reverse=True):
+            self._count += 1
+            key = f"{stage}-{self._run}-{self._count}"
+            waiting[self._client.submit(function, task, key=key, retries=self._retries, pure=False)] = task
+        finished = 0
+        for future in as_completed(list(waiting)):
+            task = waiting.pop(future)
+            result: Result | Exception
+            try:
+                result = future.result()
+            except Exception as error:
+                result = error
+            future.release()
+            finished, done = finished + 1, done + size(task)
+            self._report(stage, done, total, finished, len(tasks))
+            yield task, result
+
+    def _report(self, stage: str, done: int, total: int, tasks: int, of: int) -> None:
+        if self._watcher is not None:
+            self._watcher(stage, done, total, tasks, of)
+
+
+@contextmanager
+def cluster(
+    keyring: Keyring, *, scheduler: str | None = None, workers: int | None = None, memory: str | None = None
+) -> Iterator[Client]:
+    """A client of the scheduler at an address, else of one on this machine with so many workers (a process each, one a core if not
+    given), each with so much memory. Its workers have the keys as long as it lives.
+
+    Raises `InputError` where there is no scheduler, or its workers have another version of this program.
+    """
+    for name in _LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=_PATIENCE_S)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise InputError(
+                f"the scheduler {scheduler} cannot be reached: {str(error).splitlines()[0] if str(error) else 'no answer'}",
+                hint="dask scheduler starts one, dask worker ADDRESS its workers.",
+            ) from None
+        with client, _keys(client, keyring):
+            _check_workers(client, scheduler)
+            yield client
+        return
+    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
+    try:
+        with (
+            warnings.catch_warnings(
+                action="ignore"
+            ),  # that the usual port of the dashboard is taken: another is stated
+            LocalCluster(
+                n_workers=workers or os.cpu_count() or 1,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=_DASHBOARD,
+                memory_limit=memory or "auto",
+                silence_logs=logging.CRITICAL,
+            ) as local,
+            Client(local) as client,
+            _keys(client, keyring),
+        ):
+            yield client
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+
+@contextmanager
+def _keys(client: Client, keyring: Keyring) -> Iterator[None]:
+    """The workers have the keys, and have them no more afterwards."""
+    plugin = KeysPlugin(keyring)
+    client.register_plugin(plugin)
+    try:
+        yield
+    finally:
+        if client.status == "running":
+            client.unregister_worker_plugin(plugin.name)
+
+
+def _check_workers(client: Client, scheduler: str) -> None:
+    found = client.run(program_version)
+    if not found:
+        raise InputError(f"the scheduler {scheduler} has no workers", hint=f"dask worker {scheduler} starts one.")
+    ours = program_version()
+    for worker, theirs in sorted(found.items()):
+        if theirs != ours:
+            raise InputError(
+                f"worker {worker} has pcq-analyzer {theirs}, this is {ours}",
+                hint="Install the same version on all of them.",
+            )
+
+
+def program_version() -> str:
+    """The version of this program where it is called."""
+    return version("pcq-analyzer")

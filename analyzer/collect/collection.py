@@ -1,0 +1,405 @@
+"""A run: sources in, a dataset with all that was in it before and all that is in them out.
+
+Stages, each a set of tasks that know nothing of each other (`Executor` runs them, on a Dask cluster or here):
+
+    cut      each new file once: pieces by pair of hosts, facts                                      (`cut`)
+    analyse  each conversation that is touched: the pipeline over its pieces                         (`analyse`)
+    render   conversations whose rows changed: tables by day and server                              (`render`)
+
+Between them, here: which pairs of hosts are one conversation, and what is counted over all. Last, everything takes its place and
+the manifest states it. Until then a run has written to a directory of its own, which is removed where it fails.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from itertools import count
+from time import monotonic
+from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from analyzer.collect.analyse import analyse
+from analyzer.collect.cut import cut_file, flows_met
+from analyzer.collect.facts import (
+    AnalyseTask,
+    BatchFacts,
+    ConversationFacts,
+    CutTask,
+    FileFacts,
+    Job,
+    Member,
+    MetTask,
+    RenderTask,
+    Window,
+)
+from analyzer.collect.manifest import (
+    STAGING,
+    Facts,
+    Manifest,
+    SkippedEntry,
+    StageEntry,
+    read_facts,
+    read_manifest,
+)
+from analyzer.collect.plan import Groups, Index, Reading, hull, linked, reading
+from analyzer.collect.render import render
+from analyzer.collect.sources import SourceFile, shown
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
+from analyzer.model.metadata import Metadata
+from analyzer.output.store import Store, StoreError
+from analyzer.packet.sorting import Pair
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+# Conversations of a server whose rows share files.
+_OF_BATCH = 32
+# An audit of nothing, for what it says of requirements whose trigger never occurred.
+_NOTHING: dict[str, object] = {}
+
+
+class Executor(Protocol):
+    """Runs the tasks of a stage, in any order; gives each with its result, or with the exception that it ended in for good."""
+
+    def run(
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+    ) -> Iterator[tuple[Task, Result | Exception]]: ...
+
+
+class Request(Struct, frozen=True):
+    """What is asked for: sources as they were found, those that were not, and how they are to be read."""
+
+    sources: Sequence[SourceFile]
+    missing: Sequence[InputError]
+    dataset: str
+    limits: Limits
+    window: Window = (None, None)
+    retries: int = 3
+    profile: str = "windows"
+    metadata: tuple[Metadata, ...] = ()
+    metadata_from: str | None = None
+    has_keys: bool = False
+
+
+class Done(Struct):
+    """What a run did: the manifest it wrote, how many files it read, and what could not be read."""
+
+    manifest: Manifest
+    read: int = 0
+    analysed: int = 0
+    rendered: int = 0
+    shows: bool = True
+    problems: list[Problem] = field(default_factory=list)
+
+
+def collect(request: Request, executor: Executor) -> Done:
+    """Collects sources into a dataset. Raises `InputError` where nothing can be read, `StoreError` where it cannot be written."""
+    store = Store(request.dataset)
+    known = read_manifest(store)
+    facts = read_facts(store, known) if known is not None else Facts(window=request.window)
+    if known is None and any(name.split("/", 1)[0] != STAGING for name in store.names("")):
+        raise InputError(
+            f"{request.dataset} exists and is no dataset",
+            hint="Name a directory that is new, or the dataset that is to grow.",
+        )
+    _tidy(store, known)
+    job = Job(request.dataset, secrets.token_hex(6), request.limits, request.retries, request.profile)
+    run = _Run(request, executor, store, job, facts)
+    try:
+        return run.run(known)
+    except BaseException:
+        store.remove(job.staging)
+        store.prune()
+        raise
+
+
+def _tidy(store: Store, known: Manifest | None) -> None:
+    """Removes what a run left that was ended before its manifest stood: all that the manifest does not list."""
+    listed = {known.facts} if known is not None else set()
+    if known is not None:
+        facts = read_facts(store, known)
+        listed |= {file.pieces for file in facts.files if file.pieces} | {
+            one.state for one in facts.conversations if one.state
+        }
+        listed |= {name for table in known.tables.values() for name in table.files} | {"manifest.json"}
+    for name in store.names(""):
+        if name not in listed and (known is not None or name.startswith(f"{STAGING}/")):
+            store.remove(name)
+    store.prune()
+
+
+class _Run:
+    """One run, stage by stage."""
+
+    def __init__(self, request: Request, executor: Executor, store: Store, job: Job, facts: Facts) -> None:
+        self._request, self._executor, self._store, self._job, self._facts = request, executor, store, job, facts
+        self._stages: list[StageEntry] = []
+        self._problems: list[Problem] = [Problem("unreadable", "capture", (), str(error)) for error in request.missing]
+        self._skipped: list[SkippedEntry] = []
+
+    def run(self, known: Manifest | None) -> Done:
+        facts, request = self._facts, self._request
+        window = hull(facts.window, request.window) if known is not None else request.window
+        plan = reading(request.sources, facts.files, window)
+        before = {one.number: one for one in facts.files}
+        if known is not None and not plan.new and not self._anything_else(known):
+            return Done(known, shows=self._shows(), problems=self._problems + self._of_files())
+        files = self._cut(plan, window)
+        if not any(one.status != "unreadable" for one in files):
+            raise self._nothing(files)
+        fresh = {number for number, _ in plan.new}
+        fresh |= self._cut_again(files)
+        touched = {one.kind.pair for file in files if file.number in fresh for one in file.kinds}
+        touched |= {one.kind.pair for number in fresh if number in before for one in before[number].kinds}
+        asked = {one.kind.client for file in files if file.number in fresh for one in file.kinds if one.kind.client}
+        analysed = self._analyse(Index(files), files, touched, asked)
+        rendered = self._render(files)
+        facts.files, facts.window = files, window
+        manifest = self._commit(known)
+        return Done(manifest, len(fresh), analysed, rendered, self._shows(), self._problems + self._of_files())
+
+    def _anything_else(self, known: Manifest) -> bool:
+        return known.options != self.options
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What was asked for that the rows depend on, in words."""
+        given = {"profile": self._request.profile}
+        if self._request.metadata:
+            packed = msgspec.msgpack.encode(self._request.metadata)
+            given["metadata"] = sha256(packed).hexdigest()
+            given["metadata-from"] = self._request.metadata_from or ""
+        return given
+
+    def _nothing(self, files: Sequence[FileFacts]) -> InputError:
+        reasons = [problem.text for file in files for problem in file.problems] + [one.text for one in self._problems]
+        if not reasons:
+            return InputError("no capture was named", hint="Name files, directories, globs or URLs.")
+        if len(reasons) == 1:
+            return InputError(reasons[0])
+        return InputError(f"None of {len(reasons)} files can be read. {reasons[0]}")
+
+    def _shows(self) -> bool:
+        """Whether there is a performance call, or something that may hide one."""
+        return any(one.shows for one in self._facts.conversations)
+
+    def _of_files(self) -> list[Problem]:
+        return [problem for file in self._facts.files for problem in file.problems if problem.kind == "unreadable"]
+
+    def _stage(
+        self,
+        stage: str,
+        function: Callable[[Task], Result],
+        tasks: Sequence[Task],
+        size: Callable[[Task], int],
+        cost: Callable[[Result], tuple[float, int]] = lambda _: (0.0, 0),
+    ) -> Iterator[tuple[Task, Result | Exception]]:
+        """The results of a stage, of which it is noted what they cost: processor seconds, and bytes written."""
+        began, failed, cpu, written = monotonic(), 0, 0.0, 0
+        for task, result in self._executor.run(stage, function, tasks, size):
+            if isinstance(result, StoreError):
+                raise result
+            if isinstance(result, Exception):
+                failed += 1
+            else:
+                seconds, out = cost(result)
+                cpu, written = cpu + seconds, written + out
+            yield task, result
+        elapsed = monotonic() - began
+        self._stages.append(
+            StageEntry(
+                stage=stage,
+                tasks=len(tasks),
+                failed=failed,
+                cpu_s=round(cpu, 3),
+                elapsed_s=round(elapsed, 3),
+                bytes_in=sum(map(size, tasks)),
+                bytes_out=written,
+            )
+        )
+
+    # Files
+
+    def _cut(self, plan: Reading, window: Window) -> list[FileFacts]:
+        files = {one.number: one for one in plan.known}
+        tasks = [CutTask(self._job, number, source, window) for number, source in plan.new]
+        for facts in self._cut_all(tasks):
+            files[facts.number] = facts
+        skipped = [one for one in files.values() if one.status == "read" and not one.frames and window != (None, None)]
+        self._skipped = [SkippedEntry(shown(one.source.url), "no frame is of the time asked for") for one in skipped]
+        return [files[number] for number in sorted(files)]
+
+    def _cut_all(self, tasks: Sequence[CutTask]) -> Iterator[FileFacts]:
+        for task, result in self._stage(
+            "cut", cut_file, tasks, lambda task: task.source.size or 0, lambda facts: (facts.seconds, facts.piece_bytes)
+        ):
+            if isinstance(result, Exception):
+                text = f"{shown(task.source.url)} cannot be read: {reason_of(result)}"
+                problem = Problem("unreadable", "capture", (), text)
+                yield FileFacts(task.number, task.source, task.window, "unreadable", [problem])
+            else:
+                yield result
+
+    def _cut_again(self, files: list[FileFacts]) -> set[int]:
+        """A flow on another port that one file shows to be ours may go on in files that do not: these are cut once more."""
+        recognised = {flow for one in files for flow in (*one.recognised, *one.wanted)}
+        questions = []
+        for one in files:
+            asked = recognised - {*one.recognised, *one.wanted}
+            if asked and one.pieces is not None and one.met[1]:
+                questions.append(MetTask(self._job, one.number, one.pieces, one.met, frozenset(asked)))
+        by_number = {one.number: at for at, one in enumerate(files)}
+        tasks = []
+        for _, result in self._stage("flows", flows_met, questions, lambda task: task.met[1]) if questions else ():
+            if not isinstance(result, Exception) and result[1]:
+                one = files[by_number[result[0]]]
+                wanted = frozenset((*one.wanted, *result[1]))
+                tasks.append(CutTask(self._job, one.number, one.source, one.window, wanted))
+        for facts in self._cut_all(tasks) if tasks else ():
+            if facts.pieces is not None:
+                files[by_number[facts.number]] = facts
+        return {task.number for task in tasks}
+
+    # Conversations
+
+    def _analyse(self, index: Index, files: Sequence[FileFacts], touched: set[Pair], asked: set[str]) -> int:
+        facts = self._facts
+        groups = Groups()
+        pairs = index.pairs
+        for link in (link for file in files for link in file.links):
+            if set(link) <= pairs:
+                groups.join(*link)
+        for one in facts.conversations:
+            for pair in one.pairs[1:]:
+                groups.join(one.pairs[0], pair)
+        secret_files = tuple(one.source.url for one in index.files if one.has_secrets)
+        known = {groups.of(one.pairs[0]): one for one in facts.conversations if set(one.pairs) & pairs}
+        done = 0
+        while True:
+            wanted = groups.members(pairs)
+            known = {first: one for first, one in known.items() if first in wanted and one.pairs == wanted[first]}
+            tasks = []
+            for first, group in sorted(wanted.items()):
+                is_touched = not touched.isdisjoint(group) or any(host in asked for pair in group for host in pair)
+                if first not in known or is_touched:
+                    number = known[first].number if first in known else self._number_of(group)
+                    tasks.append(AnalyseTask(self._job, number, group, index.parts(group), secret_files))
+            for task, result in self._stage("analyse", analyse, tasks, lambda task: task.size, _cost_of_conversation):
+                if isinstance(result, Exception):
+                    result = self._failed(task, result)
+                known[groups.of(task.pairs[0])] = result
+                done += 1
+            touched, asked = set(), set()
+            if not linked(known, groups):
+                break
+        facts.conversations = sorted(known.values(), key=lambda one: one.number)
+        self._into_batches()
+        return done
+
+    def _number_of(self, group: tuple[Pair, ...]) -> int:
+        """The number of a conversation: that of one of which it has all pairs, else the next."""
+        for one in self._facts.conversations:
+            if set(one.pairs) <= set(group):
+                return one.number
+        number = self._facts.next_conversation
+        self._facts.next_conversation += 1
+        return number
+
+    def _failed(self, task: AnalyseTask, error: Exception) -> ConversationFacts:
+        hosts = ", ".join(" and ".join(pair) for pair in task.pairs)
+        text = f"the conversation between {hosts} could not be analysed: {reason_of(error)}"
+        numbers = [part.number for part in task.parts]
+        return ConversationFacts(task.number, task.pairs, numbers, server=task.pairs[0][1], failure=text)
+
+    def _into_batches(self) -> None:
+        """Conversations of one server share files of rows; each stays in its batch while its server is the same."""
+        conversations = [one for one in self._facts.conversations if one.state is not None]
+        counts: dict[str, int] = {}
+        for one in conversations:
+            if one.batch.rpartition("_")[0] == _safe(one.server):
+                counts[one.batch] = counts.get(one.batch, 0) + 1
+            else:
+                one.batch = ""
+        for one in conversations:
+            if one.batch:
+                continue
+            batches = (f"{_safe(one.server)}_{number}" for number in count(1))
+            one.batch = next(batch for batch in batches if counts.get(batch, 0) < _OF_BATCH)
+            counts[one.batch] = counts.get(one.batch, 0) + 1
+
+    # Rows
+
+    def _render(self, files: Sequence[FileFacts]) -> int:
+        facts = self._facts
+        first_time_ns = min((one.first_time_ns for one in files if one.first_time_ns is not None), default=0)
+        known = {one.batch: one for one in facts.batches}
+        batches: dict[str, list[ConversationFacts]] = {}
+        for one in facts.conversations:
+            if one.state is not None:
+                batches.setdefault(one.batch, []).append(one)
+        tasks = []
+        done: dict[str, BatchFacts] = {}
+        for batch, members in sorted(batches.items()):
+            task = self._render_task(batch, members, first_time_ns)
+            if batch in known and known[batch].key == task.key and known[batch].failure is None:
+                done[batch] = known[batch]
+            else:
+                tasks.append(task)
+        for task, result in self._stage(
+            "render",
+            render,
+            tasks,
+            lambda task: 0,
+            lambda facts: (facts.seconds, sum(one.bytes for one in facts.files)),
+        ):
+            if isinstance(result, Exception):
+                numbers = ", ".join(str(one.number) for one in task.members)
+                text = f"the rows of conversations {numbers} could not be written: {reason_of(result)}"
+                result = BatchFacts(task.batch, task.key, [], [], {}, failure=text)
+            done[task.batch] = result
+        facts.batches = [done[batch] for batch in sorted(done)]
+        return len(tasks)
+
+    def _render_task(self, batch: str, members: Sequence[ConversationFacts], first_time_ns: int) -> RenderTask:
+        chosen = [Member(one.number, one.state or "", one.files, one.server, one.first_time_ns or 0) for one in members]
+        stated = chosen, first_time_ns, sorted(self.options.items())
+        key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
+        request = self._request
+        return RenderTask(self._job, batch, chosen, first_time_ns, request.metadata, request.metadata_from, key)
+
+    # The end
+
+    def _commit(self, known: Manifest | None) -> Manifest:
+        from analyzer.collect.commit import commit
+
+        extra = [one.failure for one in self._facts.conversations if one.failure]
+        extra += [one.failure for one in self._facts.batches if one.failure]
+        self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
+        return commit(
+            self._store, self._job, self._facts, known, self._stages, self._skipped, self._problems, self.options
+        )
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a task ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is stated."""
+    name = type(error).__name__
+    if name == "KilledWorker":
+        return "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)"
+    if isinstance(error, MemoryError):
+        return "memory ran out"
+    if isinstance(error, InputError | OSError):
+        return str(error)
+    return f"the program failed ({name})"
+
+
+def _cost_of_conversation(facts: ConversationFacts) -> tuple[float, int]:
+    return facts.seconds, 0
+
+
+def _safe(server: str) -> str:
+    return server.replace(":", "-").replace("%", "-")

@@ -1,0 +1,166 @@
+"""The first stage: a capture file in, its frames that are ours out, as pieces by pair of hosts, and what is known of the file.
+
+Nothing is decoded. A file that cannot be read is a problem; of one that cannot be read to its end, what was read stands.
+"""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import BinaryIO, cast
+
+import numpy as np
+from msgspec.structs import replace
+
+from analyzer.capture.embedded import embedded_secrets
+from analyzer.capture.frame import FrameBlock, PlacedBlock
+from analyzer.capture.reader import CaptureReader, unreadable
+from analyzer.collect.facts import CutTask, FileFacts, KindFacts, MetTask, Window
+from analyzer.collect.pieces import PieceWriter
+from analyzer.collect.sources import RetriedFile, shown
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.output.store import Store
+from analyzer.packet.sorting import Chosen, FrameSorter, Kind
+
+
+def cut_file(task: CutTask) -> FileFacts:
+    """Cuts a file. Raises `StoreError` where the dataset cannot be written."""
+    began = process_time()
+    facts = FileFacts(task.number, task.source, task.window, "unreadable", [], wanted=sorted(task.wanted))
+    url = task.source.url
+    try:
+        file = RetriedFile(url, task.job.retries)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {reason}")))
+        return facts
+    try:
+        reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
+    except InputError as error:
+        facts.problems.append(unreadable(error))
+        file.close()
+        return facts
+    cutter = _Cutter(task, facts)
+    name = f"_pieces/{task.number:06}-{task.job.run}"
+    with Store(task.job.dataset).writing(task.job.place(name)) as out:
+        cutter.run(reader, PieceWriter(out))
+    facts.pieces, facts.status = name, "read"
+    facts.names = dict(reader.info.names)
+    facts.sha256 = reader.digests[0].sha256 if reader.digests else None
+    if file.failure is not None:
+        facts.status, facts.sha256 = "partial", None
+        text = f"{shown(url)} could be read up to byte {file.tell()} only: {file.failure}"
+        facts.problems.append(Problem("unreadable", "capture", (), text))
+    file.close()
+    facts.has_secrets = bool(secrets_in(url, task.job.retries))
+    facts.seconds = process_time() - began
+    return facts
+
+
+def secrets_in(url: str, retries: int) -> tuple[bytes, ...]:
+    """The secrets that a file carries in front of its packets."""
+    try:
+        file = RetriedFile(url, retries)
+    except OSError:
+        return ()
+    found = embedded_secrets(cast(BinaryIO, file))
+    file.close()
+    return found
+
+
+class _Cutter:
+    """Reads one file through; what is found out of it goes into its facts."""
+
+    def __init__(self, task: CutTask, facts: FileFacts) -> None:
+        self._facts = facts
+        self._window = task.window
+        self._base = frame_id(task.number, 0)
+        self._sorter = FrameSorter(limits=task.job.limits, wanted=task.wanted)
+        self._latest = np.iinfo(np.int64).min
+        # Frame numbers ascend in a file: the keys of those that are not given out yet, in blocks.
+        self._keys: dict[int, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+        self._with_data: set[Kind] = set()
+
+    def run(self, reader: CaptureReader, writer: PieceWriter) -> None:
+        facts = self._facts
+        for item in reader:
+            if isinstance(item, Problem):
+                frames = tuple(frame + self._base for frame in item.frames)
+                facts.problems.append(replace(item, frames=frames))
+                continue
+            self._block(item, writer)
+        for block, chosen in self._sorter.rest():
+            self._write(block, chosen, writer)
+        writer.finish()
+        facts.met = writer.put(self._sorter.met.astype("<u8").tobytes())
+        facts.recognised = sorted(self._sorter.recognised)
+        facts.links = sorted(self._sorter.links)
+        facts.tallies = self._sorter.tallies
+        facts.tallies.renumber(lambda frame: frame + self._base)
+        facts.kinds = [
+            KindFacts(kind, kind in self._with_data, places)
+            for kind, places in sorted(writer.places.items(), key=_order)
+        ]
+        facts.piece_bytes = sum(place.length for places in writer.places.values() for place in places)
+
+    def _block(self, block: FrameBlock, writer: PieceWriter) -> None:
+        facts = self._facts
+        keys = np.maximum(np.maximum.accumulate(block.times_ns), self._latest)
+        self._latest = keys[-1]
+        inside = _inside(block, self._window)
+        if not inside.all():
+            index = np.flatnonzero(inside)
+            if not len(index):
+                return
+            block, keys = block.only(index), keys[index]
+        if facts.opens_ns is None:
+            facts.opens_ns = int(block.times_ns[0])
+        first, last = int(block.times_ns.min()), int(block.times_ns.max())
+        facts.first_time_ns = first if facts.first_time_ns is None else min(first, facts.first_time_ns)
+        facts.last_time_ns = last if facts.last_time_ns is None else max(last, facts.last_time_ns)
+        facts.frames += len(block)
+        facts.bytes += int(block.captured.sum())
+        self._keys[int(block.frames[0])] = keys
+        for done, chosen in self._sorter.sort(block):
+            self._write(done, chosen, writer)
+
+    def _write(self, block: FrameBlock, chosen: list[Chosen], writer: PieceWriter) -> None:
+        keys = self._keys.pop(int(block.frames[0]))
+        for one in chosen:
+            part = block.only(one.index)
+            placed = PlacedBlock(
+                part.data,
+                part.link_type,
+                part.frames,
+                part.times_ns,
+                part.starts,
+                part.captured,
+                part.original,
+                part.heads,
+                keys[one.index],
+            )
+            writer.add(one.kind, placed)
+            if one.has_data:
+                self._with_data.add(one.kind)
+
+
+def _inside(block: FrameBlock, window: Window) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    since, until = window
+    inside = np.ones(len(block), np.bool_)
+    if since is not None:
+        inside &= block.times_ns >= since
+    if until is not None:
+        inside &= block.times_ns < until
+    return inside
+
+
+def _order(entry: tuple[Kind, object]) -> tuple[object, ...]:
+    return entry[0].pair, entry[0].client or ""
+
+
+def flows_met(task: MetTask) -> tuple[int, frozenset[int]]:
+    """The number of the file, and which of the flows have segments in it."""
+    start, length = task.met
+    numbers = np.frombuffer(Store(task.job.dataset).read(task.job.place(task.pieces), start, start + length), "<u8")
+    return task.number, frozenset(np.intersect1d(numbers, np.array(sorted(task.flows), np.uint64)).tolist())

@@ -1,0 +1,215 @@
+"""What the stages of a collection state, and what each of them is given: plain values that travel between processes and are stored.
+
+Frames are ids (`core.frames`) whose file is the number of the source in the dataset, which it keeps for ever.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from analyzer.collect.pieces import Place
+from analyzer.collect.sources import SourceFile
+from analyzer.core.events import Problem
+from analyzer.core.limits import Limits
+from analyzer.model.capture import HostRecord
+from analyzer.model.metadata import Metadata
+from analyzer.packet.sorting import Kind, Pair
+from analyzer.packet.tallies import Tallies
+
+# From this time on, and before that one, in nanoseconds since 1970 UTC; None is no bound.
+Window = tuple[int | None, int | None]
+
+
+class Job(Struct, frozen=True):
+    """What all tasks of a run share: the URL of the dataset, what the run is called, limits, how often a read is tried again, and
+    the profile of the audit."""
+
+    dataset: str
+    run: str
+    limits: Limits
+    retries: int
+    profile: str = "windows"
+
+    @property
+    def staging(self) -> str:
+        """The directory in the dataset where the files of the run are, until they take their place."""
+        return f"_staging/{self.run}"
+
+    def place(self, name: str) -> str:
+        """Where a file of the dataset lies now: what this run wrote has its name in it."""
+        return f"{self.staging}/{name}" if f"-{self.run}" in name else name
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+class CutTask(Struct, frozen=True):
+    """A file to be cut. `wanted` are flows that are ours by what other files hold."""
+
+    job: Job
+    number: int
+    source: SourceFile
+    window: Window
+    wanted: frozenset[int] = frozenset()
+
+
+class KindFacts(Struct, frozen=True):
+    """The frames of one kind in a file: where their pieces lie, and whether any has TCP data."""
+
+    kind: Kind
+    has_data: bool
+    places: list[Place]
+
+
+class FileFacts(Struct):
+    """A file as it was read. `pieces` is the name of the object with its pieces, `met` where in it the numbers of the TCP flows lie
+    that are not ours by port, `recognised` those that are ours by content. `opens_ns` is the time of its first frame."""
+
+    number: int
+    source: SourceFile
+    window: Window
+    status: Literal["read", "partial", "unreadable"]
+    problems: list[Problem]
+    pieces: str | None = None
+    sha256: str | None = None
+    frames: int = 0
+    bytes: int = 0
+    opens_ns: int | None = None
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    tallies: Tallies = field(default_factory=Tallies)
+    kinds: list[KindFacts] = field(default_factory=list)
+    recognised: list[int] = field(default_factory=list)
+    wanted: list[int] = field(default_factory=list)
+    met: tuple[int, int] = (0, 0)
+    links: list[tuple[Pair, Pair]] = field(default_factory=list)
+    has_secrets: bool = False
+    piece_bytes: int = 0
+    seconds: float = 0.0
+
+
+class MetTask(Struct, frozen=True):
+    """A question: which of these flows have segments in a file?"""
+
+    job: Job
+    number: int
+    pieces: str
+    met: tuple[int, int]
+    flows: frozenset[int]
+
+
+# -------------------------------------------------------------------------------------------------------- conversations
+
+
+class FilePart(Struct, frozen=True):
+    """What a conversation has of a file: pieces by kind, and those of KDCs that its hosts asked."""
+
+    number: int
+    name: str
+    opens_ns: int
+    pieces: str
+    own: list[list[Place]]
+    kdc: list[list[Place]]
+
+
+class AnalyseTask(Struct, frozen=True):
+    """A conversation to be analysed; `parts` in the order of files. `secret_files` are URLs of files that carry secrets."""
+
+    job: Job
+    number: int
+    pairs: tuple[Pair, ...]
+    parts: list[FilePart]
+    secret_files: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(place.size for part in self.parts for places in part.own for place in places)
+
+
+class ConversationFacts(Struct):
+    """A conversation as it was analysed. `state` is the name of its case (None: there is nothing in it), `files` the numbers of the
+    sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts may share
+    (`analyse`): those that share one are one conversation."""
+
+    number: int
+    pairs: tuple[Pair, ...]
+    files: list[int]
+    frames: int = 0
+    bytes: int = 0
+    calls: int = 0
+    first_time_ns: int | None = None
+    last_time_ns: int | None = None
+    server: str = ""
+    state: str | None = None
+    links: list[int] = field(default_factory=list)
+    tallies: Tallies = field(default_factory=Tallies)
+    # Whether there is a performance call in it, or something that may hide one.
+    shows: bool = False
+    batch: str = ""
+    failure: str | None = None
+    seconds: float = 0.0
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+class Member(Struct, frozen=True):
+    """A conversation whose rows are to be written."""
+
+    number: int
+    state: str
+    files: list[int]
+    server: str
+    first_time_ns: int
+
+
+class RenderTask(Struct, frozen=True):
+    """Conversations whose rows go into the same files."""
+
+    job: Job
+    batch: str
+    members: list[Member]
+    first_time_ns: int
+    metadata: tuple[Metadata, ...] = ()
+    metadata_from: str | None = None
+    key: str = ""
+
+
+class TableFile(Struct, frozen=True):
+    """A Parquet file of the dataset."""
+
+    table: str
+    name: str
+    rows: int
+    bytes: int
+
+
+class Judged(Struct):
+    """What an audit counted of one requirement."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    excused: int = 0
+    accepted: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+
+    def add(self, other: Judged) -> None:
+        for mine, others in ((self.counts, other.counts), (self.reasons, other.reasons)):
+            for key, count in others.items():
+                mine[key] = mine.get(key, 0) + count
+        self.excused += other.excused
+        self.accepted += other.accepted
+
+
+class BatchFacts(Struct):
+    """What was written of a batch. `key` changes with whatever its rows depend on; `coverage` is by requirement."""
+
+    batch: str
+    key: str
+    files: list[TableFile]
+    hosts: list[HostRecord]
+    coverage: dict[str, Judged]
+    failure: str | None = None
+    seconds: float = 0.0

@@ -1,0 +1,115 @@
+"""The tables that are of no one conversation: hosts, coverage, metadata, and problems of files and of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from analyzer.audit.catalogue import catalogue
+from analyzer.audit.findings import Coverage
+from analyzer.audit.records import coverage_record
+from analyzer.audit.rule import rule_pages
+from analyzer.audit.verdicts import Outcome
+from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, Job, Judged, TableFile
+from analyzer.collect.render import NO_VALUE, partition, write_table
+from analyzer.core.events import Problem
+from analyzer.core.frames import file_of, number_of
+from analyzer.formats.schema import table_of_records
+from analyzer.model.audit import CoverageRecord
+from analyzer.model.capture import HostName, HostRecord, ProblemRecord
+from analyzer.output.store import Store
+from analyzer.packet.tallies import Tallies
+
+_IN_A_FILE = "name resolution in the capture file"
+# As an audit keeps them.
+_MOST_REASONS = 5
+
+
+def write_shared(
+    store: Store,
+    job: Job,
+    files: Sequence[FileFacts],
+    conversations: Sequence[ConversationFacts],
+    batches: Sequence[BatchFacts],
+    problems: Sequence[Problem],
+) -> list[TableFile]:
+    """Writes these tables, each as one file of the run."""
+    tables = {
+        "hosts": table_of_records(HostRecord, hosts_of(batches, files)),
+        "coverage": table_of_records(CoverageRecord, coverage_of(batches)),
+        f"problems/{partition(NO_VALUE, NO_VALUE)}": table_of_records(
+            ProblemRecord, map(_problem_record, [*problems_of(files, conversations), *problems])
+        ),
+    }
+    return [
+        write_table(store, job, name.partition("/")[0], f"{name}/all-{job.run}.parquet", table)
+        for name, table in tables.items()
+    ]
+
+
+def hosts_of(batches: Iterable[BatchFacts], files: Iterable[FileFacts]) -> Iterator[HostRecord]:
+    """One record an address: what any conversation states of it, then the names that the capture files carry."""
+    found: dict[str, HostRecord] = {}
+    for batch in batches:
+        for host in batch.hosts:
+            known = found.get(host.ip)
+            found[host.ip] = host if known is None else _both(known, host)
+    for file in files:
+        for ip, name in file.names.items():
+            host = HostRecord(
+                ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), os_versions=(), dialects=()
+            )
+            found[ip] = _both(found[ip], host) if ip in found else host
+    return (found[ip] for ip in sorted(found))
+
+
+def _both(one: HostRecord, other: HostRecord) -> HostRecord:
+    return HostRecord(
+        ip=one.ip,
+        roles=tuple(dict.fromkeys((*one.roles, *other.roles))),
+        names=tuple(dict.fromkeys((*one.names, *other.names))),
+        users=tuple(dict.fromkeys((*one.users, *other.users))),
+        os_versions=tuple(dict.fromkeys((*one.os_versions, *other.os_versions))),
+        dialects=tuple(dict.fromkeys((*one.dialects, *other.dialects))),
+    )
+
+
+def coverage_of(batches: Iterable[BatchFacts]) -> Iterator[CoverageRecord]:
+    """Every requirement, with what all conversations show of it."""
+    judged: dict[str, Judged] = {}
+    for batch in batches:
+        for requirement, found in batch.coverage.items():
+            judged.setdefault(requirement, Judged()).add(found)
+    rules: dict[str, list[str]] = {}
+    for page in rule_pages():
+        for requirement in page.rule.requirements:
+            rules.setdefault(requirement, []).append(page.rule.code)
+    for number, requirement_of in catalogue().items():
+        found = judged.get(number, Judged())
+        yield coverage_record(
+            Coverage(
+                requirement_of,
+                Counter({Outcome[name]: count for name, count in found.counts.items()}),
+                found.excused,
+                found.accepted,
+                Counter(dict(Counter(found.reasons).most_common(_MOST_REASONS))),
+                tuple(rules.get(number, ())),
+            )
+        )
+
+
+def problems_of(files: Sequence[FileFacts], conversations: Iterable[ConversationFacts]) -> Iterator[Problem]:
+    """What is wrong with files, then what is counted over the whole."""
+    whole = Tallies()
+    for file in files:
+        yield from file.problems
+        whole.add(file.tallies)
+    for one in conversations:
+        whole.add(one.tallies)
+    yield from whole.problems()
+
+
+def _problem_record(problem: Problem) -> ProblemRecord:
+    frames = tuple(number_of(frame) for frame in problem.frames)
+    files = tuple(file_of(frame) for frame in problem.frames)
+    return ProblemRecord(kind=problem.kind, layer=problem.layer, frames=frames, frame_files=files, text=problem.text)

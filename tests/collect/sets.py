@@ -1,0 +1,255 @@
+"""Sets of captures made of one: rotated files of several sensors; and the rows of a dataset beside those of one analysis."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from analyzer.audit.engine import Audit
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.frame import Frame, FrameBlock
+from analyzer.capture.reader import CaptureReader
+from analyzer.collect.collection import Done, Request, collect
+from analyzer.collect.facts import Window
+from analyzer.collect.keys import forget, hold
+from analyzer.collect.manifest import read_manifest
+from analyzer.collect.schemas import TABLES
+from analyzer.collect.sources import find_sources
+from analyzer.core.limits import DEFAULTS
+from analyzer.formats.dataframes import problems_table
+from analyzer.formats.schema import table_of_records
+from analyzer.formats.tables import table_of
+from analyzer.model.analysis import Analysis
+from analyzer.model.audit import CoverageRecord, FindingRecord
+from analyzer.model.metadata import MetadataRecord, metadata_record
+from analyzer.output.store import Store
+from analyzer.pipeline.run import analyze
+from analyzer.views.audit import AuditView
+from analyzer.views.counters import Counters
+from analyzer.views.handles import Handles
+from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+from analyzer.views.timeline import Timeline
+from tests.build.capture import NANO, pcap
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+Given = tuple[int, bytes, int]
+
+
+# How calls are named in words.
+_IN_WORDS = {"text": re.compile(r"\bcall #(\d+)")} | dict.fromkeys(
+    ("message", "expected", "seen"), re.compile(r"\bcall (\d+)")
+)
+
+
+class Here:
+    """Runs the tasks of a stage in this process, one after the other, in an order of its own."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+        self.ran: list[tuple[str, Any]] = []
+
+    def run(
+        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
+    ) -> Iterator[tuple[Any, Any]]:
+        for task in self._random.sample(list(tasks), len(tasks)):
+            self.ran.append((stage, task))
+            yield task, function(task)
+
+
+def frames_of(path: Path) -> tuple[int, list[Given]]:
+    """The link type and the frames of a capture."""
+    frames: list[Frame] = []
+    for block in CaptureReader([path]):
+        if isinstance(block, FrameBlock):
+            frames += [block.frame(index) for index in range(len(block))]
+    return frames[0].link_type, [(frame.time_ns, frame.data, frame.original_length) for frame in frames]
+
+
+def keyring_of(name: str) -> Keyring:
+    secrets = CAPTURES / f"{name.partition('.pcap')[0]}.secrets.json"
+    return Keyring.load(secrets) if secrets.exists() else Keyring()
+
+
+def rotated(frames: Sequence[Given], link_type: int, directory: Path, files: int, seed: int, sensors: int = 1) -> None:
+    """Writes frames as rotated files, a ring for each sensor. The second sensor saw some of them, up to some microseconds later,
+    and rotates elsewhere; neighbours overlap by some frames that both have."""
+    rng = random.Random(seed)
+    for sensor in range(sensors):
+        seen = [
+            (time_ns + (rng.choice((0, 0, 1000, 7000)) if sensor else 0), data, wire)
+            for time_ns, data, wire in frames
+            if not sensor or rng.random() < 0.9
+        ]
+        cuts = sorted(rng.sample(range(1, len(seen)), min(files, len(seen)) - 1))
+        overlap = rng.choice((0, 0, 3))
+        for number, (start, stop) in enumerate(zip([0, *cuts], [*cuts, len(seen)], strict=True)):
+            part = seen[max(start - overlap, 0) : stop]
+            name = directory / f"{rng.randrange(1 << 30):08x}-{sensor}-{number}.pcap"
+            name.write_bytes(pcap(part, magic=NANO, network=link_type))
+
+
+def collected(
+    directory: Path,
+    dataset: Path,
+    keyring: Keyring,
+    *,
+    window: Window = (None, None),
+    executor: Any = None,
+    **more: Any,
+) -> Done:
+    """Collects all captures of a directory, in this process."""
+    hold(keyring)
+    missing: list[Any] = []
+    sources = find_sources([str(directory)], missing)
+    try:
+        return collect(
+            Request(sources, missing, str(dataset), DEFAULTS, window, **more),
+            executor if executor is not None else Here(),
+        )
+    finally:
+        forget()
+
+
+# --------------------------------------------------------------------------------------------------------------- rows
+
+
+def single(directory: Path, keyring: Keyring) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """The tables of one analysis of all captures of a directory, and the names of its files."""
+    analysis = analyze(sorted(directory.iterdir()), keyring, pdus=False)
+    return tables_of(analysis), list(analysis.capture.files)
+
+
+def tables_of(analysis: Analysis) -> dict[str, pl.DataFrame]:
+    records = list(AuditView(Audit(analysis)).records())
+    servers = metadata_record(analysis.catalogs, analysis.name_tables)
+    rows = [MetadataRecord(version=servers.version, servers=(server,)) for server in servers.servers]
+    return {
+        "calls": table_of(Timeline(analysis)),
+        "samples": table_of(Samples(analysis)),
+        "counters": table_of(Counters(analysis)),
+        "sessions": table_of(Sessions(analysis)),
+        "hosts": table_of(Hosts(analysis)),
+        "handles": table_of(Handles(analysis)),
+        "problems": problems_table(analysis),
+        "findings": table_of_records(FindingRecord, (one for one in records if isinstance(one, FindingRecord))),
+        "coverage": table_of_records(CoverageRecord, (one for one in records if isinstance(one, CoverageRecord))),
+        "metadata": table_of_records(MetadataRecord, rows),
+    }
+
+
+def of_dataset(dataset: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """The tables of a dataset as its manifest lists them, and the names of its sources by their numbers."""
+    manifest = read_manifest(Store(str(dataset)))
+    assert manifest is not None
+    tables = {}
+    for name, table in manifest.tables.items():
+        parts = [pl.read_parquet(dataset / file, hive_partitioning=False) for file in table.files]
+        tables[name] = pl.concat(parts) if parts else pl.DataFrame(schema=dict(TABLES[name]))
+        assert dict(tables[name].schema) == dict(TABLES[name]), name
+        assert tables[name].height == table.rows
+    return tables, [source.url for source in manifest.sources]
+
+
+def same_rows(tables: dict[str, pl.DataFrame], files: Sequence[str], *, alone: bool) -> dict[str, Counter[bytes]]:
+    """The rows of each table, with what numbers stand for in the place of numbers. `alone`: there is but one conversation,
+    whose calls follow each other as in one analysis."""
+    call_of: dict[int, Any] = {}
+    handle_of: dict[str, Any] = {}
+    session_of: dict[int, Any] = {}
+    for row in tables["sessions"].iter_rows(named=True):
+        session_of[row["session"]] = [
+            row["session_id"],
+            row["client_ip"],
+            row["server_ip"],
+            row["first_time"].isoformat(),
+        ]
+    for row in tables["calls"].iter_rows(named=True):
+        call_of[row["number"]] = _named(row, files, "request_frames"), _named(row, files, "response_frames")
+    for row in tables["calls"].sort("time").iter_rows(named=True):
+        if row["handle"] is not None:
+            handle_of.setdefault(row["handle"], [row["handle"][:1], row["handle_uuid"], call_of[row["number"]]])
+
+    def replaced(row: dict[str, Any]) -> dict[str, Any]:
+        out = {}
+        for key, value in row.items():
+            if key in ("series", "read_number", "channel", "channels") or (key == "time_delta" and not alone):
+                continue
+            if key in ("number", "call", "previous_call", "opened", "closed"):
+                value = call_of.get(value) if value is not None else None
+            elif key == "session":
+                value = session_of.get(value, value is None)
+            elif key == "handle":
+                value = handle_of.get(value, [value and value[:1]])
+            elif key.endswith("frame_files"):
+                continue
+            elif key.endswith("frames") and isinstance(value, list):
+                value = _named(row, files, key)
+            elif key in _IN_WORDS and isinstance(value, str):
+                value = _IN_WORDS[key].sub(lambda match: str(call_of[int(match[1])]), value)
+            elif key in ("roles", "names", "users", "os_versions", "dialects", "reasons") and isinstance(value, list):
+                value = sorted(map(str, value))
+            elif isinstance(value, list):
+                value = [replaced(one) if isinstance(one, dict) else one for one in value]
+            out[key] = value
+        return out
+
+    return {
+        name: Counter(orjson.dumps(replaced(row), default=str) for row in table.iter_rows(named=True))
+        for name, table in tables.items()
+    }
+
+
+def _named(row: dict[str, Any], files: Sequence[str], key: str) -> Any:
+    numbers, places = row[key], row[f"{key.removesuffix('frames')}frame_files"]
+    if numbers is None:
+        return None
+    if places is None:
+        places = [0] * len(numbers)
+    return sorted([files[place].rsplit("/", 1)[-1], number] for place, number in zip(places, numbers, strict=True))
+
+
+def difference(one: dict[str, Counter[bytes]], other: dict[str, Counter[bytes]]) -> str:
+    """What the first has and the second has not, and the other way round, in words; nothing where they are equal."""
+    lines = []
+    for name in one:
+        less, more = one[name] - other[name], other[name] - one[name]
+        if less or more:
+            lines.append(
+                f"{name}: {less.total()} rows of the single run are not in the dataset, {more.total()} others are"
+            )
+            lines += [f"  - {row.decode()[:1500]}" for row in list(less)[:2]] + [
+                f"  + {row.decode()[:1500]}" for row in list(more)[:2]
+            ]
+    return "\n".join(lines)
+
+
+def readdressed(frames: Sequence[Given], client: str, server: str, ports: Collection[int] = (445, 4451)) -> list[Given]:
+    """The frames of a capture with Ethernet and IPv4, between other hosts: the one with such a port is the server. Checksums are
+    left to the card, as it were."""
+    made = []
+    for time_ns, data, wire in frames:
+        if data[12:14] != b"\x08\x00" or data[23] != 6:
+            continue
+        at = 14 + (data[14] & 15) * 4
+        to_server = int.from_bytes(data[at + 2 : at + 4], "big") in ports
+        ends = [ip_address(one).packed for one in ((client, server) if to_server else (server, client))]
+        changed = bytearray(data)
+        changed[24:26] = b"\0\0"
+        changed[26:34] = b"".join(ends)
+        changed[at + 16 : at + 18] = b"\0\0"
+        made.append((time_ns, bytes(changed[: len(data)]), wire))
+    return made
+
+
+def moved(frames: Sequence[Given], by_ns: int) -> list[Given]:
+    """The same, so much later."""
+    return [(time_ns + by_ns, data, wire) for time_ns, data, wire in frames]

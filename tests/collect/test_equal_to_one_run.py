@@ -1,0 +1,132 @@
+"""A dataset has the rows of one analysis of all its files, whatever files these are, and however often it has grown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from analyzer.auth.keyring import Keyring
+from tests.build.capture import NANO, pcap
+from tests.collect.sets import (
+    CAPTURES,
+    Given,
+    Here,
+    collected,
+    difference,
+    frames_of,
+    keyring_of,
+    moved,
+    of_dataset,
+    readdressed,
+    rotated,
+    same_rows,
+    single,
+)
+
+pytestmark = pytest.mark.needs("distributed")
+NAMES = sorted(path.name for path in CAPTURES.iterdir() if ".pcap" in path.name)
+CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
+POLLS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+
+
+def unlike(directory: Path, keyring: Keyring, *, alone: bool) -> str:
+    """How the rows of the dataset of a directory and those of one analysis differ."""
+    expected = same_rows(*single(directory / "in", keyring), alone=alone)
+    return difference(expected, same_rows(*of_dataset(directory / "out"), alone=alone))
+
+
+# What fails is as large as a capture, and not worth being made smaller.
+@settings(max_examples=8, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@given(st.sampled_from(NAMES), st.integers(1, 40), st.integers(1, 2), st.integers(0, 1 << 32))
+def test_rotated_files_of_two_sensors_give_what_one_run_gives(name: str, files: int, sensors: int, seed: int) -> None:
+    link_type, frames = frames_of(CAPTURES / name)
+    keyring = keyring_of(name)
+    with TemporaryDirectory() as temporary:
+        directory = Path(temporary)
+        (directory / "in").mkdir()
+        rotated(frames, link_type, directory / "in", files, seed, sensors)
+        collected(directory / "in", directory / "out", keyring, executor=Here(seed))
+        assert not unlike(directory, keyring, alone=True)
+
+
+def several(directory: Path) -> Keyring:
+    """Three clients of one server and one of another, at the same time; the third begins to be captured when it polls, so that what
+    the others were told is all that is known of names."""
+    _, clear = frames_of(CAPTURES / CLEAR)
+    _, sealed = frames_of(CAPTURES / POLLS)
+    late = clear[len(clear) // 2 :]
+    begin = clear[0][0]
+    talks: list[list[Given]] = [
+        readdressed(clear, "10.0.0.1", "10.0.9.9"),
+        readdressed(moved(sealed, begin - sealed[0][0]), "10.0.0.2", "10.0.9.9"),
+        readdressed(moved(late, begin - late[0][0] + 7), "10.0.0.3", "10.0.9.9"),
+        readdressed(moved(late, 11), "10.0.0.1", "10.0.9.8"),
+    ]
+    directory.mkdir()
+    rotated(sorted(frame for talk in talks for frame in talk), 1, directory, 9, 7)
+    return keyring_of(POLLS)
+
+
+def test_conversations_of_one_server_know_the_names_it_reported_to_any(tmp_path: Path) -> None:
+    keyring = several(tmp_path / "in")
+    done = collected(tmp_path / "in", tmp_path / "out", keyring)
+    # Three clients of one server are one conversation, whose pairs of hosts were looked at alone before.
+    assert (done.manifest.conversations, done.analysed) == (2, 5)
+    tables, _ = of_dataset(tmp_path / "out")
+    named = tables["samples"].filter(server_ip="10.0.9.9")
+    assert named["call"].n_unique() > 2
+    assert named["counter_name"].null_count() == 0
+    assert not unlike(tmp_path, keyring, alone=False)
+    for table, key in (("calls", "number"), ("sessions", "session"), ("handles", "handle")):
+        assert tables[table][key].is_unique().all()
+
+
+def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:
+    keyring = several(tmp_path / "all")
+    (tmp_path / "in").mkdir()
+    files = sorted((tmp_path / "all").iterdir())
+    for first, number in ((0, 4), (4, 9)):
+        for path in files[first:number]:
+            (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
+        executor = Here()
+        done = collected(tmp_path / "in", tmp_path / "out", keyring, executor=executor)
+        assert done.read == len([stage for stage, _ in executor.ran if stage == "cut"]) == number - first
+        assert not unlike(tmp_path, keyring, alone=False)
+    executor = Here()
+    assert not collected(tmp_path / "in", tmp_path / "out", keyring, executor=executor).read
+    assert executor.ran == []
+
+
+def test_only_conversations_that_new_files_touch_are_analysed_again(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    # Three captures: the same one again would have the same SMB sessions, which are looked for everywhere.
+    talks = []
+    for number, name in enumerate((CLEAR, POLLS, "v1_samba_impacket_smb311_ntlm_privacy.pcap")):
+        _, frames = frames_of(CAPTURES / name)
+        talks.append(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number}"))
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talks[-1][:-8], magic=NANO))
+    first = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    before = of_dataset(tmp_path / "out")[0]["calls"]
+    (tmp_path / "in" / "later.pcap").write_bytes(pcap(talks[0][-8:], magic=NANO))
+    again = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    assert (first.analysed, first.rendered) == (3, 3)
+    assert (again.read, again.analysed, again.rendered) == (1, 1, 1)
+    after = of_dataset(tmp_path / "out")[0]["calls"]
+    assert set(before["number"]) <= set(after["number"])
+    assert not unlike(tmp_path, Keyring(), alone=False)
+
+
+def test_a_flow_on_another_port_goes_on_in_files_that_do_not_show_what_it_is(tmp_path: Path) -> None:
+    name = "pcq_impacketsmb_impacket_smb2002_ntlm_privacy_port4451.pcap"
+    _, frames = frames_of(CAPTURES / name)
+    (tmp_path / "in").mkdir()
+    # Each segment in two halves that no first bytes begin: the second file of each pair shows nothing of its own.
+    for number, (start, stop) in enumerate(((0, 20), (20, 21), (21, len(frames)))):
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(frames[start:stop], magic=NANO))
+    executor = Here()
+    collected(tmp_path / "in", tmp_path / "out", keyring_of(name), executor=executor)
+    assert not unlike(tmp_path, keyring_of(name), alone=True)
