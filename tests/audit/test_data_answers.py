@@ -1,9 +1,10 @@
 """Data answers whose sizes and counts disagree: each number broken, the rule that speaks, and where it points."""
 
-from struct import pack_into
+from struct import pack_into, unpack_from
 
 import pytest
 
+from analyzer.audit.answers import FlawKind, read_answer
 from analyzer.audit.engine import Profile
 from tests.audit.judging import judged
 from tests.build.buffers import Block, pad8, perf_data
@@ -265,3 +266,33 @@ def test_identifiers_and_instances_are_looked_at_for_alignment_too():
         "PCQ-3.1.4.1-R03",
     }
     assert not judged("PCQ530", calls.exchange(2, asked, calls.sized(instance_header("b", 1) * 2))).findings
+
+
+def flawed():
+    """Answers with one number changed, and some with padding that nothing counts."""
+    whole = bytearray(perf_data(EVERYTHING))
+    for at in range(0, len(whole), 4):
+        for change in (8, -8, 1, 1 << 31):
+            data = bytearray(whole)
+            pack_into("<I", data, at, (unpack_from("<I", data, at)[0] + change) % (1 << 32))
+            yield bytes(data)
+    for call in (unpadded(u4(1), u4(2)), unpadded(u4(1), u8(2)), padded_outside(u4(1), u4(2), blocks=2)):
+        data = call.response.stub.data[20:]
+        yield data[: unpack_from("<I", data)[0]]
+    header = u4(14) + u4(0) + "ab\0".encode("utf-16-le")
+    rows = header + u4(8) + u4(16) + u8(7)
+    block = u4(0) + u4(4) + u4(16 + 8 + len(rows)) + u4(0) + u4(8 + len(rows)) + u4(1) + rows
+    yield u4(48 + len(block)) + u4(1) + perf_data([])[8:] + block
+
+
+def test_every_flaw_lies_where_the_number_is_that_it_states():
+    kinds = set()
+    for data in flawed():
+        for flaw in read_answer(data).flaws:
+            start, stop = flaw.span
+            if flaw.seen.isdecimal():
+                kinds.add(flaw.kind)
+                assert (stop - start, int.from_bytes(data[start:stop], "little")) == (4, int(flaw.seen)), flaw
+            else:
+                assert 0 <= start <= stop <= len(data)
+    assert kinds >= set(FlawKind) - {FlawKind.HEADER, FlawKind.CONTENT, FlawKind.ROW_COUNT, FlawKind.VALUE_COUNT}

@@ -4,6 +4,7 @@ from struct import pack_into
 
 import pytest
 
+from analyzer.audit.identifiers import SizeFlaw, read_identifiers
 from tests.audit.judging import judged
 from tests.audit.registered import countersets
 from tests.build.buffers import identifier
@@ -187,3 +188,25 @@ def test_fewer_identifiers_on_return_are_a_failure():
 
 def test_status_and_index_may_change_on_return():
     assert not judged("PCQ430", asked(TWO, with_(with_(TWO, 16, "<I", 0x106A), 32, "<I", 4))).findings
+
+
+@pytest.mark.parametrize(("name", "size"), [("ab", 48), ("abc", 48), ("abcd", 56), ("abcdefg", 56)])
+def test_a_size_that_leaves_out_the_name_is_blamed_itself(name, size):
+    """The list leads on behind the name, so the size of the identifier before it is what is wrong."""
+    data = with_(identifier(MULTIPLE, name=name), 20, "<I", 40) + NAMED
+    found = read_identifiers(data)
+    assert found.flaw == SizeFlaw("lpData.identifiers[0].size", (20, 24), f"{size}", "40")
+    # Where it leads nowhere, nobody knows.
+    elsewhere = read_identifiers(with_(data, size + 20, "<I", 39)).flaw
+    assert elsewhere is not None
+    assert elsewhere.path == "lpData.identifiers[1].size" or elsewhere.seen != "40"
+
+
+def test_what_asks_for_everything():
+    one, named, every = read_identifiers(
+        identifier(MULTIPLE, name="a*")
+        + identifier(MULTIPLE, name="b", counter=0xFFFFFFFF)
+        + identifier(MULTIPLE, name="*")
+    ).blocks
+    assert [block.asks_all_counters for block in (one, named, every)] == [False, True, False]
+    assert [block.asks_all_instances for block in (one, named, every)] == [False, False, True]

@@ -414,3 +414,6 @@ class Server:
         if self._smb is not None:
             self._smb.getServer().shutdown()
             self._smb.stop()
+            # impacket binds a socket for each of these pipes, and leaves them open.
+            for pipe in ("srvs", "wkst"):
+                getattr(self._smb, f"_SimpleSMBServer__{pipe}Server")._sock.close()

@@ -505,3 +505,28 @@ def test_an_end_that_sends_to_itself_is_forgotten_like_any_other() -> None:
     events = run([alone, *others], Limits(connections=1))
     assert [event.data.data for event in events if isinstance(event, StreamBatch)] == [b"to myself", *[b"ask"] * 3]
     assert [event.reason for event in events if isinstance(event, StreamClosed)] == [*["limit"] * 3, "end"]
+
+
+@pytest.mark.parametrize("order", [(3, 0, 1, 2, 4), (4, 0, 1, 2, 3), (4, 3, 1, 0, 2), (3, 4, 1, 0, 2), (4, 3, 0, 1, 2)])
+def test_a_handshake_that_the_file_has_behind_the_data_says_who_began(order: tuple[int, ...]) -> None:
+    talk = Talk()
+    segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]
+    events = run([segments[at] for at in order])
+    assert reported(events) == [(0, b"ask"), (1, b"answer"), "end"]
+    for event in events:
+        if isinstance(event, StreamBatch):
+            assert (event.connection.a, event.connection.initiator_known) == (CLIENT, True)
+
+
+def test_where_only_a_late_answer_to_the_syn_is_there_the_other_end_began() -> None:
+    talk = Talk()
+    hello, ask, answer = talk.open(), talk.c(b"ask"), talk.s(b"answer")
+    events = run([answer, hello[1], ask])
+    assert sorted(map(str, reported(events))) == sorted(map(str, [(0, b"ask"), (1, b"answer"), "end"]))
+    assert {event.connection.a for event in events if isinstance(event, StreamBatch)} == {CLIENT}
+
+
+def test_answers_whose_numbers_begin_at_nought_are_in_sequence() -> None:
+    talk = Talk(server_isn=0xFFFFFFFF - 5)
+    events = run([*talk.open(), talk.c(b"ask"), talk.s(b"12345"), talk.c(b"more"), talk.s(b"0")])
+    assert reported(events) == [(0, b"ask"), (1, b"12345"), (0, b"more"), (1, b"0"), "end"]
