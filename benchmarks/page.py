@@ -107,7 +107,7 @@ _LIMITS = """\
   logs next to nothing, and it starts in less time than Python does. It missed 841 of 849 requests of `files`, and decodes no value.
 * A filter, a time, a machine or `--tail` selects what is shown, not what is read: header and summary count the calls, sessions and
   problems of the whole capture, a name may be stated at its end, and the state of a handle anywhere. None of this could be the
-  same without reading the rest.
+  same without reading the rest. `--read-frames` and `--read-until` read the beginning alone, as if the capture ended there.
 * scapy and pyshark would need minutes a run, so they get the first packets of a capture, once, and their time is multiplied
   by what is left out. The beginning of a capture is not its average, and start-up counts as if it were repeated: orders of
   magnitude.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
 from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
@@ -59,6 +60,19 @@ class FrameBlock(Event, frozen=True, eq=False):
             self.link_type,
             self.data[start : start + int(self.captured[index])],
             int(self.original[index]),
+        )
+
+    def first(self, count: int) -> FrameBlock:
+        """The first so many frames, of the same bytes."""
+        kept = slice(count)
+        return replace(
+            self,
+            frames=self.frames[kept],
+            times_ns=self.times_ns[kept],
+            starts=self.starts[kept],
+            captured=self.captured[kept],
+            original=self.original[kept],
+            heads=self.heads[kept],
         )
 
     def only(self, index: npt.NDArray[np.int64]) -> FrameBlock:

@@ -64,6 +64,16 @@ class CaptureInfo(Struct, frozen=True):
     names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
+class ReadBound(Struct, frozen=True):
+    """Where reading ends, as if the capture did: behind so many frames, or before the first frame later than a time.
+
+    `until` gives that time, in ns since 1970, for the time of the first frame.
+    """
+
+    frames: int | None = None
+    until: Callable[[int], int] | None = None
+
+
 def expand(sources: Sequence[Source], failures: list[InputError] | None = None) -> tuple[Path | BinaryIO, ...]:
     """The files that paths, globs and `-` stand for, each once. A path that exists is never taken for a glob.
 
@@ -281,7 +291,8 @@ class CaptureReader:
     """Iterates over the frames of the sources in time order, as `FrameBlock`, and over what is wrong with the files.
 
     Where no source is usable, construction raises `InputError`; of several, those that are not usable are problems. `info`
-    grows while iterating and is complete afterwards; with `hashing`, `digests` then states what each file was.
+    grows while iterating and is complete afterwards; with `hashing`, `digests` then states what each file was. What is beyond a
+    `bound` is not read.
     """
 
     def __init__(
@@ -292,7 +303,9 @@ class CaptureReader:
         fast: bool = True,
         hashing: bool = False,
         limits: Limits = DEFAULTS,
+        bound: ReadBound | None = None,
     ) -> None:
+        self._bound = bound
         # Never touched, so it costs no memory.
         np.empty(_KEPT_BYTES, np.uint8)
         self._fast = fast
@@ -335,6 +348,9 @@ class CaptureReader:
             yield from self._unreadable
             for item in merged(self._files, items, self._block_bytes):
                 if isinstance(item, FrameBlock):
+                    whole, item = item, self._within(item)
+                    if not len(item):
+                        return
                     first, last = int(item.times_ns.min()), int(item.times_ns.max())
                     info = CaptureInfo(
                         info.files,
@@ -346,11 +362,28 @@ class CaptureReader:
                     )
                     self.info = info
                     yield from _pieces(item)
+                    if item is not whole:
+                        return
                 else:
                     yield item
         finally:
             for file in self._files:
                 file.close()
+
+    def _within(self, block: FrameBlock) -> FrameBlock:
+        """What of a block is within the bound: itself, if nothing is beyond."""
+        if self._bound is None:
+            return block
+        count = len(block)
+        if self._bound.frames is not None:
+            count = min(count, self._bound.frames - self.info.frames)
+        if self._bound.until is not None:
+            first = self.info.first_time_ns
+            later = np.flatnonzero(
+                block.times_ns > self._bound.until(int(block.times_ns[0]) if first is None else first)
+            )
+            count = min(count, int(later[0])) if len(later) else count
+        return block if count == len(block) else block.first(count)
 
 
 class Ordered(Protocol):

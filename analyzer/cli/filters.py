@@ -216,6 +216,15 @@ Since = Annotated[
     ),
 ]
 Until = Annotated[Any, _option("--until", metavar="TIME", parse=_time, help="Only calls until then, written likewise.")]
+ReadUntil = Annotated[
+    Any,
+    _option(
+        "--read-until",
+        metavar="TIME",
+        parse=_time,
+        help="Read up to this time only (written as for --since), as if the capture ended there.",
+    ),
+]
 Server = Annotated[
     list[Any] | None,
     _option(

@@ -63,6 +63,7 @@ def wireshark(
             limits=reading.limits,
             unreadable=lambda problem: lost.append(problem.text),
             progress=progress,
+            bound=reading.bound,
         )
     say(*lost)
     say(WARNING)

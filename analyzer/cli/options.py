@@ -18,14 +18,16 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.cli.exits import ReadingFailedError
-from analyzer.cli.filters import SELECTIONS
+from analyzer.cli.filters import SELECTIONS, ReadUntil
 from analyzer.core.errors import InputError
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
 from analyzer.output.pager import paged, pager_command
 
 if TYPE_CHECKING:
     from analyzer.auth.keyring import Keyring
+    from analyzer.capture.reader import ReadBound
     from analyzer.core.limits import Limits
+    from analyzer.filters.bounds import TimeBound
     from analyzer.model.analysis import Analysis
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
@@ -142,7 +144,12 @@ MaxConnections = Annotated[
     int | None, typer.Option("--max-connections", min=1, help="TCP connections followed at any time (32768).")
 ]
 
-
+ReadFrames = Annotated[
+    int | None,
+    typer.Option(
+        "--read-frames", min=1, metavar="N", help="Read the first N frames only, as if the capture ended there."
+    ),
+]
 MaxRatio = Annotated[
     int | None,
     typer.Option("--max-ratio", min=1, help="Bytes that each byte of a compressed capture may become (50)."),
@@ -207,11 +214,17 @@ class CaptureReading(Struct, frozen=True):
     read: list[tuple[FileDigest, ...]] = field(default_factory=list)
     limits_reached: dict[str, None] = field(default_factory=dict)
     pseudonyms: Pseudonyms | None = None
+    bound: ReadBound | None = None
 
     def refuse_redaction(self, why: str) -> None:
         """For commands whose output cannot be without names: wrong usage."""
         if self.pseudonyms is not None:
             raise typer.BadParameter(why, param_hint="--redact")
+
+    def refuse_bounds(self, why: str) -> None:
+        """For commands that read captures in their own order: wrong usage."""
+        if self.bound is not None:
+            raise typer.BadParameter(why, param_hint="--read-frames, --read-until")
 
     @staticmethod
     def refuse_cases(files: Sequence[str], why: str) -> None:
@@ -241,6 +254,8 @@ class CaptureReading(Struct, frozen=True):
         gc.freeze()
         gc.set_threshold(10_000, 10, 10)
         given = self.given_metadata()
+        if self.bound is not None:
+            self.refuse_cases(files, "is read as a whole")
         with watching(_named({"files": files})) if progress is None else nullcontext(progress) as progress:
             analysis = analyze(
                 sources_of(files),
@@ -254,6 +269,7 @@ class CaptureReading(Struct, frozen=True):
                 failed=self.failures.append,
                 hashing=self.hashing,
                 pseudonyms=self.pseudonyms,
+                bound=self.bound,
             )
         if self.hashing:
             self.read.append(analysis.capture.digests)
@@ -313,6 +329,8 @@ def _reading(
     max_held: MaxHeld = None,
     max_connections: MaxConnections = None,
     max_ratio: MaxRatio = None,
+    read_frames: ReadFrames = None,
+    read_until: ReadUntil = None,
     metadata: MetadataFiles = None,
     metadata_from: MetadataFrom = None,
     hashes: Hash = None,
@@ -352,7 +370,19 @@ def _reading(
         metadata_from,
         hashing=bool(hashes),
         pseudonyms=pseudonyms_of(redact, redact_key),
+        bound=_bound(read_frames, read_until, engine),
     )
+
+
+def _bound(frames: int | None, until: TimeBound | None, engine: EngineName) -> ReadBound | None:
+    """Where reading ends, of what the options ask for."""
+    if frames is None and until is None:
+        return None
+    if engine is not EngineName.own:
+        raise typer.BadParameter("tshark reads captures as a whole", param_hint="--read-frames, --read-until")
+    from analyzer.capture.reader import ReadBound
+
+    return ReadBound(frames, until.after if until is not None else None)
 
 
 def pseudonyms_of(redact: bool, key: str | None) -> Pseudonyms | None:

@@ -52,3 +52,12 @@ class TimeBound(Struct, frozen=True):
             return first + self.ns
         moment = first // _DAY_NS * _DAY_NS + self.ns
         return moment + _DAY_NS if moment < first and moment + _DAY_NS <= last else moment
+
+    def after(self, first_ns: int) -> int:
+        """The moment in a capture of which no more than the time of its first frame is known."""
+        if self.kind == "absolute":
+            return self.ns
+        if self.kind == "relative":
+            return first_ns + self.ns
+        moment = first_ns // _DAY_NS * _DAY_NS + self.ns
+        return moment if moment >= first_ns else moment + _DAY_NS

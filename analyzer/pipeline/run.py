@@ -34,6 +34,7 @@ from analyzer.tcp.events import Recognised
 if TYPE_CHECKING:
     from analyzer.auth.kdc import Tickets
     from analyzer.capture.frame import FrameBlock
+    from analyzer.capture.reader import ReadBound
     from analyzer.model.evidence import FileDigest
     from analyzer.model.metadata import Metadata
     from analyzer.packet.dissector import Dissector
@@ -93,6 +94,7 @@ def analyze(
     failed: Callable[[Exception], None] | None = None,
     hashing: bool = False,
     pseudonyms: Pseudonyms | None = None,
+    bound: ReadBound | None = None,
 ) -> Analysis:
     """Reads captures from start to end. Without `pdus`, the result does not list every PDU, which spares memory.
     `metadata` fills what the capture does not state about its countersets and names, server by server; `metadata_from` names the
@@ -103,13 +105,16 @@ def analyze(
 
     `failed` is called with an error that nobody foresaw (a mistake of ours, memory that ran out); the result then holds what was
     read before it, and a problem. Without `failed` it is raised. With `hashing`, `capture.digests` states what the files were; with
-    `pseudonyms`, the result holds these in the place of names and addresses.
+    `pseudonyms`, the result holds these in the place of names and addresses. With a `bound`, our own engine reads captures up to
+    there, as if they ended there.
     """
     if any(is_case(source) for source in sources):
         return _opened(sources, metadata, metadata_from, hashing=hashing, redacting=pseudonyms is not None)
     keyring, notes_on_keys = with_embedded(sources, keyring if keyring is not None else Keyring())
     limits, own = limits or DEFAULTS, engine == "own"
-    segments, facts = _own_segments(sources, progress, limits, hashing=hashing) if own else _tshark_segments(sources)
+    segments, facts = (
+        _own_segments(sources, progress, limits, hashing=hashing, bound=bound) if own else _tshark_segments(sources)
+    )
     redactor, metadata, metadata_from = _redaction(pseudonyms, metadata, metadata_from)
     waiting = [segments]
     del segments
@@ -294,14 +299,18 @@ def smb_session_keys(
     limits: Limits = DEFAULTS,
     unreadable: Callable[[Problem], None] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    bound: ReadBound | None = None,
 ) -> dict[int, bytes]:
     """The session key of every SMB2 session whose handshake the keyring opens, by session id.
 
-    `progress` is as for `analyze`; `unreadable` is called with the problem of each file, of several, that cannot be read.
+    `progress` and `bound` are as for `analyze`; `unreadable` is called with the problem of each file, of several, that cannot be
+    read.
     """
     from analyzer.tcp.reassembler import Reassembler
 
-    segments, _ = _own_segments(sources, progress, limits) if engine == "own" else _tshark_segments(sources)
+    segments, _ = (
+        _own_segments(sources, progress, limits, bound=bound) if engine == "own" else _tshark_segments(sources)
+    )
     found: dict[int, bytes] = {}
     chain = _Chain([Reassembler(limits), *_channels(keyring, limits, key_log=found.setdefault)])
     for event in chain.run(segments):
@@ -446,11 +455,12 @@ def _own_segments(
     limits: Limits,
     *,
     hashing: bool = False,
+    bound: ReadBound | None = None,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
     from analyzer.capture.reader import CaptureReader
     from analyzer.packet.dissector import Dissector
 
-    reader = CaptureReader(sources, hashing=hashing, limits=limits)
+    reader = CaptureReader(sources, hashing=hashing, limits=limits, bound=bound)
 
     def facts() -> CaptureFacts:
         info = reader.info
