@@ -39,7 +39,7 @@ from analyzer.views.timeline import Timeline
 # A conversation's number stands in front of its own numbers, which have so many bits.
 NUMBER_SHIFT = 32
 # Rows of a table that wait to be written, and a Parquet file is of.
-ROWS_OF_FILE = 500_000
+ROWS_OF_FILE = 100_000
 # What readers of partitioned tables take for null.
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _NUMBERS = {"number", "call", "session", "series", "previous_call", "read_number"}

@@ -98,7 +98,7 @@ def rotated(frames: Sequence[Given], link_type: int, directory: Path, files: int
 
 
 def collected(
-    directory: Path,
+    directory: Path | str,
     dataset: Path,
     keyring: Keyring,
     *,

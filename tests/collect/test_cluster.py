@@ -1,0 +1,184 @@
+"""A run on a Dask cluster of two processes: the same rows, also where a worker is killed, and keys in memory alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analyzer.collect.collection import Request, collect
+from analyzer.collect.sources import find_sources
+from analyzer.core.limits import DEFAULTS
+from tests.cli.test_commands import process
+from tests.collect.sets import (
+    CAPTURES,
+    Here,
+    difference,
+    frames_of,
+    keyring_of,
+    of_dataset,
+    rotated,
+    same_rows,
+    single,
+)
+from tests.secrets import leaks
+
+pytestmark = pytest.mark.needs("distributed", "bokeh")
+SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    from analyzer.collect.cluster import cluster
+
+    with cluster(keyring_of(SEALED), workers=2) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    link_type, frames = frames_of(CAPTURES / SEALED)
+    directory = tmp_path_factory.mktemp("ring")
+    rotated(frames, link_type, directory, 5, 2, sensors=2)
+    return directory
+
+
+class Killing:
+    """An executor that kills a worker as soon as the first task of each stage is done."""
+
+    def __init__(self, client: Any) -> None:
+        from analyzer.collect.cluster import DaskExecutor
+
+        self._client, self._inner = client, DaskExecutor(client, 3)
+        self.killed = 0
+
+    def run(
+        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
+    ) -> Iterator[tuple[Any, Any]]:
+        for number, pair in enumerate(self._inner.run(stage, function, tasks, size)):
+            if not number and stage in ("cut", "analyse"):
+                victim = next(iter(self._client.run(os.getpid).values()))
+                os.kill(victim, signal.SIGKILL)
+                self.killed += 1
+            yield pair
+
+
+def rows(dataset: Path) -> Any:
+    return same_rows(*of_dataset(dataset), alone=True)
+
+
+def request(ring: Path, dataset: Path) -> Request:
+    return Request(find_sources([str(ring)], []), [], str(dataset), DEFAULTS)
+
+
+def test_a_killed_worker_costs_nothing_but_time(client: Any, ring: Path, tmp_path: Path) -> None:
+    executor = Killing(client)
+    done = collect(request(ring, tmp_path / "out"), executor)
+    assert executor.killed == 2
+    assert not done.problems
+    assert not difference(same_rows(*single(ring, keyring_of(SEALED)), alone=True), rows(tmp_path / "out"))
+
+
+def test_no_key_is_in_logs_tasks_or_on_the_dashboard(client: Any, ring: Path, tmp_path: Path) -> None:
+    from analyzer.collect.cluster import DaskExecutor, KeysPlugin
+
+    seen: list[tuple[str, int]] = []
+    done = collect(
+        request(ring, tmp_path / "out"),
+        DaskExecutor(client, 3, lambda stage, done, total, tasks, of: seen.append((stage, tasks))),
+    )
+    assert done.manifest.tables["samples"].rows > 0
+    assert {stage for stage, _ in seen} >= {"cut", "analyse", "render"}
+    shown = [
+        str(client.scheduler_info()),
+        str(client.story()),
+        str(client.get_worker_logs()),
+        str(client.get_scheduler_logs()),
+    ]
+    shown.append(str(client.get_task_stream()))
+    shown.append(repr(KeysPlugin(keyring_of(SEALED))))
+    base = client.dashboard_link.rsplit("/", 1)[0]
+    for page in (
+        "info/main/workers.html",
+        "info/main/logs.html",
+        "metrics",
+        "status",
+        "workers",
+        "tasks",
+    ):
+        with urllib.request.urlopen(f"{base}/{page}", timeout=30) as answer:
+            shown.append(answer.read().decode())
+    assert not leaks("\n".join(shown).encode())
+    for directory in client.run(_spilled).values():
+        for path in Path(directory).rglob("*"):
+            if path.is_file():
+                assert not leaks(path.read_bytes()), path
+
+
+def _spilled(dask_worker: Any) -> str:
+    return str(dask_worker.local_directory)
+
+
+def test_the_command_says_what_was_done_and_what_could_not_be_read(ring: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.pcap").write_bytes(b"no capture at all")
+    secrets = CAPTURES / f"{SEALED.removesuffix('.pcap')}.secrets.json"
+    result = process(
+        "collect", ring, tmp_path / "bad.pcap", "--secrets", secrets, "-o", tmp_path / "out", "--workers", "1"
+    )
+    words = result.stderr.decode()
+    assert result.returncode == 6, words
+    assert result.stdout == b""
+    assert "dashboard: http://127.0.0.1:" in words
+    assert "bad.pcap is not a capture" in words
+    assert "10 of 11 files" in words or "11 of 11 files" in words
+    for stage in ("cut", "analyse", "render"):
+        assert f"\n  {stage} " in words
+    assert "distributed" not in words
+    assert not leaks(result.stderr)
+
+
+@pytest.mark.needs("moto", "flask", "s3fs")
+def test_object_storage_is_read_and_written(ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+    from moto.server import ThreadedMotoServer
+
+    import analyzer as pcq
+    from analyzer.collect.keys import forget, hold
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        for name, value in (
+            ("AWS_ENDPOINT_URL", f"http://{host}:{port}"),
+            ("AWS_ACCESS_KEY_ID", "test"),
+            ("AWS_SECRET_ACCESS_KEY", "test"),
+            ("AWS_DEFAULT_REGION", "us-east-1"),
+            ("AWS_ALLOW_HTTP", "true"),
+        ):
+            monkeypatch.setenv(name, value)
+        fs = fsspec.filesystem("s3")
+        fs.mkdir("sensors")
+        for path in sorted(ring.iterdir())[:3]:
+            shutil.copy(path, tmp_path)
+            fs.pipe(f"sensors/day/{path.name}", path.read_bytes())
+        hold(keyring_of(SEALED))
+        found = find_sources(["s3://sensors/day"], [])
+        assert len(found) == 3
+        done = collect(Request(found, [], "s3://sensors/tables", DEFAULTS), Here())
+        assert not done.problems
+        ds = pcq.open("s3://sensors/tables")
+        expected = single(tmp_path, keyring_of(SEALED))[0]
+        assert ds.calls.collect().height == expected["calls"].height
+        assert ds.samples.collect()["raw"].sort().to_list() == expected["samples"]["raw"].sort().to_list()
+        assert ds.conversation(1).calls.height == expected["calls"].height
+        assert not collect(Request(found, [], "s3://sensors/tables", DEFAULTS), Here()).read
+    finally:
+        forget()
+        server.stop()

@@ -1,0 +1,284 @@
+"""Whatever fails on the way, a run ends with all that could be read, or leaves the dataset as it was."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import analyzer as pcq
+from analyzer.auth.keyring import Keyring
+from analyzer.collect import sources
+from analyzer.core.errors import InputError
+from analyzer.output import store
+from tests.build.capture import NANO, pcap
+from tests.collect.sets import (
+    CAPTURES,
+    collected,
+    difference,
+    frames_of,
+    keyring_of,
+    moved,
+    of_dataset,
+    readdressed,
+    rotated,
+    same_rows,
+    single,
+)
+from tests.secrets import leaks
+
+pytestmark = pytest.mark.needs("distributed")
+CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
+SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "FIRST_WAIT_S", 0)
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    """A capture in six rotated files."""
+    link_type, frames = frames_of(CAPTURES / CLEAR)
+    (tmp_path / "in").mkdir()
+    rotated(frames, link_type, tmp_path / "in", 6, 1)
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def flaky() -> Iterator[Any]:
+    """Files in memory, of which every n-th read fails."""
+    import fsspec
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Flaky(MemoryFileSystem):
+        protocol = "flaky"
+        store: dict[str, Any] = {}  # noqa: RUF012
+        pseudo_dirs = [""]  # noqa: RUF012
+        every = 50
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return "/" + path.removeprefix("flaky:").strip("/")
+
+        reads = 0
+
+        def _open(self, path: str, mode: str = "rb", **more: Any) -> Any:
+            file = super()._open(path, mode, **more)
+            if mode == "rb":
+                content = file.getvalue()
+
+                class Failing:
+                    at = 0
+
+                    def read(self, size: int = -1) -> bytes:
+                        Flaky.reads += 1
+                        if Flaky.reads % Flaky.every == 0:
+                            raise OSError(errno.EIO, "the storage did not answer")
+                        size = min(size, 512) if size >= 0 else 512  # so that there are many reads
+                        piece = content[self.at : self.at + size]
+                        self.at += len(piece)
+                        return piece
+
+                    def seek(self, at: int, whence: int = 0) -> int:
+                        self.at = at
+                        return at
+
+                    def close(self) -> None:
+                        pass
+
+                return Failing()
+            return file
+
+    fsspec.register_implementation("flaky", Flaky, clobber=True)
+    yield Flaky
+    Flaky.store.clear()
+
+
+def test_storage_that_fails_one_read_in_fifty_is_read_again(ring: Path, flaky: Any, tmp_path: Path) -> None:
+    import fsspec
+
+    fs = fsspec.filesystem("flaky")
+    for path in ring.iterdir():
+        fs.pipe(f"/set/{path.name}", path.read_bytes())
+    done = collected("flaky://set", tmp_path / "out", Keyring())
+    assert flaky.reads > 100
+    assert not done.problems
+    expected, found = (
+        same_rows(*single(ring, Keyring()), alone=True),
+        same_rows(*of_dataset(tmp_path / "out"), alone=True),
+    )
+    assert not difference(expected, found)
+
+
+def test_storage_that_goes_on_failing_costs_the_rest_of_the_file(ring: Path, flaky: Any, tmp_path: Path) -> None:
+    import fsspec
+
+    flaky.every = 20
+    fs = fsspec.filesystem("flaky")
+    for path in ring.iterdir():
+        fs.pipe(f"/set/{path.name}", path.read_bytes())
+    done = collected("flaky://set", tmp_path / "out", Keyring(), retries=0)
+    assert done.problems
+    assert all("did not answer" in problem.text for problem in done.problems)
+    statuses = {source.status for source in done.manifest.sources}
+    assert statuses & {"partial", "unreadable"}
+    # Later they can be read, and only they are.
+    flaky.every = 1 << 30
+    again = collected("flaky://set", tmp_path / "out", Keyring())
+    assert again.read == sum(source.status != "read" for source in done.manifest.sources)
+    assert not again.problems
+    expected, found = (
+        same_rows(*single(ring, Keyring()), alone=True),
+        same_rows(*of_dataset(tmp_path / "out"), alone=True),
+    )
+    assert not difference(expected, found)
+
+
+def test_files_that_are_no_captures_are_problems_and_the_others_are_read(ring: Path, tmp_path: Path) -> None:
+    expected = same_rows(*single(ring, Keyring()), alone=True)
+    (ring / "empty.pcap").write_bytes(b"")
+    (ring / "page.pcap").write_bytes(b"<html>not found</html>")
+    (ring / "cut.pcap.gz").write_bytes(b"\x1f\x8b\x08\x00\x00")
+    done = collected(ring, tmp_path / "out", Keyring())
+    assert len(done.problems) == 3
+    tables, files = of_dataset(tmp_path / "out")
+    texts = tables["problems"].filter(kind="unreadable")["text"].to_list()
+    assert len(texts) == 3
+    for name, words in (("empty.pcap", "is empty"), ("page.pcap", "not a capture"), ("cut.pcap.gz", "gzip")):
+        assert any(name in text and words in text for text in texts), name
+    found = same_rows(tables, files, alone=True)
+    assert found["calls"] == expected["calls"]
+    assert found["samples"] == expected["samples"]
+
+
+def test_what_stands_for_no_file_is_a_problem(ring: Path, tmp_path: Path) -> None:
+    missing: list[InputError] = []
+    found = sources.find_sources([str(ring), str(tmp_path / "gone.pcap"), "s3://user:secret@host/x"], missing)
+    assert len(found) == 6
+    assert ["there is no such file" in str(missing[0]), "password" in str(missing[1])] == [True, True]
+    assert "secret" not in str(missing[1])
+    with pytest.raises(InputError, match="no such file"):
+        collected(tmp_path / "gone", tmp_path / "out", Keyring())
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("after", [0, 3, 9, 15])
+def test_a_full_disk_leaves_the_dataset_as_it_was(
+    after: int, ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link_type, frames = frames_of(CAPTURES / CLEAR)
+    (tmp_path / "first").mkdir()
+    rotated(frames[:40], link_type, tmp_path / "first", 2, 3)
+    out = tmp_path / "out"
+    collected(tmp_path / "first", out, Keyring())
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    left = after
+
+    def full(descriptor: int) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(store.os, "fsync", full)
+    with pytest.raises(store.StoreError, match="No space left"):
+        collected(ring, out, Keyring())
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match="is no case"):
+        pcq.open(out)
+    collected(ring, out, Keyring())
+    rows = pcq.open(out).calls.collect().height
+    listed = next((out / "calls").rglob("*.parquet"))
+    stray = listed.with_name("stray.parquet")
+    stray.write_bytes(listed.read_bytes())
+    (out / "_staging" / "x").mkdir(parents=True)
+    (out / "_staging" / "x" / "half").write_bytes(b"...")
+    assert pcq.open(out).calls.collect().height == rows
+    collected(ring, out, Keyring())
+    assert not stray.exists()
+    assert not (out / "_staging").exists()
+    with pytest.raises(InputError, match="exists and is no dataset"):
+        collected(ring, tmp_path, Keyring())
+
+
+def test_times_bound_what_is_read_and_a_later_run_reads_on(tmp_path: Path) -> None:
+    link_type, frames = frames_of(CAPTURES / CLEAR)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "some").mkdir()
+    since, until = frames[30][0], frames[-20][0]
+    for number, start in enumerate(range(0, len(frames), 25)):
+        part = frames[start : start + 25]
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(part, magic=NANO, network=link_type))
+    inside = [frame for frame in frames if since <= frame[0] < until]
+    (tmp_path / "some" / "0.pcap").write_bytes(pcap(inside, magic=NANO, network=link_type))
+    done = collected(tmp_path / "in", tmp_path / "out", Keyring(), window=(since, until))
+    assert [entry.url.rsplit("/", 1)[-1] for entry in done.manifest.skipped] == ["0.pcap"]
+    assert done.manifest.frames == len(inside)
+    calls = of_dataset(tmp_path / "out")[0]["calls"]
+    assert calls["time"].to_list() == single(tmp_path / "some", Keyring())[0]["calls"]["time"].to_list()
+    again = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    assert again.manifest.frames == len(frames)
+    expected = same_rows(*single(tmp_path / "in", Keyring()), alone=True)
+    assert not difference(expected, same_rows(*of_dataset(tmp_path / "out"), alone=True))
+
+
+def test_nothing_in_the_dataset_holds_a_key(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "x.pcap").write_bytes((CAPTURES / SEALED).read_bytes())
+    done = collected(tmp_path / "in", tmp_path / "out", keyring_of(SEALED))
+    assert done.manifest.tables["samples"].rows > 0
+    for path in (tmp_path / "out").rglob("*"):
+        if path.is_file():
+            assert not leaks(path.read_bytes()), path.name
+
+
+def test_other_programs_open_the_tables_and_a_notebook_has_them_lazily(tmp_path: Path) -> None:
+    import duckdb
+    import pandas as pd
+
+    _, frames = frames_of(CAPTURES / CLEAR)
+    day = 86_400 * 10**9
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        talk = moved(readdressed(frames, "10.0.0.1", f"10.0.1.{number}"), number * day)
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
+    out = tmp_path / "out"
+    collected(tmp_path / "in", out, Keyring())
+    ds = pcq.open(out)
+    rows = ds.manifest.tables["samples"].rows
+    assert isinstance(ds.samples, pl.LazyFrame)
+    counts = ds.samples.group_by("day", "server").len().collect()
+    assert counts.height == 2
+    assert counts["len"].sum() == rows
+    of_samples, of_problems = (
+        f"read_parquet('{out}/{table}/**/*.parquet', hive_partitioning=true)" for table in ("samples", "problems")
+    )
+    found = duckdb.sql(f"SELECT count(*), count(DISTINCT day), count(DISTINCT server) FROM {of_samples}")
+    assert found.fetchall() == [(rows, 2, 2)]
+    nobody = duckdb.sql(f"SELECT count(*) FROM {of_problems} WHERE server IS NULL").fetchall()
+    assert nobody == [(ds.problems.filter(pl.col("server").is_null()).collect().height,)]
+    assert len(pd.read_parquet(out / "samples")) == rows
+    table = ds.calls.collect()
+    number = table["number"][-1]
+    cap = ds.conversation(number >> 32)
+    assert cap.call(number & 0xFFFFFFFF)["number"] == number & 0xFFFFFFFF
+    assert sum(ds.conversations()["calls"]) == table.height
+    assert ds.counters().collect().height == ds.manifest.tables["counters"].rows
+    assert ds.audit()["coverage"].collect().height > 300
+    assert "samples" in repr(ds)
+    assert "<table>" in ds._repr_html_()
+    with pytest.raises(InputError, match="there is no table"):
+        ds.table("call")
+    with pytest.raises(InputError, match="there is no conversation"):
+        ds.conversation(77)
