@@ -124,12 +124,12 @@ class CallValues:
         if first in ("request", "response"):
             name: SideName = "request" if first == "request" else "response"
             side = self._call.request if name == "request" else self._call.response
-            return self._of_side(field, name, side, rest) if side is not None else ()
+            return self._values_of_side(field, name, side, rest) if side is not None else ()
         if self._head is None:
             self._head = call_record(self._call, self._analysis, sides=False)
         return list(_at(field, self._head, path))
 
-    def _of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
+    def _values_of_side(self, field: Field, which: SideName, side: Side, path: str) -> Sequence[Any]:
         first, _, rest = path.partition(".")
         opnum = self._call.opnum
         match first:

@@ -50,7 +50,7 @@ def junit_xml(
     for section, covered in suites.items():
         suite = ElementTree.SubElement(root, "testsuite", name=section, tests=str(len(covered)), errors="0")
         for coverage in covered:
-            _case(suite, section, coverage, found.get(coverage.requirement.id, _Found()), failing)
+            _test_case(suite, section, coverage, found.get(coverage.requirement.id, _Found()), failing)
         for kind, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(kind, str(len(suite.findall(f"testcase/{tag}"))))
     ElementTree.indent(root)
@@ -75,7 +75,7 @@ class _Found(Struct):
         return "\n".join(self.first + more)
 
 
-def _case(
+def _test_case(
     suite: ElementTree.Element,
     section: str,
     coverage: Coverage,

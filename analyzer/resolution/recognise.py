@@ -62,7 +62,7 @@ def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower)
     is_bound[unbound] = False
     taken = array("q", np.flatnonzero(is_bound).astype(np.int64).tobytes())
     for positions in list(calls.unbound.values()):
-        guess = _guess(_Some(calls, positions))
+        guess = _only_reading(_Some(calls, positions))
         if guess is None:
             taken.extend(positions)
             continue
@@ -103,11 +103,11 @@ class _Some(Iterable[Call]):
 
 def interface_carried(calls: Sequence[Call]) -> Interface | None:
     """Which of the two interfaces the calls of one presentation context carry, by the same certainty; None where neither."""
-    guess = _guess(calls)
+    guess = _only_reading(calls)
     return guess.interface if guess is not None else None
 
 
-def _guess(calls: Iterable[Call]) -> _Guess | None:
+def _only_reading(calls: Iterable[Call]) -> _Guess | None:
     """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
     readings: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
         ("perflib-v2", "ndr"),

@@ -303,7 +303,7 @@ class Association:
         pdu = data if length == len(data) else data[at : at + length]
         unsealed = security.open(self._sender(from_client), trailer, pdu, start)
         if unsealed.body is None:
-            security.closed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
+            security.stays_sealed(raw.data.frames, unsealed.reason or unsealed.decryption.value)
         elif unsealed.verified is False:
             security.failed_check(raw.data.frames)
         return unsealed

@@ -102,7 +102,7 @@ class Security:
         self._failed += 1
         self._failed_frames.update(frames[: max(_MAX_FRAMES - len(self._failed_frames), 0)])
 
-    def closed(self, frames: tuple[int, ...], reason: str) -> None:
+    def stays_sealed(self, frames: tuple[int, ...], reason: str) -> None:
         """Notes a PDU that stayed sealed."""
         self._still_sealed += 1
         self._sealed_reason = self._sealed_reason or reason

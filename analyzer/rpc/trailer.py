@@ -66,7 +66,7 @@ def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | N
                 command = cur.u16("command")
                 ended = bool(command & _END)
                 with cur.window("command", cur.u16("length")):
-                    right &= _is_right(cur, command, expected)
+                    right &= _command_holds(cur, command, expected)
             if cur.left == 0:
                 return "ok" if right else "bad"
         except DecodeError:
@@ -74,7 +74,7 @@ def _check(stub: bytes, at: int, expected: Expected) -> Literal["ok", "bad"] | N
     return None
 
 
-def _is_right(cur: Cursor, command: int, expected: Expected) -> bool:
+def _command_holds(cur: Cursor, command: int, expected: Expected) -> bool:
     which = command & _COMMAND_MASK
     if which == Command.BITMASK_1 and cur.left == 4:
         signing = cur.u32("bits") & _CLIENT_SUPPORT_HEADER_SIGNING

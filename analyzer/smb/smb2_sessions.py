@@ -110,12 +110,12 @@ class Smb2Sessions:
             return None
         session = self._link.sessions.get(session_id)
         if session is None:
-            session = self._found(session_id, message)
+            session = self._session_in_use(session_id, message)
         if message.stop > message.start:
             self.times.note(session, message.data, message.start)
         return session
 
-    def _found(self, session_id: int, message: Message) -> Session:
+    def _session_in_use(self, session_id: int, message: Message) -> Session:
         link = self._link
         if session_id in self._setups:
             # The answer that completed the setup was not captured; that the session is used shows that there was one.

@@ -57,7 +57,7 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
           )}
         </section>
         <section class="card">
-          <h2>What stayed closed, and why</h2>
+          <h2>What could not be decrypted or read, and why</h2>
           {overview.decrypted.map((one) => <p>{shown(one)}</p>)}
           {overview.incomplete.length === 0 && overview.problems.length === 0 && <p>Everything was read.</p>}
           <ul class="plain">

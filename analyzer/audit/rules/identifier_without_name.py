@@ -44,7 +44,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
         yield from _answered(call, call.response.identifiers.blocks)
     elif call.request is not None and call.request.is_readable:
-        yield from _asked(call, call.request.identifiers.blocks)
+        yield from _judge_identifiers(call, call.request.identifiers.blocks)
 
 
 def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
@@ -65,7 +65,7 @@ def _answered(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Jud
     yield from judgements(call, "response", (ANSWERED,), 0, nameless, MESSAGE, deviation=NAMELESS)
 
 
-def _asked(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
+def _judge_identifiers(call: CallEvidence, blocks: list[IdentifierBlock]) -> Iterator[Judgement]:
     violations: list[Violation] = []
     multiple = single = 0
     for block in blocks:
