@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
+from typing import ClassVar
 
 from msgspec import Struct
 
@@ -63,6 +64,8 @@ class Tickets:
 
 class KdcLayer:
     """Reads KDC traffic into `tickets`; everything else passes unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({UdpPayload, Recognised, StreamBatch, Gap, StreamClosed})
 
     def __init__(self, tickets: Tickets | None = None) -> None:
         self.tickets = tickets if tickets is not None else Tickets()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
 from analyzer.core.events import Event
 from analyzer.model.connection import Channel
@@ -68,6 +70,8 @@ class _TcpChannel:
 
 class TcpChannels:
     """The layer that makes channels of the connections that carry DCERPC; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
 
     def __init__(self, channels: Channels) -> None:
         self._channels = channels

@@ -42,7 +42,7 @@ class Pdus(Sequence[Fragment]):
     what unsealed them.
     """
 
-    __slots__ = ("bounds", "plains", "step", "stops", "unsealed", "whole")
+    __slots__ = ("_stub", "bounds", "plains", "step", "stops", "unsealed", "whole")
 
     def __init__(
         self,
@@ -55,6 +55,8 @@ class Pdus(Sequence[Fragment]):
     ) -> None:
         self.whole, self.stops, self.bounds = whole, stops, bounds
         self.step, self.plains, self.unsealed = step, plains, unsealed
+        # The stub, where it is held or was asked for before.
+        self._stub: TracedBytes | None = unsealed
 
     @classmethod
     def of(
@@ -106,13 +108,14 @@ class Pdus(Sequence[Fragment]):
 
     def stub(self) -> TracedBytes:
         """The stubs of all PDUs, joined; what is not to be had is left out."""
-        if self.unsealed is not None:
-            return self.unsealed
+        if self._stub is not None:
+            return self._stub
         if self.plains is not None:
             return TracedBytes.rejoined([one.plain for one in self if isinstance(one.plain, TracedBytes)])
-        if self.stops is None:
-            return self.whole.view(self.bounds[0], self.bounds[1])
-        return _ClearStub(self)
+        if self.stops is not None:
+            return _ClearStub(self)
+        self._stub = self.whole.view(self.bounds[0], self.bounds[1])
+        return self._stub
 
 
 def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:

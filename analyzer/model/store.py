@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from operator import attrgetter, is_
 from typing import Any, Generic, TypeVar, get_type_hints, overload
 
 from msgspec import Struct, msgpack
@@ -21,7 +22,9 @@ from analyzer.core.traced import TracedBytes
 from analyzer.model.buffer import BufferKind
 from analyzer.model.call import Call, CallState, PerformanceRead, Side, SmbFacts, StubProblem
 from analyzer.model.pdus import Fragment, Pdus, Plain, StubSource
+from analyzer.model.perflib import Opnum
 from analyzer.model.query import QueryView
+from analyzer.model.record import Endpoint
 
 # How much of calls stays in memory.
 ROOM_BYTES = 16 << 20
@@ -116,6 +119,7 @@ _COMMON = (
     "smb_identity",
 )
 
+_common_of = attrgetter(*_COMMON)
 _ENCODER = msgpack.Encoder()
 _DECODER = msgpack.Decoder(_PackedCall)
 
@@ -133,7 +137,8 @@ class Moments:
 
     `first` is the first frame of the request (of the response where that is all there is), by which calls are ordered; `begin` its
     last, and `end` the first of the response, -1 for none. `perflib` and `requests` say of each call whether it is of PerflibV2,
-    and whether its request is there.
+    and whether its request is there. Most calls are polls: of those that were answered `handles` has the position of the query
+    handle in `handle_names`, and `channels` and `call_ids` what these are; of others `handles` is -1.
     """
 
     def __init__(self) -> None:
@@ -141,9 +146,17 @@ class Moments:
         self.begin_times, self.begin_frames = array("q"), array("q")
         self.end_times, self.end_frames = array("q"), array("q")
         self.perflib, self.requests = bytearray(), bytearray()
+        self.handles, self.channels, self.call_ids = array("i"), array("I"), array("I")
+        self._names: _Table[tuple[Endpoint, str]] = _Table()
+
+    @property
+    def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
+        """Server and UUID of each handle."""
+        return self._names.items
 
     def add(self, call: Call) -> None:
-        side = call.request or call.response
+        request, answer = call.request, call.response
+        side = request or answer
         if side is not None:
             first, last = side.frame_range
             self.first_times.append(side.first_time_ns)
@@ -153,15 +166,30 @@ class Moments:
         else:
             for column in (self.first_times, self.first_frames, self.begin_times, self.begin_frames):
                 column.append(0)
-        answer = call.response
-        self.end_times.append(answer.first_time_ns if answer is not None else -1)
-        self.end_frames.append(answer.first_frame if answer is not None else -1)
+        if answer is not None:
+            self.end_times.append(answer.first_time_ns)
+            self.end_frames.append(answer.frame_range[0])
+        else:
+            self.end_times.append(-1)
+            self.end_frames.append(-1)
+        self.requests.append(request is not None)
         self.perflib.append(call.is_perflib)
-        self.requests.append(call.request is not None)
+        self.handles.append(self._polled(call))
+        self.channels.append(call.channel)
+        self.call_ids.append(call.call_id)
 
     def replace(self, at: int, call: Call) -> None:
         """What kind of call it is now."""
         self.perflib[at] = call.is_perflib
+        self.handles[at] = self._polled(call)
+
+    def _polled(self, call: Call) -> int:
+        """The position of the handle of a poll that was answered, else -1."""
+        request = call.request
+        if call.opnum != Opnum.QUERY_COUNTER_DATA or request is None or call.response is None or not call.is_perflib:
+            return -1
+        handle = request.params.get("hQuery")
+        return self._names.number((call.server, handle["uuid"])) if isinstance(handle, dict) else -1
 
 
 class Shared(Struct):
@@ -188,6 +216,7 @@ class CallWriter:
         self._smbs: _Table[SmbFacts | None] = _Table()
         self._texts: _Table[str | None] = _Table()
         self._steps: _Table[tuple[str, ...]] = _Table()
+        self._last_common: dict[int, tuple[tuple[Any, ...], int]] = {}
         # Positions of the calls whose interface is not known, by channel and presentation context.
         self.unbound: dict[tuple[int, int], array[int]] = {}
 
@@ -222,7 +251,7 @@ class CallWriter:
         self.moments.add(call)
         self.tally[_counted(call)] += 1
         if call.interface.uuid is None:
-            self.unbound.setdefault((call.channel, call.context_id), array("q")).append(at)
+            self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at
 
     def replace(self, at: int, call: Call) -> None:
@@ -239,9 +268,10 @@ class CallWriter:
     # Packing
 
     def _put(self, call: Call) -> tuple[int, int]:
+        # Tuples are packed as the structs they are read as, and quicker made.
         packed = _ENCODER.encode(
-            _PackedCall(
-                self._commons.number(tuple([getattr(call, name) for name in _COMMON])),
+            (
+                self._common(call),
                 call.opnum,
                 self._texts.number(call.method),
                 call.call_id,
@@ -261,12 +291,25 @@ class CallWriter:
         )
         return self._log.append(packed), len(packed)
 
-    def _packed_side(self, side: Side | None) -> _PackedSide | None:
+    def _common(self, call: Call) -> int:
+        """The number of what the call has in common with others: as a rule, with the last one of its channel."""
+        common = _common_of(call)
+        last = self._last_common.get(call.channel)
+        if last is not None and all(map(is_, last[0], common)):
+            return last[1]
+        number = self._commons.number(common)
+        self._last_common[call.channel] = common, number
+        return number
+
+    def _packed_side(self, side: Side | None) -> tuple[Any, ...] | None:
+        """As `_PackedSide`."""
         if side is None:
             return None
-        return _PackedSide(
-            self._packed_pdus(side.pdus),
-            _MISSING.index(side.missing) if side.missing is not None else None,
+        pdus, missing = side.pdus, side.missing
+        return (
+            # PDUs that were carried or unsealed differently are packed one by one.
+            (self._packed(pdus),) if isinstance(pdus, Pdus) else [self._packed(_alone(fragment)) for fragment in pdus],
+            None if missing is None else _MISSING.index(missing),
             side.stub_length,
             side.wire_length,
             side.verification_trailer,
@@ -280,25 +323,18 @@ class CallWriter:
             side.frames_of_dropped,
         )
 
-    def _packed_pdus(self, pdus: Sequence[Fragment]) -> tuple[_PackedPdus, ...]:
-        if isinstance(pdus, Pdus):
-            return (self._packed(pdus),)
-        # PDUs that were carried or unsealed differently are packed one by one.
-        return tuple([self._packed(_alone(fragment)) for fragment in pdus])
-
-    def _packed(self, pdus: Pdus) -> _PackedPdus:
-        whole = pdus.whole
-        return _PackedPdus(
+    def _packed(self, pdus: Pdus) -> tuple[Any, ...]:
+        """As `_PackedPdus`."""
+        whole, stops, plains, unsealed = pdus.whole, pdus.stops, pdus.plains, pdus.unsealed
+        return (
             self._bytes(whole),
             self._bytes(pack_origins(whole)),
             self._steps.number(whole.steps),
             pdus.bounds.tobytes(),
-            pdus.stops.tobytes() if pdus.stops is not None else None,
+            None if stops is None else stops.tobytes(),
             self._texts.number(pdus.step),
-            tuple([_MISSING.index(one) if isinstance(one, Missing) else one for one in pdus.plains])
-            if pdus.plains is not None
-            else None,
-            self._bytes(pdus.unsealed) if pdus.unsealed is not None else None,
+            None if plains is None else [_MISSING.index(one) if isinstance(one, Missing) else one for one in plains],
+            None if unsealed is None else self._bytes(unsealed),
         )
 
     def _bytes(self, data: TracedBytes | bytes) -> _Bytes:
@@ -369,9 +405,10 @@ class CallWriter:
     def _side(self, row: _PackedSide | None) -> Side | None:
         if row is None:
             return None
+        pdus, missing = row.pdus, row.missing
         return Side(
-            pdus=self._pdus(row.pdus),
-            missing=_MISSING[row.missing] if row.missing is not None else None,
+            pdus=self._unpacked(pdus[0]) if len(pdus) == 1 else tuple([self._unpacked(one)[0] for one in pdus]),
+            missing=None if missing is None else _MISSING[missing],
             stub_length=row.stub_length,
             wire_length=row.wire_length,
             verification_trailer=row.verification_trailer,  # type: ignore[arg-type]  # it was one of them
@@ -385,28 +422,23 @@ class CallWriter:
             problem=row.problem,
         )
 
-    def _pdus(self, rows: tuple[_PackedPdus, ...]) -> Sequence[Fragment]:
-        if len(rows) == 1:
-            return self._unpacked(rows[0])
-        return tuple([self._unpacked(row)[0] for row in rows])
-
     def _unpacked(self, row: _PackedPdus) -> Pdus:
-        origins = row.origins if isinstance(row.origins, bytes) else self._log.read(*row.origins)
+        packed, stops_packed, step = row.origins, row.stops, self._texts.items[row.step] or ""
+        origins = PackedOrigins(packed if isinstance(packed, bytes) else self._log.read(*packed))
         steps = self._steps.items[row.steps]
-        whole = self._traced(row.whole, PackedOrigins(origins), 0, steps)
-        stops = array("I", row.stops) if row.stops is not None else None
+        whole = self._traced(row.whole, origins, 0, steps)
         bounds = array("I", row.bounds)
-        step = self._texts.items[row.step] or ""
-        unsealed_steps = (*steps, step) if step else steps
+        stops = None if stops_packed is None else array("I", stops_packed)
         plains: tuple[Plain, ...] | None = None
         if row.plains is not None:
             plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in row.plains])
-        unsealed = None
-        if row.unsealed is not None:
-            if stops is None:
-                unsealed = self._traced(row.unsealed, whole.source, bounds[0], unsealed_steps)
-            else:
-                unsealed = self._traced(row.unsealed, StubSource(whole, stops, bounds), 0, unsealed_steps)
+        if row.unsealed is None:
+            return Pdus(whole, stops, bounds, step, plains)
+        unsealed_steps = (*steps, step) if step else steps
+        if stops is None:
+            unsealed = self._traced(row.unsealed, origins, bounds[0], unsealed_steps)
+        else:
+            unsealed = self._traced(row.unsealed, StubSource(whole, stops, bounds), 0, unsealed_steps)
         return Pdus(whole, stops, bounds, step, plains, unsealed)
 
     def _traced(self, data: _Bytes, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:

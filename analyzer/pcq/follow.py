@@ -46,7 +46,7 @@ def query_states(
 
     `moments` are those of the calls as they were taken, and `order` which of these each call is.
     """
-    return _Following(calls).through(_steps(moments, order, losses), _without_request(moments, order))
+    return _Following(calls, moments, order).through(_steps(moments, order, losses), _without_request(moments, order))
 
 
 # What happens at the same time is looked at in this order.
@@ -60,7 +60,7 @@ _Numbers = npt.NDArray[np.int64]
 
 def _steps(moments: Moments, order: Sequence[int], losses: Iterable[Loss]) -> Iterator[tuple[int, int]]:
     """What happened, in order: its kind, and the position of the call (the number of the channel of a loss)."""
-    taken = np.frombuffer(order, np.int64)  # type: ignore[call-overload]  # an array
+    taken = np.frombuffer(order, np.uint32)  # type: ignore[call-overload]  # an array
     is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
     begins = is_perflib | np.frombuffer(moments.requests, np.bool_)[taken]
     begin_frames, end_frames = (
@@ -109,16 +109,16 @@ def _within(times: _Numbers, first: int | None, stop: int | None) -> npt.NDArray
 
 def _without_request(moments: Moments, order: Sequence[int]) -> list[int]:
     """The positions of calls whose request is not there."""
-    taken = np.frombuffer(order, np.int64)  # type: ignore[call-overload]  # an array
+    taken = np.frombuffer(order, np.uint32)  # type: ignore[call-overload]  # an array
     found: list[int] = np.flatnonzero(np.frombuffer(moments.requests, np.int8)[taken] == 0).tolist()
     return found
 
 
 class _Following:
-    def __init__(self, calls: Sequence[Call]) -> None:
-        self._calls = calls
+    def __init__(self, calls: Sequence[Call], moments: Moments, order: Sequence[int]) -> None:
+        self._calls, self._moments, self._order = calls, moments, order
         self._book = QueryHandles()
-        self._views = array("q", [-1]) * len(calls)
+        self._views = array("i", [-1]) * len(calls)
         self._states: list[QueryView] = []
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
         self._latest: dict[int, int] = {}
@@ -155,13 +155,19 @@ class _Following:
     # A call begins
 
     def _begins(self, at: int) -> None:
+        moments, taken = self._moments, self._order[at]
+        handle = moments.handles[taken]
+        if handle >= 0:
+            # A poll that was answered: nothing else has to be known of it.
+            channel = moments.channels[taken]
+            self._requested(channel, moments.call_ids[taken])
+            server, name = moments.handle_names[handle]
+            query = self._book.of(server, channel, name)
+            self._watches[at] = _Watch(query, query.epoch)
+            return
         call = self._calls[at]
         if call.request is not None:
-            verdict = self._counts.seen(call.channel, call.call_id)
-            if verdict == "harmless":
-                self._book.found(call.channel)
-            elif verdict == "unknown":
-                self._book.doubt(call.channel)
+            self._requested(call.channel, call.call_id)
         if not call.is_perflib:
             return
         opnum = call.opnum
@@ -182,6 +188,14 @@ class _Following:
             self._is(at, query.view())
         self._watches[at] = _Watch(query, query.epoch)
 
+    def _requested(self, channel: int, call_id: int) -> None:
+        """A request is there, which may state what became of those before it."""
+        verdict = self._counts.seen(channel, call_id)
+        if verdict == "harmless":
+            self._book.found(channel)
+        elif verdict == "unknown":
+            self._book.doubt(channel)
+
     def _begins_unnamed(self, call: Call) -> None:
         """A call that names no handle, or whose request was not read: it may have changed a handle of its channel."""
         channel, opnum = call.channel, call.opnum
@@ -192,6 +206,11 @@ class _Following:
     # A call ends
 
     def _ends(self, at: int) -> None:
+        if self._moments.handles[self._order[at]] >= 0:
+            if (watch := self._watches.pop(at, None)) is not None:
+                watch.query.sync()
+                self._polled_once(at, watch)
+            return
         call = self._calls[at]
         assert call.is_perflib
         opnum = call.opnum
@@ -210,8 +229,6 @@ class _Following:
             query.closed()
         elif opnum == Opnum.QUERY_COUNTER_INFO and succeeded:
             self._informed(call, watch)
-        elif opnum == Opnum.QUERY_COUNTER_DATA:
-            self._polled_once(at, call, watch)
 
     def _is_alone(self, watch: _Watch) -> bool:
         """Whether nothing else changed the handle while the call was under way."""
@@ -242,7 +259,7 @@ class _Following:
                 if self._states[self._views[earlier]].id_source != "index":
                     self._is(earlier, query.view())
 
-    def _polled_once(self, at: int, call: Call, watch: _Watch) -> None:
+    def _polled_once(self, at: int, watch: _Watch) -> None:
         query = watch.query
         view = query.view()
         if not self._is_alone(watch):
@@ -250,7 +267,7 @@ class _Following:
             return
         polls = self._since(query)
         polls.append(at)
-        if query.is_at_stake and (answer := _shape(call)) is not None and query.contradicted(answer):
+        if query.is_at_stake and (answer := _shape(self._calls[at])) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
                 self._is(earlier, query.view())
@@ -261,7 +278,7 @@ class _Following:
         """The positions of the polls since the handle last changed."""
         known = self._polled.get(query.number)
         if known is None or known[0] != query.epoch:
-            known = self._polled[query.number] = (query.epoch, array("q"))
+            known = self._polled[query.number] = (query.epoch, array("I"))
         return known[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,6 +52,8 @@ class PerflibLayer:
 
     What the calls say of query handles can only be known when all are there, in their order: that is `pcq.follow`.
     """
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})
 
     def __init__(self, learner: CatalogLearner | None = None) -> None:
         self.losses: list[Loss] = []

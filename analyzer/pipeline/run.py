@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -49,11 +49,19 @@ Source = str | Path | BinaryIO
 
 
 class Layer(Protocol):
-    """A layer: one item in, the events it completed out; `finish` yields what the end of the capture completes."""
+    """A layer: one item in, the events it completed out; `finish` yields what the end of the capture completes.
+
+    `takes` are the types of event that it takes; all others it would pass on unchanged.
+    """
+
+    takes: ClassVar[frozenset[type[Event]]]
 
     def feed(self, event: Event) -> Iterable[Event]: ...
 
     def finish(self) -> Iterable[Event]: ...
+
+
+_Feed = tuple[Callable[[Event], Iterable[Event]], frozenset[type[Event]]]
 
 
 class _Chain:
@@ -61,7 +69,7 @@ class _Chain:
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
-        self._feeds = [layer.feed for layer in layers]
+        self._feeds = [(layer.feed, layer.takes) for layer in layers]
 
     def run(self, events: Iterable[Event]) -> Iterator[Event]:
         """What comes out on top of all events of a capture."""
@@ -69,12 +77,14 @@ class _Chain:
             yield from self._climb((event,), self._feeds)
         yield from self._climb((CaptureEnds(),), self._feeds)
         for at, layer in enumerate(self._layers, 1):
-            yield from self._climb(layer.finish(), self._feeds[at:])
+            yield from self._climb(list(layer.finish()), self._feeds[at:])
 
     @staticmethod
-    def _climb(events: Iterable[Event], feeds: Sequence[Callable[[Event], Iterable[Event]]]) -> Iterable[Event]:
-        """What comes out on top. A layer sees all that the one below it yields, in the same order as if one by one."""
-        for feed in feeds:
+    def _climb(events: Collection[Event], feeds: Sequence[_Feed]) -> Collection[Event]:
+        """What comes out on top. A layer sees all that it takes of what the one below it yields, in the order of one by one."""
+        for feed, takes in feeds:
+            if takes.isdisjoint(map(type, events)):
+                continue
             events = [higher for event in events for higher in feed(event)]
             if not events:
                 break

@@ -7,6 +7,7 @@ is all output. What was captured is not kept: of PDUs their headers, and zeros f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -45,6 +46,10 @@ _SEC_TRAILER = 8
 
 class Redactor:
     """The layer above RPC that gives everybody and everything pseudonyms."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset(
+        (Exchange, Problem, SmbSession, Bound, ChannelGap, ChannelClosed, FeaturesOffered, Pdu, Recognised)
+    )
 
     def __init__(self, names: Pseudonyms) -> None:
         self._names = names

@@ -19,4 +19,4 @@ def call_order(calls: CallWriter, taken: Sequence[int]) -> Sequence[int]:
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
     if not earlier.any():
         return taken
-    return array("q", positions[np.lexsort((frames, times))].tobytes())
+    return array("I", positions[np.lexsort((frames, times))].astype(np.uint32).tobytes())

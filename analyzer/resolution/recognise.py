@@ -60,7 +60,7 @@ def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower)
     unbound = [position for positions in calls.unbound.values() for position in positions]
     is_bound = np.ones(len(calls), np.bool_)
     is_bound[unbound] = False
-    taken = array("q", np.flatnonzero(is_bound).astype(np.int64).tobytes())
+    taken = array("I", np.flatnonzero(is_bound).astype(np.uint32).tobytes())
     for positions in list(calls.unbound.values()):
         guess = _only_reading(_Some(calls, positions))
         if guess is None:

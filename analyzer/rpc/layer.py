@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from analyzer.auth import handshake
 from analyzer.auth.context import Handshake, SearchBudget
@@ -21,6 +22,8 @@ _GIVEN_UP = "the association was given up before the answer: too much was under 
 
 class RpcLayer:
     """Follows every channel; gaps, ends of channels and events it does not know pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({ChannelBatch, ChannelGap, ChannelClosed, CaptureEnds})
 
     def __init__(
         self,

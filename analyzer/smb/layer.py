@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from analyzer.auth.kdc import Tickets
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.channels import Channels
@@ -15,6 +17,8 @@ from analyzer.tcp.events import Connection, Gap, Recognised, StreamBatch, Stream
 
 class SmbLayer:
     """Follows every connection that carries SMB; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({StreamBatch, Gap, Recognised, StreamClosed})
 
     def __init__(
         self,

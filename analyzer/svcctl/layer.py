@@ -7,7 +7,7 @@ file, and started by whom. Handles are followed to the names of their services.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ MAX_HANDLES = 65_536
 
 class ServiceLayer:
     """Decodes svcctl exchanges, and follows their handles to the names of services."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
 
     def __init__(self) -> None:
         # By server and handle: the number of the handle, and the name of its service (the manager's has none).

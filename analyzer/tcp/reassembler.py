@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import ClassVar
 
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
@@ -63,6 +64,8 @@ _AT_CLOSE: dict[CloseReason, str] = {
 
 class Reassembler:
     """Puts the segments of all connections of a capture in order; other events pass unchanged."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({SegmentBatch})
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ with growing buffers while the server says ERROR_MORE_DATA; the attempts of one 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from msgspec.structs import replace
 
@@ -39,6 +39,8 @@ _BELOW = (*_OPENING, Opnum.BASE_REG_DELETE_KEY, Opnum.BASE_REG_DELETE_KEY_EX, Op
 
 class WinregLayer:
     """Decodes winreg exchanges, and has their performance keys, reads and name tables followed."""
+
+    takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange})
 
     def __init__(self, follower: KeyFollower | None = None) -> None:
         self.follower = follower or KeyFollower()

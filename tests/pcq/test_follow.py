@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 from analyzer.channel.events import ChannelGap
 from analyzer.core.events import Event
+from analyzer.model.call import Call
 from analyzer.model.query import QueryView
+from analyzer.model.store import CallWriter
 from analyzer.rpc.events import Exchange, Message
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
@@ -213,3 +215,19 @@ def test_a_closed_handle_means_nothing() -> None:
     make = Calls()
     view = views(make.open_query(), make.counter_info(TWO), make.close_query(), make.counter_data(DATA[2]))[-1]
     assert (ids(view), view and view.held) == ({}, None)
+
+
+def test_polls_that_were_answered_are_followed_without_being_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Calls()
+    made = [make.open_query(), make.counter_info(TWO), *(make.counter_data(DATA[2]) for _ in range(20))]
+    read: list[int] = []
+    unpack = CallWriter.read
+
+    def noted(self: CallWriter, at: int, number: int, query: QueryView | None) -> Call:
+        read.append(at)
+        return unpack(self, at, number, query)
+
+    monkeypatch.setattr(CallWriter, "read", noted)
+    analysis = analysis_of(*made)
+    assert set(read) <= {0, 1}
+    assert [ids(call.query) for call in list(analysis.calls)[2:]] == [{0: 7, 1: 5}] * 20
