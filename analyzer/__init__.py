@@ -7,17 +7,19 @@ if TYPE_CHECKING:
     from analyzer.core.errors import InputError as InputError
     from analyzer.notebook import Capture as Capture
     from analyzer.notebook import analyze as analyze
+    from analyzer.notebook import iter_calls as iter_calls
     from analyzer.notebook import open as open
 
     __version__: str
 
-__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "open"]
+__all__ = ["Capture", "InputError", "Keyring", "__version__", "analyze", "iter_calls", "open"]
 
 _HOMES = {
     "Capture": "analyzer.notebook",
     "InputError": "analyzer.core.errors",
     "Keyring": "analyzer.auth.keyring",
     "analyze": "analyzer.notebook",
+    "iter_calls": "analyzer.notebook",
     "open": "analyzer.notebook",
 }
 

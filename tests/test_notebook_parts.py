@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -77,6 +79,105 @@ def test_calls_come_one_by_one(cap: pcq.Capture) -> None:
     found = cap.handle("q1").iter_calls()
     assert next(found)["handle"] == "q1"
     assert sum(1 for _ in found) == cap.handle("q1").calls.height - 1
+
+
+def test_calls_stream_while_a_capture_is_read(cap: pcq.Capture, tmp_path: Path) -> None:
+    stream = pcq.iter_calls(CAPTURE.path, secrets=CAPTURE.secrets_path)
+    first = next(stream)
+    assert (first["number"], first["state"]) == (1, "complete")
+    calls = [first, *stream]
+    assert [call["number"] for call in calls] == list(range(1, len(calls) + 1))
+    assert sorted(call["request"]["stub_sha256"] for call in calls) == sorted(cap.calls["request_stub_sha256"])
+    # Names and trees are there as far as the server had reported them.
+    answers = [
+        call["response"]["buffer"]
+        for call in calls
+        if call["method"] == "PerflibV2QueryCounterData" and call["status"] == 0
+    ]
+    assert max(buffer["num_blocks"] for buffer in answers) > 0
+    case = cap.save(tmp_path / "x.pcq")
+    assert [call["number"] for call in pcq.iter_calls(case)] == cap.calls["number"].to_list()
+    with pytest.raises(pcq.InputError):
+        next(pcq.iter_calls("nowhere.pcap"))
+
+
+def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No call is kept: the writer of calls is not asked to take one."""
+    monkeypatch.setattr("analyzer.model.store.CallWriter.append", None)
+    assert sum(1 for _ in pcq.iter_calls(CAPTURE.path)) == 103
+
+
+def test_problems_are_those_of_the_part(cap: pcq.Capture) -> None:
+    damaged = int(cap.problems["text"].str.extract(r"call #(\d+)").drop_nulls()[0])
+    assert cap.filter(f"number == {damaged}").problems.height == 2 == cap.problems.height
+    assert cap.filter(f"number < {damaged}").problems.height == 0
+    lost = pcq.analyze(CAPTURE.path.with_name("n_pcq_dropseg.pcap"), secrets=CAPTURE.secrets_path)
+    gaps = lost.problems.filter(pl.col("kind") == "gap")
+    around = lost.between(until=0.6).problems.filter(pl.col("kind") == "gap")
+    assert gaps.height == 3
+    assert set(around["text"]) <= set(gaps["text"])
+    assert lost.handle("q1").problems.filter(pl.col("kind") == "gap").height == 0
+
+
+def test_names_are_redacted_where_that_is_asked_for(cap: pcq.Capture) -> None:
+    secret = set(cap.calls["auth_user"].drop_nulls())
+    first = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact="a key")
+    again = pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact="a key")
+    assert first.calls["auth_user"].to_list() == again.calls["auth_user"].to_list()
+    assert not secret & set(first.calls["auth_user"])
+    assert not secret & set(pcq.analyze(CAPTURE.path, secrets=CAPTURE.secrets_path, redact=True).calls["auth_user"])
+    with pytest.raises(pcq.InputError):
+        pcq.analyze(CAPTURE.path, redact="")
+
+
+def test_what_a_responder_looks_at_first_is_a_table(cap: pcq.Capture) -> None:
+    assert cap.triage["severity"][0] == "high"
+    assert cap.triage["rank"].to_list() == list(range(1, cap.triage.height + 1))
+
+
+def public() -> dict[str, Any]:
+    """Every public name with its object: of the package, and of what its functions give."""
+    from analyzer.notebook.charts import Plots
+
+    found: dict[str, Any] = {name: getattr(pcq, name) for name in pcq.__all__ if name != "__version__"}
+    for kind in (pcq.Capture, Plots):
+        for name, member in vars(kind).items():
+            if not name.startswith("_"):
+                found[f"{kind.__name__}.{name}"] = (
+                    getattr(member, "func", None) or getattr(member, "fget", None) or member
+                )
+    return found
+
+
+# What a name gives is in units, which its documentation names.
+UNITS = {
+    "Capture.calls": ("UTC", "nanoseconds", "bytes"),
+    "Capture.samples": ("UTC", "ticks a second"),
+    "Capture.counters": ("`/s`", "`%`", "`s`"),
+    "Capture.stats": ("nanoseconds", "bytes"),
+    "Capture.sessions": ("UTC",),
+    "Capture.handles": ("UTC",),
+    "Capture.between": ("UTC", "seconds"),
+    "Plots.timeline": ("UTC",),
+    "Plots.counters": ("unit",),
+    "Plots.latency": ("milliseconds",),
+    "Plots.polls": ("seconds",),
+}
+
+
+@pytest.mark.parametrize("name", sorted(public()))
+def test_a_public_name_says_what_it_gives_and_raises_with_an_example(name: str) -> None:
+    text = public()[name].__doc__ or ""
+    assert len(text.splitlines()[0]) > 20
+    if name not in ("InputError", "Keyring"):
+        assert re.search(r"^\s+(cap\b|pcq\.|for call in )", text, re.MULTILINE), "an example"
+        assert name == "Capture" or "Raises" in text or "raise" in text, "what is raised"
+    for unit in UNITS.get(name, ()):
+        assert unit in text
+
+
+def test_threads_are_spoken_of() -> None:
+    assert "thread" in (pcq.Capture.__doc__ or "")
 
 
 def test_secrets_are_a_dictionary_or_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -270,6 +270,23 @@ def problem_record(problem: Problem, facts: CaptureFacts) -> ProblemRecord:
     return ProblemRecord(kind=problem.kind, layer=problem.layer, frames=frames, frame_files=files, text=problem.text)
 
 
+def shown_problems(analysis: Analysis) -> Iterator[Problem]:
+    """The problems of the calls that were asked for: those that name a frame of theirs; of calls that follow each other, also
+    a frame between the first and the last of theirs. All of them where all calls are shown."""
+    if analysis.part is None:
+        yield from all_problems(analysis)
+        return
+    numbers = analysis.part.numbers
+    frames = {
+        frame for _, call in analysis.shown for side in (call.request, call.response) if side for frame in side.frames
+    }
+    is_stretch = len(numbers) > 0 and numbers[-1] - numbers[0] + 1 == len(numbers)
+    first, last = (min(frames), max(frames)) if frames and is_stretch else (0, -1)
+    for problem in all_problems(analysis):
+        if any(first <= frame <= last or frame in frames for frame in problem.frames):
+            yield problem
+
+
 def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator[Problem]:
     """The problems of the layers, then those of decoded calls: damaged buffers and stubs that do not decode.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from analyzer.contents.lines import all_problems, call_records, problem_record
+from analyzer.contents.lines import call_records, problem_record, shown_problems
 from analyzer.formats.schema import table_of_records
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallRecord
@@ -26,6 +26,6 @@ def samples_frame(records: Iterable[SampleRecord]) -> pl.DataFrame:
 
 
 def problems_table(analysis: Analysis) -> pl.DataFrame:
-    """One row for each thing that could not be read."""
+    """One row for each thing that could not be read, of the calls that are shown."""
     facts = analysis.capture
-    return table_of_records(ProblemRecord, (problem_record(one, facts) for one in all_problems(analysis)))
+    return table_of_records(ProblemRecord, (problem_record(one, facts) for one in shown_problems(analysis)))

@@ -32,8 +32,10 @@ from analyzer.formats.schema import table_of_records
 from analyzer.formats.tables import table_of
 from analyzer.model.analysis import Analysis, Part
 from analyzer.model.audit import CoverageRecord, FindingRecord
+from analyzer.model.call import Call
 from analyzer.model.lines import COMMANDS
 from analyzer.model.record import Record
+from analyzer.model.triage import TriageFinding
 from analyzer.notebook.charts import Plots
 from analyzer.notebook.dataset import is_dataset
 from analyzer.notebook.html import call_html, capture_html, findings_html
@@ -41,10 +43,11 @@ from analyzer.output.json import document
 from analyzer.output.progress import watching
 from analyzer.pipeline.case import is_case, open_case, write_case
 from analyzer.pipeline.metadata import load_metadata
-from analyzer.pipeline.run import Engine, Source, digests_of
+from analyzer.pipeline.run import Engine, Source, digests_of, stream_calls
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
 from analyzer.statistics.records import stats_records
+from analyzer.statistics.triage import triage
 from analyzer.viewmodel.layers import the_call
 from analyzer.views.audit import AuditView
 from analyzer.views.counters import Counters
@@ -54,6 +57,8 @@ from analyzer.views.sessions import Hosts, Sessions
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from analyzer.redaction.pseudonyms import Pseudonyms
 
 Secrets = str | Path | Keyring | Mapping[str, Any]
 Interval = str | float | timedelta
@@ -84,13 +89,16 @@ class Capture:
 
     @property
     def plot(self) -> Plots:
-        """Charts: `plot.timeline()`, `plot.counters(...)`, `plot.latency()`, `plot.polls()`. They need the extra `notebook`."""
+        """Charts of what is shown: `timeline`, `counters`, `latency`, `polls`. Raises nothing; each says what it draws and raises.
+
+        cap.plot.timeline()
+        """
         return Plots(self)
 
     def filter(self, text: str) -> Capture:
-        """The calls that pass a filter (docs/filters.md): `cap.filter("opnum == 6 && status != 0")`.
+        """The calls that pass a filter (docs/filters.md). Raises `InputError` for what is no filter.
 
-        Raises `InputError` for what is no filter.
+        cap.filter("opnum == 6 && status != 0").calls
         """
         try:
             return self._part(Selection(filter=CallFilter(text)))
@@ -98,21 +106,29 @@ class Capture:
             raise InputError(f"{text} is no filter: {error}") from None
 
     def between(self, since: Moment | None = None, until: Moment | None = None) -> Capture:
-        """The calls whose requests are of a time, bounds included: `cap.between("13:50", "13:55")`, `cap.between(until=90)`.
+        """The calls whose requests are of a time, bounds included.
 
         A bound is a `datetime` (in UTC where it has no zone), text as for `--since` (`2026-11-20T13:50:16Z`, `13:50:16`, `5m`
         after the first frame), or seconds or a `timedelta` after the first frame. Raises `InputError` for what is no time.
+
+            cap.between("13:50", "13:55").samples
+            cap.between(until=90)
         """
         return self._part(Selection(since=_bound(since), until=_bound(until)))
 
     def handle(self, name: str) -> Capture:
-        """The calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError` where there is none."""
+        """The calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError` where there is none.
+
+        cap.handle("q1").counters(interval="5s")
+        """
         return self._part(Selection(handle=name))
 
     def series(self, *paths: str) -> Capture:
         """The calls that answered with these counters; `counters` and `plot.counters` then show these alone.
 
         `paths` are counter paths as for `counters`. Raises `InputError` for one that means nothing here.
+
+            cap.series(r"\\Memory\\Available Bytes").plot.counters()
         """
         view = Counters(self.analysis, paths)
         numbers = {answer.call for batch in view.batches() for answer in batch.answers}
@@ -132,14 +148,22 @@ class Capture:
         before = f"{self.analysis.part.words}, " if self.analysis.part is not None else ""
         return Capture(replace(self.analysis, part=Part(calls.numbers, sessions, before + words)), paths)
 
-    def iter_calls(self) -> Iterator[dict[str, Any]]:
-        """The calls one by one, each as `call` gives it; none is held on to."""
+    def iter_calls(self) -> Iterator[CallDocument]:
+        """The calls that are shown, one by one, each as `call` gives it; none is held on to. Raises nothing. `pcq.iter_calls` gives
+        those of a capture while it is read.
+
+            for call in cap.iter_calls():
+                print(call["time"], call["method"])
+        """
         for number in self.analysis.shown.numbers:
             yield self.call(number)
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Saves the whole analysis, decrypted and without keys, as a case (docs/case-file.md); `open` reads it, and so does every
-        command. Raises `InputError` where it cannot be written, or where a file is there and `force` is not."""
+        command. Raises `InputError` where it cannot be written, or where a file is there and `force` is not.
+
+            cap.save("x.pcq")
+        """
         from analyzer.output.gate import Destination
 
         with Destination(Path(path), force=force).sparing(self.analysis.capture.files).opened() as out:
@@ -148,27 +172,45 @@ class Capture:
 
     @cached_property
     def calls(self) -> pl.DataFrame:
-        """One row a call; `*_params` and `*_buffer` are JSON text (`.str.json_decode`), or see `call`."""
+        """One row a call: `time` in UTC, `latency` in nanoseconds, `*_length` in bytes. `*_params` and `*_buffer` are JSON text
+        (`.str.json_decode`), or see `call`. Raises nothing: what could not be read is in `state` and `reason`.
+
+            cap.calls.group_by("auth_user", "method").len()
+        """
         return calls_table(self.analysis, shown=self.analysis.shown)
 
     @cached_property
     def samples(self) -> pl.DataFrame:
-        """One row a raw counter value, of PerflibV2 and winperf alike."""
+        """One row a raw counter value, of PerflibV2 and winperf alike: `raw` as it was captured (unsigned, no unit), `time` in UTC,
+        `perf_freq` in ticks a second. `repeated` marks what the same answer has before. Raises nothing.
+
+            cap.samples.filter(~pl.col("repeated")).join(cap.calls, left_on="call", right_on="number")
+        """
         return table_of(Samples(self.analysis))
 
     @cached_property
     def problems(self) -> pl.DataFrame:
-        """One row for each thing that could not be read."""
+        """One row for each thing that could not be read: of a part of the capture, what concerns its calls. Raises nothing.
+
+        cap.problems.group_by("kind").len()
+        """
         return problems_table(self.analysis)
 
     @cached_property
     def handles(self) -> pl.DataFrame:
-        """One row a query handle; its events and what it held as JSON text."""
+        """One row a query handle: opened, polled and closed by which call, times in UTC, and what it held. Raises nothing.
+
+        cap.handles.select("handle", "uuid", "end")
+        """
         return table_of(Handles(self.analysis))
 
     @cached_property
     def stats(self) -> dict[str, pl.DataFrame]:
-        """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, `activity`, ..."""
+        """A table for each kind of record that `stats` prints: `method-stats`, `poll-stats`, `error-stats`, ...; response times
+        and intervals in nanoseconds, sizes in bytes. Raises nothing.
+
+            cap.stats["method-stats"]
+        """
         by_kind: dict[type[Record], list[Record]] = {kind: [] for kind in COMMANDS["stats"]}
         for record in stats_records(self.analysis):
             by_kind[type(record)].append(record)
@@ -176,20 +218,38 @@ class Capture:
 
     @cached_property
     def sessions(self) -> pl.DataFrame:
-        """One row an SMB session."""
+        """One row an SMB session: who, how it is protected, which key decrypted it; times in UTC. Raises nothing.
+
+        cap.sessions.select("user", "dialect", "decryption")
+        """
         return table_of(Sessions(self.analysis))
 
     @cached_property
     def hosts(self) -> pl.DataFrame:
-        """One row an address, with its names."""
+        """One row an address, with its names and where each was stated. Raises nothing.
+
+        cap.hosts.explode("names")
+        """
         return table_of(Hosts(self.analysis))
 
+    @cached_property
+    def triage(self) -> pl.DataFrame:
+        """What a responder looks at first, one row each, the gravest first, as `triage` prints it; times in UTC. Raises nothing.
+
+        cap.triage.select("severity", "text")
+        """
+        facts = self.analysis.capture
+        return table_of_records(TriageFinding, triage(self.analysis, ", ".join(facts.files), None).findings)
+
     def counters(self, *paths: str, interval: Interval | None = None, exact: bool = False) -> pl.DataFrame:
-        """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them.
+        """One row a displayed value: rates, percentages, times, as a performance monitor would have shown them; `unit` is `/s`,
+        `%`, `s`, or empty for a plain number. `why_null` says why there is none.
 
         `paths` are counter paths as for `--counter` (`\\Process(*)\\% Processor Time`; none: all), `interval` puts readings
         together (`5s`, `500ms`, seconds, or a `timedelta`); `exact` adds a column with each value as a fraction in lowest
         terms. Raises `InputError` for a path that means nothing here.
+
+            cap.counters(r"\\Processor Information(_Total)\\% User Time", interval="5s")
         """
         interval_ns = _interval_ns(interval) if interval is not None else None
         view = Counters(self.analysis, paths or self._paths, interval_ns, exact=exact)
@@ -198,7 +258,12 @@ class Capture:
         return table
 
     def audit(self, profile: str = "windows") -> Findings:
-        """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`)."""
+        """`findings`, one row each, and `coverage`, one row a requirement, under a profile (`spec`, `windows`, `strict`).
+
+        Raises `InputError` for another profile.
+
+            cap.audit()["coverage"].group_by("verdict").len()
+        """
         if profile not in tuple(Profile):
             raise InputError(f"{profile} is no profile", hint=f"there are {', '.join(Profile)}")
         records = list(AuditView(Audit(self.analysis, profile=Profile(profile))).records())
@@ -211,23 +276,39 @@ class Capture:
         """The record of call `number` (from 1), decoded as in `timeline --format jsonl`; a notebook shows fields beside bytes.
 
         Raises `InputError` where there is no such call.
+
+            cap.call(12)["response"]["params"]
         """
-        found = CallDocument(document(call_record(the_call(self.analysis, number), self.analysis)))
-        found.analysis = self.analysis
-        return found
+        return CallDocument.of(the_call(self.analysis, number), self.analysis)
 
 
 class CallDocument(dict[str, Any]):
-    """A call as a dictionary, which a notebook shows as the layers of the call, each with its fields beside its bytes."""
+    """A call as a dictionary, which a notebook shows as the layers of the call, each with its fields beside its bytes.
+
+    cap.call(12)["response"]["buffer"]
+    """
 
     analysis: Analysis | None = None
+
+    @classmethod
+    def of(cls, call: Call, analysis: Analysis) -> CallDocument:
+        """A call of an analysis. Raises nothing.
+
+        pcq.CallDocument.of(call, analysis)
+        """
+        found = cls(document(call_record(call, analysis)))
+        found.analysis = analysis if len(analysis.calls) else None
+        return found
 
     def _repr_html_(self) -> str | None:
         return call_html(self.analysis, self["number"]) if self.analysis is not None else None
 
 
 class Findings(dict[str, "pl.DataFrame"]):
-    """What an audit found: `findings`, one row each, and `coverage`, one row a requirement."""
+    """What an audit found: `findings`, one row each, and `coverage`, one row a requirement.
+
+    cap.audit()["findings"].filter(pl.col("severity") == "error")
+    """
 
     def _repr_html_(self) -> str:
         return findings_html(self["findings"])
@@ -279,13 +360,15 @@ def analyze(
     metadata: str | Path | Sequence[str | Path] = (),
     metadata_from: str | None = None,
     progress: bool | Callable[[int, int], None] = False,
+    redact: bool | str = False,
 ) -> Capture:
     """Reads a capture (or several as one, in time order), or a case.
 
     `secrets` is a file as for `--secrets`, what such a file holds as a dictionary, or a `Keyring`; without it, the file that
     `PCQ_SECRETS` names in the environment, if it does. `metadata` and `metadata_from` are as for the options of that name.
     `progress` shows how far reading has come, or is called now and then with the numbers of frames and bytes that were read.
-    Raises `InputError` for what cannot be read at all.
+    `redact` puts pseudonyms in the place of names and addresses, as `--redact` does; a text is the key by which those of several
+    captures agree. Raises `InputError` for what cannot be read at all.
 
         cap = pcq.analyze("x.pcapng", secrets={"users": [{"username": "alice", "password": "..."}]})
     """
@@ -294,9 +377,46 @@ def analyze(
     files = [metadata] if isinstance(metadata, str | Path) else metadata
     given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
     with watching(sources, notebook=True) if progress is True else nullcontext(progress or None) as notify:
-        return Capture(
-            run(sources, keyring, engine=engine, metadata=given, metadata_from=metadata_from, progress=notify)
+        analysis = run(
+            sources,
+            keyring,
+            engine=engine,
+            metadata=given,
+            metadata_from=metadata_from,
+            progress=notify,
+            pseudonyms=_pseudonyms(redact),
         )
+    return Capture(analysis)
+
+
+def _pseudonyms(redact: bool | str) -> Pseudonyms | None:
+    if redact is False:
+        return None
+    if redact == "":
+        raise InputError("an empty key is none", hint="redact=True makes pseudonyms without one.")
+    from analyzer.redaction.pseudonyms import Pseudonyms
+
+    return Pseudonyms(redact.encode() if isinstance(redact, str) else None)
+
+
+def iter_calls(
+    path: Source | Sequence[Source], secrets: Secrets | None = None, *, engine: Engine = "own"
+) -> Iterator[CallDocument]:
+    """The calls of a capture while it is read, each as `Capture.call` gives it, in memory that does not grow with the capture.
+
+    A call comes when it is complete, and is numbered then. What only the whole capture states is not in it: the order of the
+    requests, what a query handle held (`handle`, and so the names of counters in answers). `path` and `secrets` as for `analyze`;
+    a case gives its calls as `Capture.iter_calls` does. Raises `InputError` for what cannot be read.
+
+        for call in pcq.iter_calls("x.pcapng", secrets="x.secrets.json"):
+            print(call["time"], call["method"], call["status_name"])
+    """
+    sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
+    if any(is_case(source) for source in sources):
+        yield from Capture(run(sources)).iter_calls()
+        return
+    for call, analysis in stream_calls(sources, _keyring(secrets), engine=engine):
+        yield CallDocument.of(call, analysis)
 
 
 def open(path: str | Path) -> Any:
@@ -304,6 +424,8 @@ def open(path: str | Path) -> Any:
     `collect` wrote is opened as a `Dataset`, whose tables are lazy.
 
     Raises `InputError` for what is neither, damaged, or of a later version of the format.
+
+        cap = pcq.open("x.pcq")
     """
     if is_dataset(path):
         from analyzer.notebook.dataset import Dataset

@@ -19,13 +19,20 @@ _WIDTH = 640
 
 
 class Plots:
-    """`cap.plot`: charts of what the capture shows. altair is in the extra `notebook`."""
+    """`cap.plot`: charts of what the capture shows. altair is in the extra `notebook`; without it they raise ImportError.
+
+    cap.handle("q1").plot.counters(interval="1s")
+    """
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
 
     def timeline(self) -> alt.Chart:
-        """Each call as a mark: when, through which handle (else by which method), in the colour of what became of it."""
+        """Each call as a mark: when (UTC), through which handle (else by which method), in the colour of what became of it. Raises
+        nothing of its own; without calls the chart is empty.
+
+            cap.plot.timeline()
+        """
         import altair as alt
 
         calls = self._capture.calls.select(
@@ -47,7 +54,7 @@ class Plots:
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_tick(thickness=2)
             .encode(
-                x=alt.X("time:T", title="time (UTC)"),
+                x=_time(data),
                 y=alt.Y("row:N", title="handle, or method", sort=None),
                 color=alt.Color("outcome:N", title="outcome"),
                 tooltip=[
@@ -62,12 +69,16 @@ class Plots:
 
     def counters(self, *paths: str, interval: Any = None) -> alt.LayerChart:
         """Formatted values over time, a line a series. A line ends where values end; crosses mark readings that a reset, a lost
-        answer or a damaged value left without one, and say why. Paths and interval as for `Capture.counters`."""
+        answer or a damaged value left without one, and say why. Values are in the units of their counters. Paths and interval as
+        for `Capture.counters`. Raises `InputError` for a path that means nothing here, and where there is nothing to draw.
+
+            cap.plot.counters(r"\\Processor Information(*)\\% User Time")
+        """
         import altair as alt
 
         table = self._capture.counters(*paths, interval=interval)
         if not table.height:
-            raise InputError("there is no reading to draw", hint="name other counters: cap.series() lists them")
+            raise InputError("there is no reading to draw", hint="name other counters: cap.counters() has all")
         if interval is None:
             table = table.filter(~pl.col("repeated").fill_null(value=False))  # the same line once more
         else:
@@ -85,7 +96,7 @@ class Plots:
         ).filter(~pl.col("why_null").is_in(["not-displayed", "text", "first-sample"]).fill_null(value=False))
         units = [unit for unit in table["unit"].unique().to_list() if unit]
         data, title = _data(table, "Counters")
-        base = alt.Chart(data, title=title, width=_WIDTH).encode(x=alt.X("time:T", title="time (UTC)"))
+        base = alt.Chart(data, title=title, width=_WIDTH).encode(x=_time(data))
         tooltip = [
             alt.Tooltip("path:N"),
             alt.Tooltip("time:T", title="time (UTC)", format="%H:%M:%S.%L"),
@@ -94,7 +105,7 @@ class Plots:
         ]
         lines = base.mark_line(point=True).encode(
             y=alt.Y("value:Q", title=f"value ({', '.join(units)})" if units else "value"),
-            color=alt.Color("path:N", title="counter"),
+            color=alt.Color("path:N", title="counter", legend=alt.Legend(labelLimit=400, orient="bottom", columns=1)),
             detail="part:N",
             tooltip=tooltip,
         )
@@ -113,7 +124,11 @@ class Plots:
         return alt.layer(lines.transform_filter("isValid(datum.value)"), gaps)
 
     def latency(self) -> alt.Chart:
-        """Response times by method, from the last frame of the request to the first of the answer."""
+        """Response times by method in milliseconds, from the last frame of the request to the first of the answer. Raises
+        nothing of its own.
+
+            cap.filter("opnum == 6").plot.latency()
+        """
         import altair as alt
 
         calls = self._capture.calls.filter(pl.col("latency").is_not_null()).select(
@@ -124,7 +139,7 @@ class Plots:
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_circle(opacity=0.6)
             .encode(
-                x=alt.X("time:T", title="time (UTC)"),
+                x=_time(data),
                 y=alt.Y("milliseconds:Q", title="response time (ms)", scale=alt.Scale(type="symlog", constant=0.01)),
                 color=alt.Color("method:N", title="method"),
                 tooltip=[
@@ -137,7 +152,10 @@ class Plots:
         )
 
     def polls(self) -> alt.Chart:
-        """The time between successive polls of each handle."""
+        """The seconds between successive polls of each handle. Raises nothing of its own.
+
+        cap.plot.polls()
+        """
         import altair as alt
 
         times = self._capture.samples.select("call").unique()
@@ -153,7 +171,7 @@ class Plots:
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_line(point=True)
             .encode(
-                x=alt.X("time:T", title="time (UTC)"),
+                x=_time(data),
                 y=alt.Y("seconds:Q", title="time since the poll before (s)"),
                 color=alt.Color("handle:N", title="handle"),
                 tooltip=[
@@ -163,6 +181,17 @@ class Plots:
                 ],
             )
         )
+
+
+def _time(data: alt.Data) -> alt.X:
+    """The axis of time, with milliseconds where all is within some seconds."""
+    import altair as alt
+
+    moments = sorted(row["time"] for row in data.to_dict()["values"])
+    is_short = bool(moments) and moments[0][:16] == moments[-1][:16]
+    return alt.X(
+        "time:T", title="time (UTC)", axis=alt.Axis(format="%H:%M:%S.%L", labelAngle=-30) if is_short else alt.Axis()
+    )
 
 
 def _data(table: pl.DataFrame, title: str) -> tuple[alt.Data, str]:

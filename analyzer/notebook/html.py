@@ -91,7 +91,7 @@ def _layer_html(layer: Layer) -> str:
     more = f"<div>... {_count(layer.tree) - _MOST_FIELDS:,} more fields</div>" if left <= 0 and layer.tree else ""
     return (
         f"<details data-layer='{layer.id}'{opened}>{head}<div style='display:flex;gap:2em'><div>{tree}{more}</div>"
-        f"<pre style='line-height:1.2'>{_dump(layer.data)}</pre></div></details>"
+        f"<pre style='line-height:1.2;white-space:pre'>{_dump(layer.data)}</pre></div></details>"
     )
 
 

@@ -40,8 +40,10 @@ if TYPE_CHECKING:
     from analyzer.packet.dissector import Dissector
     from analyzer.packet.segment import SegmentBatch
     from analyzer.packet.tallies import Tallies
+    from analyzer.pcq.layer import PerflibLayer
     from analyzer.redaction.pseudonyms import Pseudonyms
     from analyzer.smb.state import KeyLog, MessageLog
+    from analyzer.winperf.layer import KeyFollower
 
 Engine = Literal["own", "tshark"]
 _Listed = TypeVar("_Listed")
@@ -186,17 +188,51 @@ def _read(
     """Takes the segments that are waiting through all layers and the second reading."""
     from analyzer.pcq.layer import CatalogLearner, PerflibLayer
     from analyzer.resolution.resolve import resolved
-    from analyzer.svcctl.layer import ServiceLayer
-    from analyzer.winperf.layer import KeyFollower, WinregLayer
+    from analyzer.winperf.layer import KeyFollower
 
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
-    above = (*redactor, pcq, WinregLayer(follower), ServiceLayer())
+    above = (*redactor, *_decoders(pcq, follower))
     events = [_Chain([*_layers(keyring, limits, pdus=pdus, tickets=tickets), *above]).run(waiting.pop())]
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += notes
     return collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
+
+
+def stream_calls(
+    sources: Sequence[Source], keyring: Keyring | None = None, *, engine: Engine = "own", limits: Limits = DEFAULTS
+) -> Iterator[tuple[Call, Analysis]]:
+    """Calls as they complete while captures are read, each with an analysis that holds what servers reported by then, and no calls.
+
+    A call is numbered in the order of completion. What only the whole capture states is not there: the order of the requests, what
+    a query handle held. Memory does not grow with the calls. `sources` and what is raised as for `analyze`; a case holds its calls
+    in order already.
+    """
+    from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.winperf.layer import KeyFollower
+
+    keyring, _ = with_embedded(sources, keyring if keyring is not None else Keyring())
+    segments, facts = _own_segments(sources, None, limits) if engine == "own" else _tshark_segments(sources)
+    learner, follower = CatalogLearner(), KeyFollower()
+    above = _decoders(PerflibLayer(learner), follower)
+    none, number = CallStore(CallWriter(), ()), 0
+    for event in _Chain([*_layers(keyring, limits, pdus=False), *above]).run(segments):
+        if isinstance(event, Call | Exchange):
+            number += 1
+            call = event if isinstance(event, Call) else plain_call(event)
+            yield (
+                replace(call, number=number),
+                Analysis(facts(), none, (), (), (), (), learner.catalogs, follower.names),
+            )
+
+
+def _decoders(pcq: PerflibLayer, follower: KeyFollower) -> list[Layer]:
+    """The layers from exchanges to calls."""
+    from analyzer.svcctl.layer import ServiceLayer
+    from analyzer.winperf.layer import WinregLayer
+
+    return [pcq, WinregLayer(follower), ServiceLayer()]
 
 
 def _redaction(

@@ -1,0 +1,62 @@
+"""Executes the notebooks, and keeps what they display: `python tools/notebooks.py [--write]`.
+
+Without `--write` it says which notebooks would display something else now, and ends with 1. Outputs are written without what
+differs from run to run (times of execution), so that the same program on the same captures gives the same file.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parent.parent / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+
+def executed(path: Path) -> Any:
+    """A notebook as it is after a run from top to bottom. Raises `nbclient.exceptions.CellExecutionError`."""
+    import nbclient
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+    )
+    client.execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    notebook.metadata.pop("language_info", None)
+    notebook.metadata["language_info"] = {"name": "python"}
+    return notebook
+
+
+def displayed(notebook: Any) -> list[tuple[int, str, str]]:
+    """What is displayed, cell by cell, as text; of a picture only that there is one, since fonts differ from machine to machine."""
+    shown = []
+    for number, cell in enumerate(notebook.cells):
+        for output in cell.get("outputs", ()):
+            if output.output_type == "stream":
+                shown.append((number, output.name, output.text))
+            for kind, data in sorted(output.get("data", {}).items()):
+                shown.append((number, kind, "" if kind == "image/png" else data))
+    return shown
+
+
+def main() -> int:
+    """Says on standard output what became of each notebook."""
+    import nbformat
+
+    changed = 0
+    for path in NOTEBOOKS:
+        notebook = executed(path)
+        if displayed(notebook) != displayed(nbformat.read(path, as_version=4)):
+            changed += 1
+            if "--write" in sys.argv[1:]:
+                nbformat.write(notebook, path)
+            sys.stdout.write(f"{path.name} displays something else now\n")
+    return changed if "--write" not in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
