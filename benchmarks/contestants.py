@@ -95,6 +95,15 @@ class Contestant:
     ends: tuple[int, ...] = (0,)
 
 
+_SESSION = f"""
+import sys
+import analyzer as pcq
+users = [{{"username": {traffic.SealedClient.USER!r}, "password": {traffic.SealedClient.PASSWORD!r}}}]
+cap = pcq.analyze(sys.argv[1], secrets={{"users": users}})
+tables = cap.samples, cap.counters()
+"""
+
+
 def _ours(command: str, *options: str) -> Callable[[Capture], list[str]]:
     return lambda one: [sys.executable, "-m", "analyzer", command, str(one.path), *one.options, *options]
 
@@ -182,6 +191,12 @@ PARQUET = Contestant(
 )
 COUNTERS = Contestant(
     "pcq-analyzer counters to Parquet", _ours("counters", "--format", "parquet", "--force", "-o", "{out}")
+)
+# Some million samples of `polling`, both tables held at once.
+NOTEBOOK = Contestant(
+    "notebook session, samples and counters",
+    lambda one: [sys.executable, "-c", _SESSION, str(one.path)],
+    packets=20_000,
 )
 AUDIT = Contestant("pcq-analyzer audit", _ours("audit", "--format", "jsonl"), ends=(0, 10, 11))
 # Until the first call is written; then the pipe is closed.

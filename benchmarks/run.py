@@ -178,7 +178,7 @@ def _group(name: str, slow: int) -> list[Contestant]:
         case "recorded":
             return [OURS, contestants.AUDIT]
         case "polling":
-            return [OURS, contestants.PARQUET, contestants.CAT, *tshark]
+            return [OURS, contestants.PARQUET, contestants.COUNTERS, contestants.NOTEBOOK, contestants.CAT, *tshark]
         case "hours":
             return [OURS, contestants.COUNTERS, contestants.AUDIT, contestants.CAT, *tshark]
         case "reply":
