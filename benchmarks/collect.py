@@ -169,7 +169,7 @@ def measured(dataset: Path) -> tuple[list[Work], Work]:
     pieces = sum(one.piece_bytes for one in facts.files)
     cpu = sum(one.seconds for one in (*facts.conversations, *facts.batches))
     rows = sum(table.bytes for batch in facts.batches for table in batch.files)
-    states = sum(store.size(one.state) for one in facts.conversations if one.state)
+    states = sum(one.state_bytes for one in facts.conversations)
     return cuts, Work(cpu / pieces, (pieces + states) / pieces, (rows + states) / pieces)
 
 

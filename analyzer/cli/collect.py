@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from secrets import token_hex
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,12 +91,15 @@ def collect(
     from analyzer.collect.collection import collect as run
     from analyzer.output.store import StoreError
 
-    request = _request(reading, sources, output, window, retries, profile)
+    keys = token_hex(8)
+    request = _request(reading, sources, output, window, retries, profile, keys)
     if scheduler is not None and not scheduler.startswith("tls://") and reading.keyring:
         say("warning: the keys travel to the workers as they are; a scheduler at tls:// encrypts them on their way")
-    with cluster(reading.keyring, scheduler=scheduler, workers=workers, memory=memory) as client:
+    with cluster(
+        reading.keyring, keys=keys, scheduler=scheduler, workers=workers, memory=memory, retries=retries
+    ) as client:
         say(f"dashboard: {client.dashboard_link}")
-        with _watching() as watcher:
+        with watching_stages() as watcher:
             try:
                 done = run(request, DaskExecutor(client, retries, watcher))
             except StoreError as error:
@@ -110,6 +114,7 @@ def _request(
     window: tuple[int | None, int | None],
     retries: int,
     profile: str,
+    keys: str,
 ) -> Request:
     """What is asked for, with the sources as they are found."""
     from analyzer.audit.engine import Profile
@@ -132,6 +137,7 @@ def _request(
         profile,
         tuple(reading.given_metadata()),
         reading.metadata_from,
+        keys,
     )
 
 
@@ -184,7 +190,7 @@ def _line(stage: StageEntry) -> str:
 
 
 @contextmanager
-def _watching() -> Iterator[Watcher | None]:
+def watching_stages() -> Iterator[Watcher | None]:
     """What hears of the progress, and shows it where somebody watches."""
     with status_line("starting ...") as update:
         if update is None:

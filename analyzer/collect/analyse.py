@@ -40,7 +40,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     store = Store(task.job.dataset)
     frames = _Frames(task, store)
     tallies = Tallies()
-    keyring, notes = held(), []
+    keyring, notes = held(task.job.keys), []
     for url in task.secret_files:
         from analyzer.auth.secrets import embedded_keyring
 
@@ -51,7 +51,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
     tickets = tickets_in(frames.of_kdc(), task.job.limits)
     analysis = analyze_frames(frames.own(), frames.facts, keyring, task.job.limits, tallies=tallies, tickets=tickets)
     analysis = replace(analysis, problems=(*analysis.problems, *notes))
-    server, links = _identities(analysis, task)
+    sessions, bound = _sessions(analysis)
     numbers = [part.number for part in task.parts]
     tallies.renumber(lambda frame: frame_id(numbers[file_of(frame)], number_of(frame)))
     facts = ConversationFacts(
@@ -63,8 +63,10 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         calls=len(analysis.calls),
         first_time_ns=frames.first_time_ns,
         last_time_ns=frames.last_time_ns,
-        server=server,
-        links=sorted(links),
+        server=_server(analysis, task),
+        links=_links(analysis),
+        sessions=sessions,
+        bound=bound,
         tallies=tallies,
         shows=nothing_found(analysis) is None,
     )
@@ -72,6 +74,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         facts.state = f"_state/{task.number:06}-{task.job.run}.pcq"
         with store.writing(task.job.place(facts.state)) as out:
             write_case(analysis, out, limits=task.job.limits, with_tables=False)
+        facts.state_bytes = store.size(task.job.place(facts.state))
     facts.seconds = process_time() - began
     return facts
 
@@ -111,24 +114,31 @@ class _Frames:
         return CaptureFacts(names, self.count, self.bytes, self.first_time_ns, self.last_time_ns)
 
 
-def _identities(analysis: Analysis, task: AnalyseTask) -> tuple[str, set[int]]:
-    """The address of the host that most calls are answered by, else that of the sessions, one of the hosts in any case; and what
-    pairs of hosts may share. That is the server whose counters, registry or services are looked at: what it says to one of its
-    clients (names, handles, clocks) is used to read and to judge what it says to others. And it is SMB sessions, whose connections
-    may be between other addresses of the same machines ([MS-SMB2] section 3.2.5.5)."""
-    servers: Counter[str] = Counter()
-    links = set()
-    for call in analysis.calls:
-        ip = call.server.ip
-        servers[ip] += 1
-        if call.interface.uuid in _FOLLOWED:
-            links.add(_number(f"server {ip}"))
-    for session in analysis.sessions:
-        if session.client_guid is not None and session.server_guid is not None:
-            links.add(_number(f"session {session.session_id} {session.client_guid} {session.server_guid}"))
+def _server(analysis: Analysis, task: AnalyseTask) -> str:
+    """The address of the host that most calls are answered by, else that of the sessions, one of the hosts in any case."""
+    servers = Counter(call.server.ip for call in analysis.calls)
     servers = servers or Counter(session.server.ip for session in analysis.sessions)
-    server = max(sorted(servers), key=servers.__getitem__) if servers else task.pairs[0][1]
-    return server, links
+    return max(sorted(servers), key=servers.__getitem__) if servers else task.pairs[0][1]
+
+
+def _links(analysis: Analysis) -> list[int]:
+    """Numbers of the servers whose counters, registry or services are looked at. What such a server says to one of its clients
+    (names, handles, clocks) is used to read and to judge what it says to others."""
+    servers = {call.server.ip for call in analysis.calls if call.interface.uuid in _FOLLOWED}
+    return sorted(_number(f"server {ip}") for ip in servers)
+
+
+def _sessions(analysis: Analysis) -> tuple[list[int], list[int]]:
+    """Numbers of the SMB sessions, and of those that a channel asked for and that were not met: their connections are between
+    other addresses of the same machines ([MS-SMB2] section 3.3.5.5). A session is known by its id and the GUIDs of the two, or
+    by its id and the server."""
+    has: set[int] = set()
+    lacks: set[int] = set()
+    for session in analysis.sessions:
+        known_by = (f"{session.client_guid} {session.server_guid}", str(session.server))
+        numbers = {_number(f"session {session.session_id} {one}") for one in known_by}
+        (lacks if session.binds else has).update(numbers)
+    return sorted(has), sorted(lacks)
 
 
 def _number(text: str) -> int:

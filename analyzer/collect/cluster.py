@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
 
+import dask
 from distributed import Client, LocalCluster, as_completed
 from distributed.diagnostics.plugin import WorkerPlugin
 
@@ -47,15 +48,15 @@ class Watcher(Protocol):
 class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
     """Brings the keys to each worker, also to one that joins or is started again later."""
 
-    def __init__(self, keyring: Keyring) -> None:
-        self._keyring = keyring
-        self.name = f"pcq-keys-{secrets.token_hex(4)}"
+    def __init__(self, keyring: Keyring, keys: str = "") -> None:
+        self._keyring, self._keys = keyring, keys
+        self.name = f"pcq-keys-{keys}"
 
     def setup(self, worker: Any) -> None:
-        hold(self._keyring)
+        hold(self._keyring, self._keys)
 
     def teardown(self, worker: Any) -> None:
-        forget()
+        forget(self._keys)
 
     def __repr__(self) -> str:
         return f"KeysPlugin({self.name})"
@@ -100,10 +101,17 @@ class DaskExecutor:
 
 @contextmanager
 def cluster(
-    keyring: Keyring, *, scheduler: str | None = None, workers: int | None = None, memory: str | None = None
+    keyring: Keyring,
+    *,
+    keys: str = "",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    memory: str | None = None,
+    retries: int = 3,
 ) -> Iterator[Client]:
     """A client of the scheduler at an address, else of one on this machine with so many workers (a process each, one a core if not
-    given), each with so much memory. Its workers have the keys as long as it lives.
+    given), each with so much memory, where a task is tried so often again after its worker died (a scheduler elsewhere has a number
+    of its own). The workers have the keys by a name as long as it lives, beside those of others.
 
     Raises `InputError` where there is no scheduler, or its workers have another version of this program.
     """
@@ -117,7 +125,7 @@ def cluster(
                 f"the scheduler {scheduler} cannot be reached: {str(error).splitlines()[0] if str(error) else 'no answer'}",
                 hint="dask scheduler starts one, dask worker ADDRESS its workers.",
             ) from None
-        with client, _keys(client, keyring):
+        with client, _keys(client, keyring, keys):
             _check_workers(client, scheduler)
             yield client
         return
@@ -128,6 +136,7 @@ def cluster(
             warnings.catch_warnings(
                 action="ignore"
             ),  # that the usual port of the dashboard is taken: another is stated
+            dask.config.set({"distributed.scheduler.allowed-failures": retries}),
             LocalCluster(
                 n_workers=workers or os.cpu_count() or 1,
                 threads_per_worker=1,
@@ -138,7 +147,7 @@ def cluster(
                 silence_logs=logging.CRITICAL,
             ) as local,
             Client(local) as client,
-            _keys(client, keyring),
+            _keys(client, keyring, keys),
         ):
             yield client
     finally:
@@ -148,9 +157,9 @@ def cluster(
 
 
 @contextmanager
-def _keys(client: Client, keyring: Keyring) -> Iterator[None]:
+def _keys(client: Client, keyring: Keyring, keys: str) -> Iterator[None]:
     """The workers have the keys, and have them no more afterwards."""
-    plugin = KeysPlugin(keyring)
+    plugin = KeysPlugin(keyring, keys)
     client.register_plugin(plugin)
     try:
         yield

@@ -72,7 +72,8 @@ class Executor(Protocol):
 
 
 class Request(Struct, frozen=True):
-    """What is asked for: sources as they were found, those that were not, and how they are to be read."""
+    """What is asked for: sources as they were found, those that were not, how they are to be read, and by what name workers hold
+    the keys."""
 
     sources: Sequence[SourceFile]
     missing: Sequence[InputError]
@@ -83,7 +84,7 @@ class Request(Struct, frozen=True):
     profile: str = "windows"
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
-    has_keys: bool = False
+    keys: str = ""
 
 
 class Done(Struct):
@@ -108,7 +109,7 @@ def collect(request: Request, executor: Executor) -> Done:
             hint="Name a directory that is new, or the dataset that is to grow.",
         )
     _tidy(store, known)
-    job = Job(request.dataset, secrets.token_hex(6), request.limits, request.retries, request.profile)
+    job = Job(request.dataset, secrets.token_hex(6), request.limits, request.retries, request.profile, request.keys)
     run = _Run(request, executor, store, job, facts)
     try:
         return run.run(known)
@@ -354,7 +355,7 @@ class _Run:
             "render",
             render,
             tasks,
-            lambda task: 0,
+            lambda task: task.size,
             lambda facts: (facts.seconds, sum(one.bytes for one in facts.files)),
         ):
             if isinstance(result, Exception):
@@ -366,7 +367,10 @@ class _Run:
         return len(tasks)
 
     def _render_task(self, batch: str, members: Sequence[ConversationFacts], first_time_ns: int) -> RenderTask:
-        chosen = [Member(one.number, one.state or "", one.files, one.server, one.first_time_ns or 0) for one in members]
+        chosen = [
+            Member(one.number, one.state or "", one.files, one.server, one.first_time_ns or 0, one.state_bytes)
+            for one in members
+        ]
         stated = chosen, first_time_ns, sorted(self.options.items())
         key = sha256(msgspec.msgpack.encode(stated)).hexdigest()
         request = self._request
@@ -398,7 +402,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _cost_of_conversation(facts: ConversationFacts) -> tuple[float, int]:
-    return facts.seconds, 0
+    return facts.seconds, facts.state_bytes
 
 
 def _safe(server: str) -> str:

@@ -23,14 +23,15 @@ Window = tuple[int | None, int | None]
 
 
 class Job(Struct, frozen=True):
-    """What all tasks of a run share: the URL of the dataset, what the run is called, limits, how often a read is tried again, and
-    the profile of the audit."""
+    """What all tasks of a run share: the URL of the dataset, what the run is called, limits, how often a read is tried again, the
+    profile of the audit, and by what name workers hold the keys (`keys`)."""
 
     dataset: str
     run: str
     limits: Limits
     retries: int
     profile: str = "windows"
+    keys: str = ""
 
     @property
     def staging(self) -> str:
@@ -132,7 +133,8 @@ class AnalyseTask(Struct, frozen=True):
 class ConversationFacts(Struct):
     """A conversation as it was analysed. `state` is the name of its case (None: there is nothing in it), `files` the numbers of the
     sources its frames are of, in the order that its own frame ids have. `links` are numbers of what pairs of hosts may share
-    (`analyse`): those that share one are one conversation."""
+    (`analyse`): those that share one are one conversation. `sessions` are numbers of the SMB sessions it has, `bound` of those that
+    its channels asked for and that it has not: with the conversations that have them it is one."""
 
     number: int
     pairs: tuple[Pair, ...]
@@ -144,7 +146,10 @@ class ConversationFacts(Struct):
     last_time_ns: int | None = None
     server: str = ""
     state: str | None = None
+    state_bytes: int = 0
     links: list[int] = field(default_factory=list)
+    sessions: list[int] = field(default_factory=list)
+    bound: list[int] = field(default_factory=list)
     tallies: Tallies = field(default_factory=Tallies)
     # Whether there is a performance call in it, or something that may hide one.
     shows: bool = False
@@ -164,6 +169,7 @@ class Member(Struct, frozen=True):
     files: list[int]
     server: str
     first_time_ns: int
+    bytes: int
 
 
 class RenderTask(Struct, frozen=True):
@@ -176,6 +182,10 @@ class RenderTask(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     key: str = ""
+
+    @property
+    def size(self) -> int:
+        return sum(member.bytes for member in self.members)
 
 
 class TableFile(Struct, frozen=True):

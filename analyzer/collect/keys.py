@@ -1,21 +1,24 @@
-"""The keys of a run, in the memory of each process that analyses, and nowhere else: no task, result or file carries them."""
+"""The keys of a run, in the memory of each process that analyses, and nowhere else: no task, result or file carries them.
+
+Runs that share workers hold their keys by names of their own.
+"""
 
 from __future__ import annotations
 
 from analyzer.auth.keyring import Keyring
 
-_here: list[Keyring] = []
+_here: dict[str, Keyring] = {}
 
 
-def hold(keyring: Keyring) -> None:
-    """From now on this process has these keys, and no others."""
-    _here[:] = [keyring]
+def hold(keyring: Keyring, name: str = "") -> None:
+    """From now on this process has these keys by this name, and no others by it."""
+    _here[name] = keyring
 
 
-def forget() -> None:
-    """From now on this process has none."""
-    _here.clear()
+def forget(name: str = "") -> None:
+    """From now on this process has none by this name."""
+    _here.pop(name, None)
 
 
-def held() -> Keyring:
-    return _here[0] if _here else Keyring()
+def held(name: str = "") -> Keyring:
+    return _here.get(name, Keyring())

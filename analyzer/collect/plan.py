@@ -130,11 +130,13 @@ class Index:
 
 
 def linked(conversations: Mapping[Pair, ConversationFacts], groups: Groups) -> bool:
-    """Joins the groups of conversations that share what is known by identity; whether there were any."""
+    """Joins the groups of conversations that share what is known by identity, or of which one has a channel of a session that the
+    other has; whether there were any. Sessions that are alike and were each set up are not joined."""
+    bound = {number for facts in conversations.values() for number in facts.bound}
     holders: dict[int, Pair] = {}
     joined = False
     for pair, facts in sorted(conversations.items()):
-        for link in facts.links:
+        for link in (*facts.links, *facts.bound, *(number for number in facts.sessions if number in bound)):
             holder = holders.setdefault(link, pair)
             if holder != pair:
                 joined |= groups.join(holder, pair)

@@ -33,7 +33,8 @@ class SmbSession(Event, frozen=True):
     `client_guid` and `server_guid` as text, `cipher` and `signing` by name (`AES-128-GCM`, `AES-CMAC`), `encrypted_messages`
     and `decrypted_messages` count its SMB3 transforms, `decryption` and `reason` what came of the keys. `hosts` are names the ends
     gave themselves (NetBIOS session names, tree paths): (address, name, where it was stated). `refused` is the status with which
-    the server refused the logon, None where it did not.
+    the server refused the logon, None where it did not. `binds`: its setup has SMB2_SESSION_FLAG_BINDING ([MS-SMB2] section 2.2.5),
+    and the session that it asks for was not met.
     """
 
     number: int
@@ -59,6 +60,7 @@ class SmbSession(Event, frozen=True):
     pipes: tuple[str, ...]
     hosts: tuple[tuple[str, str, str], ...]
     refused: int | None = None
+    binds: bool = False
 
 
 class Pdu(Event, frozen=True):

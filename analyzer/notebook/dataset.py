@@ -37,7 +37,8 @@ class Dataset:
     columns, days and servers that are asked for. Each has the columns `day` and `server` besides its own, where it is so divided.
 
     What a `Capture` has of one capture, this has of a set: `calls`, `samples`, `problems`, `sessions`, `hosts`, `handles`,
-    `counters()`, `audit()`. A part with everything else (plots, filters, single calls) is `conversation(number)`.
+    `counters()`, `audit()`. A part with everything else (plots, filters, single calls) is `conversation(number)`: `filter`
+    and `between` choose calls of an analysis, which is there for one conversation at a time; tables have polars' own conditions.
     """
 
     def __init__(self, store: Store, manifest: Manifest) -> None:

@@ -263,6 +263,7 @@ class Smb2Sessions:
         renewed = session is not None
         if session is None:
             session = Session(link, session_id, setup.first_time_ns)
+            session.binds = setup.binding
         session.note_frames(tuple(setup.frames))
         session.connections.add(link.connection.number)
         self._register(session)

@@ -266,6 +266,8 @@ class Session:
         self.client_os: str | None = None
         self.server_os: str | None = None
         self.refused: int | None = None
+        # Made for a channel whose session is not known.
+        self.binds = False
         self.trees: dict[int, Tree] = {}
         self.opens: dict[bytes, Open] = {}
         self._by_tree: dict[int | None, dict[bytes, None]] = {}
@@ -548,6 +550,7 @@ class Session:
             pipes=tuple(self.pipe_names),
             hosts=tuple(hosts),
             refused=self.refused,
+            binds=self.binds,
         )
 
     def decryption(self) -> tuple[Decryption, str | None]:

@@ -8,6 +8,7 @@ import signal
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 def client() -> Iterator[Any]:
     from analyzer.collect.cluster import cluster
 
-    with cluster(keyring_of(SEALED), workers=2) as found:
+    with cluster(keyring_of(SEALED), workers=2, memory="600MB", retries=1) as found:
         yield found
 
 
@@ -141,6 +142,57 @@ def test_the_command_says_what_was_done_and_what_could_not_be_read(ring: Path, t
         assert f"\n  {stage} " in words
     assert "distributed" not in words
     assert not leaks(result.stderr)
+
+
+class Hungry:
+    """An executor whose analyses take more memory than a worker has."""
+
+    def __init__(self, client: Any) -> None:
+        from analyzer.collect.cluster import DaskExecutor
+
+        self._inner = DaskExecutor(client, 0)
+
+    def run(
+        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
+    ) -> Iterator[tuple[Any, Any]]:
+        return self._inner.run(stage, _eats if stage == "analyse" else function, tasks, size)
+
+
+def _eats(task: object) -> None:
+    eaten = bytearray(b"x") * 800_000_000
+    Event().wait()  # for the nanny, which kills the worker
+    assert eaten
+
+
+def test_a_conversation_that_no_worker_has_the_memory_for_is_a_problem(client: Any, ring: Path, tmp_path: Path) -> None:
+    done = collect(request(ring, tmp_path / "out"), Hungry(client))
+    (problem,) = done.problems
+    assert "could not be analysed: each worker that tried was killed (out of memory, perhaps" in problem.text
+    tables, files = of_dataset(tmp_path / "out")
+    assert len(files) == 10
+    assert problem.text in tables["problems"]["text"].to_list()
+
+
+def test_a_cluster_elsewhere_is_used_and_has_what_others_gave_it_still(client: Any, ring: Path, tmp_path: Path) -> None:
+    secrets = CAPTURES / f"{SEALED.removesuffix('.pcap')}.secrets.json"
+    address = client.scheduler_info()["address"]
+    result = process("collect", ring, "--secrets", secrets, "-o", tmp_path / "out", "--scheduler", address)
+    words = result.stderr.decode()
+    assert result.returncode == 0, words
+    assert "the keys travel to the workers as they are" in words
+    assert f"dashboard: {client.dashboard_link}" in words
+    assert not difference(same_rows(*single(ring, keyring_of(SEALED)), alone=True), rows(tmp_path / "out"))
+    assert set(client.run(_names_of_keys).values()) == {("",)}
+    for options in (("--workers", "2"), ("--memory", "1GB")):
+        refused = process("collect", ring, "-o", tmp_path / "out", "--scheduler", address, *options)
+        assert refused.returncode == 2
+        assert b"the cluster has workers of its own" in refused.stderr
+
+
+def _names_of_keys() -> tuple[str, ...]:
+    from analyzer.collect import keys
+
+    return tuple(keys._here)
 
 
 @pytest.mark.needs("moto", "flask", "s3fs")

@@ -10,7 +10,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
-from tests.build.capture import NANO, pcap
+from tests.build.capture import NANO, T0, pcap
+from tests.build.packet import ethernet, ipv4, tcp, with_checksum
+from tests.build.smb import Talk, pdu
 from tests.collect.sets import (
     CAPTURES,
     Given,
@@ -28,6 +30,7 @@ from tests.collect.sets import (
 )
 
 pytestmark = pytest.mark.needs("distributed")
+CALL = pdu(0, 1, bytes(100))
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if ".pcap" in path.name)
 CLEAR = "v1_samba_impacket_smb311_noauth.pcap"
 POLLS = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
@@ -103,7 +106,6 @@ def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:
 
 def test_only_conversations_that_new_files_touch_are_analysed_again(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    # Three captures: the same one again would have the same SMB sessions, which are looked for everywhere.
     talks = []
     for number, name in enumerate((CLEAR, POLLS, "v1_samba_impacket_smb311_ntlm_privacy.pcap")):
         _, frames = frames_of(CAPTURES / name)
@@ -117,6 +119,54 @@ def test_only_conversations_that_new_files_touch_are_analysed_again(tmp_path: Pa
     assert (again.read, again.analysed, again.rendered) == (1, 1, 1)
     after = of_dataset(tmp_path / "out")[0]["calls"]
     assert set(before["number"]) <= set(after["number"])
+    assert not unlike(tmp_path, Keyring(), alone=False)
+
+
+def test_sessions_that_are_alike_and_were_each_set_up_are_conversations_of_their_own(tmp_path: Path) -> None:
+    """The same id and GUIDs between other hosts, as images of one machine have them: nothing binds them."""
+    _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap")
+    talks = [readdressed(moved(frames, 11 * number), f"10.0.0.{number}", f"10.0.1.{number}") for number in range(3)]
+    (tmp_path / "in").mkdir()
+    rotated(sorted(frame for talk in talks for frame in talk), 1, tmp_path / "in", 3, 5)
+    done = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    assert (done.manifest.conversations, done.analysed) == (3, 3)
+    assert not unlike(tmp_path, Keyring(), alone=False)
+
+
+def on_the_wire(talk: Talk, client: str, server: str, begin_ns: int) -> list[Given]:
+    """The frames of a talk, each message a segment, a millisecond apart."""
+    ports, sequence = (50000, 445), [1000, 5000]
+    made = []
+    for number, (direction, message) in enumerate(talk.sent):
+        sport, dport = ports if direction == 0 else ports[::-1]
+        src, dst = (client, server) if direction == 0 else (server, client)
+        segment = tcp(message, sport=sport, dport=dport, seq=sequence[direction], ack=sequence[1 - direction])
+        data = ethernet(ipv4(with_checksum(segment, src, dst), src=src, dst=dst))
+        made.append((begin_ns + number * 1_000_000, data, len(data)))
+        sequence[direction] += len(message)
+    return made
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_channel_between_other_addresses_is_with_the_session_that_it_is_bound_to(tmp_path: Path, late: bool) -> None:
+    """[MS-SMB2] section 3.3.5.5: SMB2_SESSION_FLAG_BINDING; also where the session comes with files of a later run."""
+    first = Talk().begin().tree().open().transceive(CALL, CALL)
+    second = Talk().begin(binding=True).transceive(CALL, CALL).close()
+    other = Talk(session=77).begin().tree().open().transceive(CALL, CALL)
+    hosts = {"first": ("10.0.0.2", "10.0.0.1"), "second": ("10.0.1.2", "10.0.1.1"), "other": ("10.0.2.2", "10.0.2.1")}
+    (tmp_path / "in").mkdir()
+    written = {
+        name: pcap(on_the_wire(talk, *hosts[name], T0 + 50_000_000 * at), magic=NANO)
+        for at, (name, talk) in enumerate((("first", first), ("second", second), ("other", other)))
+    }
+    for name in ("second", "other", "first"):
+        (tmp_path / "in" / f"{name}.pcap").write_bytes(written[name])
+        if late:
+            done = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    if not late:
+        done = collected(tmp_path / "in", tmp_path / "out", Keyring())
+    sessions = of_dataset(tmp_path / "out")[0]["sessions"]
+    assert (done.manifest.conversations, sessions.height) == (2, 2)
     assert not unlike(tmp_path, Keyring(), alone=False)
 
 

@@ -10,6 +10,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -22,10 +23,23 @@ from analyzer.core.discreet import Discreet
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.traced import Extent
 
+# Packages of extras, without which the modules that use them at once cannot be loaded.
+OF_EXTRAS = {"bokeh", "dask", "distributed", "textual"}
+
+
+def loaded(name: str) -> ModuleType | None:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in OF_EXTRAS:
+            raise
+        return None
+
 
 def value_types() -> list[type[Struct]]:
     names = [item.name for item in walk_packages(analyzer.__path__, "analyzer.")]
-    modules = [import_module(name) for name in names if not name.endswith("__main__") and "_generated" not in name]
+    wanted = [name for name in names if not name.endswith("__main__") and "_generated" not in name]
+    modules = [module for name in wanted if (module := loaded(name)) is not None]
     found = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
     ours = {each for each in found if issubclass(each, Struct) and each.__module__.startswith("analyzer.")}
     return sorted(ours, key=lambda each: (each.__module__, each.__qualname__))
