@@ -283,12 +283,12 @@ class CallEvidence:
         return self.request if name == "request" else self.response
 
     def place(self, at: At) -> Place | None:
-        """Where something stands, and what it is."""
+        """The place of a field: its bytes, and its description where there is one."""
         side = self.side(at.side)
         return side.place(at.path, at.span) if side is not None else None
 
     def find(self, at: At) -> Place | None:
-        """The same, perhaps without what it is: looked for once in calls that are alike."""
+        """The same, perhaps without the description: looked for once in calls that are alike."""
         if at in self.shared:
             known: Place | None = self.shared[at]
             side = self.side(at.side)

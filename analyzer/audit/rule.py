@@ -34,7 +34,7 @@ Part = Literal["request", "response", "request.lpData", "response.lpData"]
 
 
 class Reads(Struct, frozen=True):
-    """What a rule looks at: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
+    """What a rule reads: calls of `opnums` of an interface (none: of any), and the parts of them that have to be readable.
 
     A call of these opnums whose parts cannot be read (sealed, not captured, damaged) is inconclusive for all requirements of the
     rule, with that reason; the rule is not asked. With `damaged`, parts that were captured but do not decode are handed over too.
@@ -63,7 +63,7 @@ class Watch(Protocol):
 
 
 class _Afterwards:
-    """A rule that looks at the whole capture at once."""
+    """A rule that judges the whole capture at once."""
 
     def __init__(self, look: Callable[[Evidence], Iterable[Judgement]], evidence: Evidence) -> None:
         self._look, self._evidence = look, evidence

@@ -1,4 +1,4 @@
-"""What a rule says of one occurrence of what it judges.
+"""The verdict of a rule on one occurrence of what it judges.
 
     passed       as required
     warned       not as it should be, and yet not against the letter

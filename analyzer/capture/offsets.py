@@ -31,14 +31,20 @@ def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
     try:
         with path.open("rb") as file:
             head = file.read(4)
-            walk = _pcap(file, _PCAP[head]) if head in _PCAP else _pcapng(file) if head == _SECTION else iter(())
+            walk = (
+                _pcap_offsets(file, _PCAP[head])
+                if head in _PCAP
+                else _pcapng_offsets(file)
+                if head == _SECTION
+                else iter(())
+            )
             numbered = enumerate(islice(walk, max(wanted)), 1)
             return {number: offset for number, offset in numbered if number in wanted}
     except OSError:
         return {}
 
 
-def _pcap(file: BinaryIO, order: str) -> Iterator[int]:
+def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int]:
     at = _FILE_HEADER
     read = struct.Struct(order + "8xI4x")
     while True:
@@ -50,7 +56,7 @@ def _pcap(file: BinaryIO, order: str) -> Iterator[int]:
         at += _RECORD_HEADER + read.unpack(header)[0]
 
 
-def _pcapng(file: BinaryIO) -> Iterator[int]:
+def _pcapng_offsets(file: BinaryIO) -> Iterator[int]:
     at, order = 0, "<"
     while True:
         file.seek(at)

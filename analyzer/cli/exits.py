@@ -37,7 +37,7 @@ def say_why(error: InputError) -> None:
 def exit_of(
     analysis: Analysis, *, strict: bool = False, is_enough: bool = False, asked_for: Callable[[], bool] | None = None
 ) -> int:
-    """What the exit code says of an analysis that went through; the sentence for it goes to standard error.
+    """The exit code of an analysis that was completed; the sentence for it goes to standard error.
 
     `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
     comes first, since nothing is known of what they hold. `asked_for` says whether it has shown calls that were asked for by

@@ -26,7 +26,7 @@ _SECRET = ("--password", "--nt-hash", "--smb-session-key", "--redact-key")
 # Given back when memory has run out, so that there is some left to say so.
 _RESERVE_BYTES = 1 << 20
 # Address space that numpy takes when it is loaded, about.
-_LEAST_ROOM = 112 << 20
+_LEAST_ADDRESS_SPACE = 112 << 20
 # What a supervised process adds to its exit code, so that one of a library is not taken for it.
 _OURS = 64
 
@@ -175,12 +175,12 @@ def _address_space() -> int | None:
     return None if limit == resource.RLIM_INFINITY else limit
 
 
-def _has_room() -> bool:
+def _has_address_space() -> bool:
     """Whether there is the address space that loading takes: with less, numpy's libraries wait for more for ever."""
     from mmap import mmap
 
     try:
-        mmap(-1, _LEAST_ROOM).close()
+        mmap(-1, _LEAST_ADDRESS_SPACE).close()
     except (OSError, MemoryError):
         return False
     return True
@@ -189,7 +189,7 @@ def _has_room() -> bool:
 def _supervised(arguments: Sequence[str]) -> int:
     """Runs a command in a process of its own, since libraries in native code end it where address space is short: by a signal, or
     by `exit` with a code of theirs."""
-    if not _has_room():
+    if not _has_address_space():
         _say_failure(MemoryError(), arguments)
         return EXIT_FAILED
     child = os.fork()

@@ -59,7 +59,7 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 # Conversations of a server whose rows share files.
 _OF_BATCH = 32
-# An audit of nothing, for what it says of requirements whose trigger never occurred.
+# An audit of no calls: the coverage of requirements whose trigger never occurred.
 _NOTHING: dict[str, object] = {}
 
 

@@ -67,7 +67,7 @@ class StageEntry(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, kw_only=True):
-    """What a dataset says of itself."""
+    """The manifest of a dataset."""
 
     format: str = FORMAT
     version: int = VERSION

@@ -25,7 +25,7 @@ _GLOB = "*?["
 # Waited before a read is tried again, and twice as long each time; in tests, nothing.
 FIRST_WAIT_S = 0.2
 _READ_AHEAD = 8 * 1024 * 1024
-# What says of a file that it is another than it was: local files have a time, objects a tag.
+# What shows that a file has changed: local files have a time, objects a tag.
 _VERSIONS = (
     "ETag",
     "etag",

@@ -100,7 +100,7 @@ _COMPARABLE = NUMBERS | {Kind.SECONDS, Kind.TIME, Kind.ANY}
 
 
 class Bound:
-    """A filter with its meaning: call it with what gives a field's values. `fields` are those it looks at."""
+    """A filter with its meaning: call it with what gives a field's values. `fields` are those it reads."""
 
     def __init__(self, predicate: Predicate, fields: frozenset[Field]) -> None:
         self._predicate = predicate
@@ -269,7 +269,7 @@ class _Binder:
         elif operator == "&":
             pair = lambda one, other: _is_whole(one) and _is_whole(other) and one & other != 0  # noqa: E731
         elif operator in _LESS:
-            self._need_order(left, node)
+            self._require_comparable(left, node)
             less = _LESS[operator]
             pair = lambda one, other: _is_number(one) and _is_number(other) and less(one, other)  # noqa: E731
         else:
@@ -354,7 +354,7 @@ class _Binder:
         if ref.kind not in TEXTS and ref.kind is not Kind.ANY:
             raise self.fail(f"contains and matches need text, and {ref.name} is {_a(ref.kind)}", place.at)
 
-    def _need_order(self, ref: _Ref, node: Compare) -> None:
+    def _require_comparable(self, ref: _Ref, node: Compare) -> None:
         if ref.kind not in _COMPARABLE:
             raise self.fail(f"{node.operator} needs a number or a time, and {ref.name} is {_a(ref.kind)}", node.at)
 
@@ -522,7 +522,7 @@ def _plain_guid(text: str) -> str:
 
 
 def _equal_to_anything(literal: Word | Text) -> _Test:
-    """A value of unknown kind is compared as what it is: a quoted text with texts, a word with whatever it may mean."""
+    """A literal compared with a value of unknown kind: a quoted text with texts only, a word with every kind it can be read as."""
     text = _plain_guid(literal.text)
     if isinstance(literal, Text):
         return lambda value: value == text

@@ -45,8 +45,8 @@ def _chunk_lines(chunk: SampleChunk) -> Iterator[bytes]:
     pieces: list[_Piece] | None = part.made.get("json")
     if pieces is None:
         pieces = part.made["json"] = _pieces(part, chunk.of_call)
-    said = {key: dumps(value) for key, value in chunk.of_call.items()}
-    of_call = [b"".join(_filled(piece.texts, said)) if piece.of == "call" else b"" for piece in pieces]
+    constants = {key: dumps(value) for key, value in chunk.of_call.items()}
+    of_call = [b"".join(_filled(piece.texts, constants)) if piece.of == "call" else b"" for piece in pieces]
     width = len(part.columns)
     no_value = [number for number, record in enumerate(part.columns) if record.raw is None]
     step = max(1, _LINES_AT_ONCE // width)

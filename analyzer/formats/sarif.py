@@ -174,8 +174,8 @@ def _markdown(page: RulePage) -> str:
 def _result(finding: Finding, index: int, facts: CaptureFacts, alike: Counter[str]) -> dict[str, Any]:
     record = finding_record(finding, facts)
     stated = (("expected", record.expected), ("seen", record.seen))
-    said = [f"{name} {value}" for name, value in stated if value is not None]
-    words = record.message[:1].upper() + record.message[1:] + ("" if not said else f" ({', '.join(said)})") + "."
+    details = [f"{name} {value}" for name, value in stated if value is not None]
+    words = record.message[:1].upper() + record.message[1:] + ("" if not details else f" ({', '.join(details)})") + "."
     place = ".".join(part for part in (record.side, record.field) if part) or "capture"
     method = record.method or "capture"
     key = f"{finding.rule.code}:{record.requirement[0]}:{method}:{_POSITION.sub('[]', place)}"

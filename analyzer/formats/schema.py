@@ -220,7 +220,7 @@ def _several(kind: inspect.Type, within: tuple[type, ...]) -> tuple[pl.DataType,
 
 
 def _plain(kind: inspect.Type) -> tuple[inspect.Type, str | None]:
-    """A type without what its annotation says of it, and the unit that says."""
+    """A type without its annotation, and the unit that the annotation names."""
     unit = None
     while isinstance(kind, inspect.Metadata):
         unit = (kind.extra_json_schema or {}).get("unit", unit)

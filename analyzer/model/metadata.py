@@ -61,7 +61,7 @@ _Texts = Annotated[dict[str, str] | UnsetType, doc("by the LCID in decimal; left
 class _DescribedFacts(Value, frozen=True, kw_only=True):
     """The names of a counterset or counter, as far as the server stated them."""
 
-    english: Annotated[str | UnsetType, doc("English name; left out where it was not stated")] = UNSET
+    english: Annotated[str | UnsetType, doc("English name; left out where it was not reported")] = UNSET
     names: _Texts = UNSET
     helps: _Texts = UNSET
 
@@ -77,7 +77,7 @@ class CounterMetadata(_DescribedFacts, frozen=True, kw_only=True):
     id: Annotated[int, doc("id of the counter in its counterset")]
     info: Annotated[
         dict[str, int] | UnsetType,
-        doc("its registration; left out where it was not stated", source="[MS-PCQ] section 2.2.4.2"),
+        doc("its registration; left out where it was not reported", source="[MS-PCQ] section 2.2.4.2"),
     ] = UNSET
 
 
@@ -85,10 +85,11 @@ class CountersetMetadata(_DescribedFacts, frozen=True, kw_only=True):
     """A counterset as a server described it."""
 
     guid: Annotated[str, doc("CounterSetGuid")]
-    provider_name: Annotated[str | UnsetType, doc("name of its provider; left out where it was not stated")] = UNSET
-    provider_guid: Annotated[str | UnsetType, doc("GUID of its provider; left out where it was not stated")] = UNSET
+    provider_name: Annotated[str | UnsetType, doc("name of its provider; left out where it was not reported")] = UNSET
+    provider_guid: Annotated[str | UnsetType, doc("GUID of its provider; left out where it was not reported")] = UNSET
     instance_type: Annotated[
-        int | UnsetType, doc("kind of its instances; left out where not stated", source="[MS-PCQ] section 2.2.4.1")
+        int | UnsetType,
+        doc("kind of its instances; left out where it was not reported", source="[MS-PCQ] section 2.2.4.1"),
     ] = UNSET
     counters: Annotated[tuple[CounterMetadata, ...] | UnsetType, doc("its counters; left out for none")] = UNSET
 
@@ -107,7 +108,7 @@ class MetadataRecord(Record, frozen=True, kw_only=True, tag="metadata"):
     """What the servers of a capture stated about their counters: the content of a metadata file."""
 
     version: Annotated[int, doc("version of this form")]
-    servers: Annotated[tuple[ServerFacts, ...], doc("each server that stated something")]
+    servers: Annotated[tuple[ServerFacts, ...], doc("each server that reported something")]
 
 
 def metadata_record(catalogs: Catalogs, tables: NameTables) -> MetadataRecord:
@@ -319,7 +320,7 @@ def _fill_server(catalog: Catalog, table: NameTable, given: ServerMetadata) -> _
     differences = _Differences()
     for guid, entry in given.catalog.countersets.items():
         known = catalog.entry(guid)
-        _fill_described(known, entry, f"counterset {guid}", differences)
+        _fill_names_and_helps(known, entry, f"counterset {guid}", differences)
         for key in ("provider_name", "provider_guid", "instance_type"):
             mine, theirs = getattr(known, key), getattr(entry, key)
             if mine is None and theirs is not None:
@@ -336,7 +337,7 @@ def _fill_server(catalog: Catalog, table: NameTable, given: ServerMetadata) -> _
 
 
 def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differences: _Differences) -> None:
-    _fill_described(known, counter, what, differences)
+    _fill_names_and_helps(known, counter, what, differences)
     mine, theirs = known.info, counter.info
     if theirs is not None and not known.fill_info(theirs):
         assert mine is not None
@@ -344,7 +345,7 @@ def _fill_counter(known: CounterEntry, counter: CounterEntry, what: str, differe
         differences.add(f"{name} of {what}", str(mine[name]), str(theirs[name]))
 
 
-def _fill_described(known: Described, given: Described, what: str, differences: _Differences) -> None:
+def _fill_names_and_helps(known: Described, given: Described, what: str, differences: _Differences) -> None:
     if given.english is not None:
         differences.name(known.fill_english(given.english.text), f"the English name of {what}", given.english.text)
     for mine, theirs in ((known.names, given.names), (known.helps, given.helps)):

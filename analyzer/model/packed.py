@@ -221,7 +221,7 @@ class _Lists:
         self._numbers: dict[int, int] = {}
         self._alive: list[Sequence[Identifier]] = []
 
-    def reference(self, held: Sequence[Identifier]) -> tuple[int, int]:
+    def number_and_length(self, held: Sequence[Identifier]) -> tuple[int, int]:
         """The number of a list, and how many of it."""
         whole = held.whole if isinstance(held, Held) else held
         number = self._numbers.get(id(whole))
@@ -240,8 +240,8 @@ def _packed_view(view: QueryView, lists: _Lists) -> _View:
         view.counterset,
         view.id_source,
         view.unknown,
-        lists.reference(view.held) if view.held is not None else None,
-        lists.reference(view.blocks.held) if isinstance(view.blocks, InOrder) else None,
+        lists.number_and_length(view.held) if view.held is not None else None,
+        lists.number_and_length(view.blocks.held) if isinstance(view.blocks, InOrder) else None,
         [] if in_order else list(view.blocks.items()),
     )
 

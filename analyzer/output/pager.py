@@ -17,7 +17,7 @@ from typing import IO
 
 _VARIABLES = ("PCQ_PAGER", "PAGER")
 _DEFAULT = "less"
-# What a pager is to do where the user has not said: that of git, and for those who see `less` through `lv`.
+# Options of the pager where the user has set none: those of git, and for those who see `less` through `lv`.
 _ENVIRONMENT = {"LESS": "FRX", "LV": "-c"}
 
 

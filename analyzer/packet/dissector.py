@@ -35,7 +35,7 @@ from analyzer.packet.tallies import FRAMES_NAMED, Tallies, Tally
 from analyzer.packet.tunnels import IntArray, Views
 from analyzer.packet.waiting import NO_FLOWS, Hashes, Waiting, flow_hash, flow_hashes, may_be_ours
 
-# A block waits until this many bytes of frames after it were looked at, so that a flow which shows late what it is does
+# A block waits until this many bytes of frames after it were looked at, so that a flow which is recognised late does
 # not lose what came shortly before (the handshake, and a first message cut in pieces).
 LOOK_BEHIND_BYTES = 2 * 1024 * 1024
 # What each frame adds to them, its record in the file: frames without any bytes do not wait for ever.

@@ -57,7 +57,7 @@ class Kept(Struct, frozen=True):
 
 
 class _NotingDissector(FrameDissector):
-    """Says of each frame also what it has to be kept for, where that is not a segment it completes."""
+    """Also gives the reason to keep a frame, where that is not a segment it completes."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__(limits)

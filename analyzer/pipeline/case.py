@@ -63,7 +63,7 @@ class TableFacts(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a case says of itself. `limits` are those the captures were read with, `program` is the version that saved it."""
+    """The manifest of a case. `limits` are those the captures were read with, `program` is the version that saved it."""
 
     format: str
     version: int
@@ -120,7 +120,7 @@ def damaged(place: Path, why: str) -> InputError:
 
 
 def manifest_of(path: str | Path) -> Manifest:
-    """What a case says of itself. Raises `InputError` for what is none, or damaged."""
+    """The manifest of a case. Raises `InputError` for a file that is no case, or damaged."""
     place = Path(path)
     try:
         if place.is_dir():
@@ -235,7 +235,7 @@ def write_case(
 
     state, log = dump(analysis)
     facts = analysis.capture
-    # The manifest stands first, which is how a case is known; what it says of the tables is known when they are written.
+    # The manifest stands first, which is how a case is recognised; its entries for tables are known once these are written.
     tables = case_tables(analysis, profile) if with_tables else []
     manifest = Manifest(
         format=FORMAT,

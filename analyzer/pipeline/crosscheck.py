@@ -339,7 +339,7 @@ class _Theirs:
 
 
 def _is_about_segments(remark: str) -> bool:
-    """Whether tshark says that segments are lost, repeated or out of order; what it says of DCERPC is another matter."""
+    """Whether tshark says that segments are lost, repeated or out of order; its remarks about DCERPC do not count."""
     return any(word in remark.lower() for word in _ABOUT_SEGMENTS)
 
 

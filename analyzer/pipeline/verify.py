@@ -23,7 +23,7 @@ from analyzer.pipeline.case import is_case, manifest_of
 # A record of some thousand files is far below this. It stands at the beginning of every form but text, at whose end it stands.
 _HEAD_BYTES = 16 << 20
 _TAIL_BYTES = 4 << 20
-# Where the page has what it is about; no `<` stands in it.
+# Where the page holds its metadata; no `<` stands in it.
 _PAGE_HEAD = re.compile(rb'<script type="application/json" id="head">([^<]*)</script>')
 _PIECE, _FIRST_ELEMENTS = 1 << 16, 16
 _TEXT_INPUT = re.compile(r"  (\w+)  sha256 ([0-9a-f]{64})  (\d+) bytes  (.*)")

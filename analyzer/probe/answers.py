@@ -50,7 +50,7 @@ def names_of(answer: Answer) -> list[str]:
     return [one.get("name") or "" for one in found] if isinstance(found, list | tuple) else []
 
 
-def blocks_of(answer: Answer) -> list[int]:
+def block_types_of(answer: Answer) -> list[int]:
     """The types of the blocks of a data answer."""
     assert answer.opnum == Opnum.QUERY_COUNTER_DATA
     data = data_of(answer)

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from analyzer.audit.rules.size_out_of_range import LIMITS
 from analyzer.model.perflib import Opnum
 from analyzer.model.security import AuthLevel
-from analyzer.probe.answers import blocks_of, guids_of, names_of, needed_of, registration_of
+from analyzer.probe.answers import block_types_of, guids_of, names_of, needed_of, registration_of
 from analyzer.probe.stubs import ANY, NO_HANDLE, Stub, context_handle, identifier
 from analyzer.probe.talk import MOST_GUIDS, PERFLIB, WINREG, Impersonation, Lab, Talk
 from analyzer.probe.wire import FEATURES, NDR64, Answer, Context, Credentials
@@ -285,22 +285,22 @@ class Script(Struct):
                 self._around(partial(_registered, talk, one.guid, code))
             self._around(partial(talk.instances, one.guid))
         guid = self.known.guids[0] if self.known.guids else UNKNOWN
-        for room, said in self._beyond(Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO):
-            talk.register(guid, 1, 0, room, causes=said)
-        for room, said in self._beyond(Opnum.ENUMERATE_COUNTER_SET_INSTANCES):
-            talk.instances(guid, room, causes=said)
+        for room, causes in self._beyond(Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO):
+            talk.register(guid, 1, 0, room, causes=causes)
+        for room, causes in self._beyond(Opnum.ENUMERATE_COUNTER_SET_INSTANCES):
+            talk.instances(guid, room, causes=causes)
         handle = self._filled(talk)
         if handle is None:
             return
         self._around(lambda room: talk.info(handle, room))
         self._around(lambda room: talk.data(handle, room), again=True)
-        for room, said in self._beyond(Opnum.QUERY_COUNTER_INFO):
-            talk.info(handle, room, causes=said)
-        for room, said in self._beyond(Opnum.QUERY_COUNTER_DATA):
-            talk.data(handle, room, causes=said)
-        for room, said in self._beyond(Opnum.VALIDATE_COUNTERS):
+        for room, causes in self._beyond(Opnum.QUERY_COUNTER_INFO):
+            talk.info(handle, room, causes=causes)
+        for room, causes in self._beyond(Opnum.QUERY_COUNTER_DATA):
+            talk.data(handle, room, causes=causes)
+        for room, causes in self._beyond(Opnum.VALIDATE_COUNTERS):
             stub = talk.stub().handle(handle).uint(room).conformant(b"", room).uint(1)
-            talk.send(7, stub, f"ValidateCounters, dwInSize {room} and no bytes", causes=(*said, *_BROKEN))
+            talk.send(7, stub, f"ValidateCounters, dwInSize {room} and no bytes", causes=(*causes, *_BROKEN))
         talk.close_query(handle)
 
     def _beyond(self, opnum: Opnum) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -357,7 +357,7 @@ class Script(Struct):
 
     def _poll(self, talk: Talk, handle: bytes, *, is_first: bool) -> None:
         answer = talk.data(handle, causes=(*_USED, *_STRANGER))
-        kinds = blocks_of(answer)
+        kinds = block_types_of(answer)
         if not kinds:
             return
         triggers = [*_DATA, *(["Counter data were returned twice on one handle."] if not is_first else [])]

@@ -35,8 +35,8 @@ METHODS = {
 Impersonation = Literal["impersonation", "identification"]
 
 
-class Said(TypedDict, total=False):
-    """What a call is a trigger of: by being answered at all, by success, and by its handle being a stranger to the server."""
+class Triggers(TypedDict, total=False):
+    """The triggers a call counts for: once answered, once successful; and whether its handle is unknown to the server."""
 
     causes: tuple[str, ...]
     returns: tuple[str, ...]
@@ -194,33 +194,39 @@ class Talk:
 
     # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
 
-    def enumerate(self, room: int = MOST_GUIDS, **said: Unpack[Said]) -> Answer:
-        return self.send(0, self.stub().string().uint(room), f"EnumerateCounterSet, dwInSize {room}", **said)
+    def enumerate(self, room: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Answer:
+        return self.send(0, self.stub().string().uint(room), f"EnumerateCounterSet, dwInSize {room}", **triggers)
 
-    def register(self, guid: str, code: int, language: int = 0, room: int = 1 << 16, **said: Unpack[Said]) -> Answer:
+    def register(
+        self, guid: str, code: int, language: int = 0, room: int = 1 << 16, **triggers: Unpack[Triggers]
+    ) -> Answer:
         stub = self.stub().string().guid(guid).uint(code).uint(language).uint(room)
         words = (
             f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {room}"
         )
-        return self.send(1, stub, words, **said)
+        return self.send(1, stub, words, **triggers)
 
-    def instances(self, guid: str, room: int = 1 << 16, **said: Unpack[Said]) -> Answer:
+    def instances(self, guid: str, room: int = 1 << 16, **triggers: Unpack[Triggers]) -> Answer:
         stub = self.stub().string().guid(guid).uint(room)
-        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {room}", **said)
+        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {room}", **triggers)
 
-    def open(self, **said: Unpack[Said]) -> bytes | None:
-        return handle_of(self.send(3, self.stub().string(), "OpenQueryHandle", **said))
+    def open(self, **triggers: Unpack[Triggers]) -> bytes | None:
+        return handle_of(self.send(3, self.stub().string(), "OpenQueryHandle", **triggers))
 
-    def close_query(self, handle: bytes, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
-        return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **said)
+    def close_query(self, handle: bytes, whose: str = "the handle", **triggers: Unpack[Triggers]) -> Answer:
+        return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **triggers)
 
-    def info(self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
+    def info(
+        self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+    ) -> Answer:
         stub = self.stub().handle(handle).uint(room)
-        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {room}", **said)
+        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {room}", **triggers)
 
-    def data(self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **said: Unpack[Said]) -> Answer:
+    def data(
+        self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+    ) -> Answer:
         stub = self.stub().handle(handle).uint(room)
-        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {room}", **said)
+        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {room}", **triggers)
 
     def validate(
         self,
@@ -231,24 +237,24 @@ class Talk:
         add: int = 1,
         size: int | None = None,
         whose: str = "the handle",
-        **said: Unpack[Said],
+        **triggers: Unpack[Triggers],
     ) -> Answer:
         stub = self.stub().handle(handle).uint(len(identifiers) if size is None else size)
         stub.conformant(identifiers).uint(add)
         sent = f"ValidateCounters of {whose}, dwAdd {add}: {words}"
-        return self.send(7, stub, sent, **said)
+        return self.send(7, stub, sent, **triggers)
 
-    def handled(self, opnum: int, handle: bytes, whose: str, **said: Unpack[Said]) -> Answer:
+    def handled(self, opnum: int, handle: bytes, whose: str, **triggers: Unpack[Triggers]) -> Answer:
         """The method of opnum 4 to 7 on this handle."""
         match opnum:
             case 4:
-                return self.close_query(handle, whose, **said)
+                return self.close_query(handle, whose, **triggers)
             case 5:
-                return self.info(handle, whose=whose, **said)
+                return self.info(handle, whose=whose, **triggers)
             case 6:
-                return self.data(handle, whose=whose, **said)
+                return self.data(handle, whose=whose, **triggers)
             case _:
-                return self.validate(handle, b"", "no identifier", whose=whose, **said)
+                return self.validate(handle, b"", "no identifier", whose=whose, **triggers)
 
     # --- winreg -------------------------------------------------------------------------------------------------------
 
@@ -256,9 +262,9 @@ class Talk:
         stub = self.stub().count(0).uint(0x02000000)
         return handle_of(self.send(3, stub, "OpenPerformanceData of winreg"))
 
-    def query_value(self, handle: bytes, name: str, room: int, **said: Unpack[Said]) -> Answer:
+    def query_value(self, handle: bytes, name: str, room: int, **triggers: Unpack[Triggers]) -> Answer:
         stub = query_value(handle, name, room, ndr64=self._ndr64[self._last])
-        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {room} bytes', **said)
+        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {room} bytes', **triggers)
 
     def close_key(self, handle: bytes) -> Answer:
         return self.send(5, self.stub().handle(handle), "BaseRegCloseKey")

@@ -125,7 +125,7 @@ def trimmed_length(side: Side, length: int, consumed: int) -> int:
 
 @lru_cache(maxsize=1024)
 def interface_facts(uuid: str | None, version: tuple[int, int] | None, *, is_recognised: bool) -> InterfaceFacts:
-    """What a call says of its interface."""
+    """The interface of a call as its records show it."""
     return InterfaceFacts(
         uuid,
         f"{version[0]}.{version[1]}" if version is not None else None,

@@ -118,7 +118,7 @@ _OPERATION = re.compile(r"\b(\d+): DceRpcOp\(\s*(\w+?)_Request\b")
 
 
 class _Foreign(Struct, frozen=True):
-    """What scapy-rpc says of one interface."""
+    """One interface, from scapy-rpc."""
 
     name: str
     major: int | None

@@ -45,7 +45,7 @@ class Expected(Struct, frozen=True):
 
 
 def find_trailer(stub: bytes, expected: Expected) -> tuple[int, Literal["ok", "bad"]] | None:
-    """Where the trailer begins and what it is worth; None where the stub has none."""
+    """Where the trailer begins, and whether its contents fit the call; None where the stub has none."""
     at = stub.rfind(SIGNATURE)
     for _ in range(_MAX_TRIES):
         if at < 0:

@@ -1,4 +1,4 @@
-"""Answers as columns: calls in, the values and clocks of each answer and its plan out (`plans`), and what it says of instances.
+"""Answers as columns: calls in, the values and clocks of each answer and its plan out (`plans`), and its instances.
 
 A viewer is a query handle, or an open of the pipe for winperf. For each one this keeps which instances its groups had in the answer
 before, and how many answers there were, which is what makes a pair or breaks it (`series`).

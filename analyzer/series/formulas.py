@@ -249,7 +249,7 @@ def format_raw(counter_type: int | None, older: Reading | None, newer: Reading) 
 
 
 def _change(counter_type: int, formula: Formula, older: Reading, newer: Reading, flags: tuple[Flag, ...]) -> Formatted:
-    """A type that looks at what happened between two readings."""
+    """A type computed from the difference of two readings."""
     bits = 32 if counter_type & _SIZE == _SIZE_DWORD else 64
     grown = _grown(older.raw, newer.raw, _width(older.size, newer.size, bits), flags)
     if isinstance(grown, Formatted):

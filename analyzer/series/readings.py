@@ -270,13 +270,13 @@ class _Work(Struct, kw_only=True):
     older: Readings = field(default_factory=lambda: Readings.empty(0))
     paired: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
     absent: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    said: dict[str | None, int] = field(default_factory=lambda: {None: 0})
+    reason_numbers: dict[str | None, int] = field(default_factory=lambda: {None: 0})
 
-    def say(self, text: str | None) -> int:
+    def number_of_reason(self, text: str | None) -> int:
         """The number of a reason."""
-        number = self.said.get(text)
+        number = self.reason_numbers.get(text)
         if number is None:
-            number = self.said[text] = len(self.batch.reasons)
+            number = self.reason_numbers[text] = len(self.batch.reasons)
             self.batch.reasons.append(text)
         return number
 
@@ -285,7 +285,7 @@ class _Work(Struct, kw_only=True):
         batch = self.batch
         batch.why[row] = CODES[formatted.why]
         batch.flags[row] = FLAG_CODES[formatted.flags]
-        batch.reason[row] = self.say(formatted.reason)
+        batch.reason[row] = self.number_of_reason(formatted.reason)
         if formatted.value is not None:
             batch.exact[row] = formatted.value.numerator, formatted.value.denominator
             batch.value[row] = float(formatted.value)
@@ -385,7 +385,7 @@ class _Pairing:
 
 
 def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
-    """What lies between the two readings of a pair, where the type looks at two."""
+    """The earlier call of each pair, the time and the answers between its readings, for types that need two."""
     batch = work.batch
     pairs = work.paired & work.is_delta & work.live
     batch.previous_call = np.where(pairs, calls, 0)
@@ -525,7 +525,7 @@ def _fixed(work: _Work) -> None:
         rows = first[:, None] + np.array(list(plan.fixed), np.int64)
         batch.why[rows] = np.array([CODES[each.why] for each in plan.fixed.values()], np.uint8)
         batch.flags[rows] = np.array([FLAG_CODES[each.flags] for each in plan.fixed.values()], np.uint8)
-        batch.reason[rows] = np.array([work.say(each.reason) for each in plan.fixed.values()], np.int32)
+        batch.reason[rows] = np.array([work.number_of_reason(each.reason) for each in plan.fixed.values()], np.int32)
 
 
 def _format(work: _Work, rows: Ints, counter_type: int) -> None:
@@ -543,7 +543,7 @@ def _format(work: _Work, rows: Ints, counter_type: int) -> None:
         has_clock, has_multi = newer.have(OBJECT_TICKS)[still], newer.multi[still] != 0
         for clock, multi in ((0, 0), (0, 1), (1, 0), (1, 1)):
             text = standing_still(formula, Reading(None, object_ticks=1 if clock else None, multi=multi))
-            batch.reason[rows[still[(has_clock == clock) & (has_multi == multi)]]] = work.say(text)
+            batch.reason[rows[still[(has_clock == clock) & (has_multi == multi)]]] = work.number_of_reason(text)
     for place in np.flatnonzero(made.rest).tolist():
         row = int(rows[place])
         formatted = format_raw(counter_type, older.at(place) if work.paired[row] else None, newer.at(place))
@@ -556,6 +556,6 @@ def _format(work: _Work, rows: Ints, counter_type: int) -> None:
         if (absent := int(work.absent[row])) > 0:
             words = "the answer" if absent == 1 else f"{absent} answers"
             batch.why[row] = CODES[Why.INTERRUPTED]
-            batch.reason[row] = work.say(f"{words} in between had no value of it")
+            batch.reason[row] = work.number_of_reason(f"{words} in between had no value of it")
         elif (known := answer.firsts.get(int(batch.place[row]))) is not None:
-            batch.why[row], batch.reason[row] = CODES[known[0]], work.say(known[1])
+            batch.why[row], batch.reason[row] = CODES[known[0]], work.number_of_reason(known[1])

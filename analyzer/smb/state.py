@@ -24,7 +24,7 @@ A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
     CONNECTED    TREE_DISCONNECT response, more than MAX_TREES          forgotten; its opens are closed at a disconnect
     CONNECTED    the session is over                                    forgotten
 
-An open ([MS-SMB2] section 3.3.1.10), by its FileId; what it is of (`Open.kind`) may show later than that it is:
+An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe or file) may be known later than the open itself:
 
     -            CREATE response with success                           OPEN: pipe or file, as the tree says
     -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
@@ -166,7 +166,7 @@ class Tally(Struct):
 
 # Called with (session id, session key); for `keys`, which prints them, and for nothing else.
 KeyLog = Callable[[int, bytes], object]
-# Gets the connection and direction of each SMB message, the message as it was sent, and what it is out of its transforms.
+# Gets the connection and direction of each SMB message, the message as it was sent, and the same one decrypted and decompressed.
 MessageLog = Callable[[Connection, Direction, Message, Message], object]
 
 

@@ -158,7 +158,7 @@ _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
 }
 
 _Target = str | int | None
-# Server, source, target, name and instance id: what an answer surely says of a process. Its process id may be known from elsewhere.
+# Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
 _ImageKey = tuple[str, Source, str | int, str, int | None]
 _Seen = tuple[_ImageKey, int | None]
 

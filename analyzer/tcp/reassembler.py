@@ -188,11 +188,11 @@ class Reassembler:
             self._order.settle(flow, out)
         else:
             flow.state, flow.opening = FlowState.OPENING, [item]
-            self._keep_undecided(flow, out)
+            self._limit_undecided(flow, out)
         return out
 
-    def _keep_undecided(self, flow: Flow, out: list[Event]) -> None:
-        """Counts what is kept of a connection undecided; where that is too much in all, the oldest are decided as they are."""
+    def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
+        """Counts the memory that an undecided connection holds; above the limit for all of them, decides the oldest as they are."""
         size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.opening, *flow.out_of_window))
         leaving = self._undecided.holds(flow.connection.number, size)
         for number in leaving:
@@ -267,7 +267,7 @@ class Reassembler:
             ):
                 self._open(flow, out)
             else:
-                self._keep_undecided(flow, out)
+                self._limit_undecided(flow, out)
             return out
         if _is_out_of_window(half, item):
             flow.out_of_window.append(item)
@@ -281,7 +281,7 @@ class Reassembler:
                 for other in others:
                     out.extend(self._segment(other))
             else:
-                self._keep_undecided(flow, out)
+                self._limit_undecided(flow, out)
             return out
         if flow.is_closed:
             self._order.note_late(half, item, out)
@@ -291,7 +291,7 @@ class Reassembler:
         if half.state is UNKNOWN and not item.flags & (SYN | RST) and (len(item.payload) or item.missing):
             # Only the other end's SYN was seen so far: this one's may come late in the file.
             flow.state, flow.opening = FlowState.OPENING, [item]
-            self._keep_undecided(flow, out)
+            self._limit_undecided(flow, out)
             return out
         self._order.take(half, item, out)
         self._order.settle(flow, out)

@@ -106,7 +106,7 @@ class Spark:
 
 
 class _Line(Struct):
-    """What the text says of one series."""
+    """What the text shows of one series."""
 
     series: Series
     readings: int = 0

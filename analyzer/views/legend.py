@@ -39,7 +39,7 @@ class Legend:
         for _, call in calls:
             pair = self._pairs.get(_ends(call))
             if pair is None:
-                pair = self._pairs[_ends(call)] = _Pair(self._label(call, taken), call.auth.workstation)
+                pair = self._pairs[_ends(call)] = _Pair(self._unique_label(call, taken), call.auth.workstation)
             pair.calls += 1
             if len(pair.clients) < 2:
                 pair.clients[str(call.client)] = None
@@ -64,7 +64,7 @@ class Legend:
         if (more := len(self._pairs) - _SHOWN_PAIRS) > 0:
             yield f"and {more:,} more: pcq-analyzer stats shows who called"
 
-    def _label(self, call: Call, taken: set[str]) -> str:
+    def _unique_label(self, call: Call, taken: set[str]) -> str:
         user = "anonymous" if call.auth.anonymous else (call.auth.user or "").rpartition("\\")[2].partition("@")[0]
         client = _short(call.auth.workstation or self._names.get(call.client.ip), call.client.ip)
         server = _short(self._names.get(call.server.ip), call.server.ip)

@@ -16,7 +16,7 @@ from analyzer.views.text import folded, opening_lines, part_lines, safe, styled
 
 
 def session_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
-    """Each SMB session with everything it says of itself."""
+    """Each SMB session with everything known of it."""
     for session in analysis.shown_sessions:
         yield from (safe(line) for line in folded(session_words(session), 4, width))
         for name, value in _session_details(session):

@@ -211,7 +211,7 @@ def _style(call: Call) -> str:
     return _STYLES[outcome_of(call)]
 
 
-def run_lines(
+def call_run_lines(
     run: Run, call: Call, analysis: Analysis, width: int | None, *, time: str, ends: str, damages: Damages
 ) -> Iterator[str]:
     """A run of calls in one line: how many, how often, what the first answer was, and the last where that is another."""

@@ -11,7 +11,7 @@ from analyzer.model.analysis import Analysis, Selected
 from analyzer.model.call import Call
 from analyzer.views.legend import Legend
 from analyzer.views.runs import find_runs
-from analyzer.views.text import call_lines, folded, header_lines, problem_lines, run_lines, safe, time_words
+from analyzer.views.text import call_lines, call_run_lines, folded, header_lines, problem_lines, safe, time_words
 from analyzer.views.view import Clock
 
 # Below so many columns room is dear.
@@ -47,10 +47,10 @@ def timeline_lines(
             continue
         time = time_words(call.time_ns, analysis.capture, clock, before)
         before = call.time_ns
-        # On a narrow page, what the legend says of all calls is not repeated in each.
+        # On a narrow page, ends that the legend gives for all calls are not repeated in each.
         ends = "" if is_narrow and len(legend) == 1 else legend.label(call)
         if (run := runs.get(number)) is not None:
-            yield from run_lines(run, call, analysis, width, time=time, ends=ends, damages=damages)
+            yield from call_run_lines(run, call, analysis, width, time=time, ends=ends, damages=damages)
         else:
             yield from call_lines(
                 number, call, analysis, width, all_attempts=all_attempts, time=time, damages=damages, ends=ends
