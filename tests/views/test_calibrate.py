@@ -254,6 +254,22 @@ def test_every_call_of_the_script_is_as_the_sdk_has_it(tmp_path: Path, monkeypat
     assert set(pretender.called) | pretender.missing == set(_module(WINE).PROTOTYPES)
 
 
+def test_what_is_made_up_beside_wine_is_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script, under_wine = _module(SCRIPT), _module(WINE)
+    pretender = Pretender()
+    monkeypatch.setattr(ctypes, "WinDLL", lambda name: under_wine.Dll(pretender, name), raising=False)
+    monkeypatch.setattr(script.sys, "platform", "win32")
+    monkeypatch.setattr(script.sys, "argv", ["collect.py", str(tmp_path / "out")])
+    monkeypatch.setattr(script.time, "sleep", lambda seconds: None)
+    script.main()
+    stored = [
+        line for line in plains(Calibration.read(tmp_path / "out").records()) if line["record"] == "stored-buffer"
+    ]
+    made_up = [line for line in stored if line["call"] == "PerfQueryCounterSetRegistrationInfo"]
+    assert len(made_up) == 9
+    assert [line["problem"] for line in made_up] == [None] * 9
+
+
 def test_a_call_with_a_wrong_type_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = _module(SCRIPT)
     monkeypatch.setattr(script, "c_wchar_p", lambda text: 5)

@@ -53,7 +53,15 @@ def made_up(name, given):
     if name == "PerfQueryCounterSetRegistrationInfo":
         record = pack("<IIQIiIIIIII", 674, 0x30240500, 0, 100, 0, 0, 0, 0, 0, 0, 0)
         names = pack("<IIII", 16 + len(_text(UP_TIME)), 1, 674, 16) + _text(UP_TIME)
-        answers = {1: GUID + pack("<4I", 0, 100, 1, 0) + record, 2: record, 8: GUID, 9: _text(SYSTEM), 10: names}
+        answers = {
+            1: GUID + pack("<4I", 0, 100, 1, 0) + record,
+            2: record,
+            5: names,
+            6: names,
+            8: GUID,
+            9: _text(SYSTEM),
+            10: names,
+        }
         return _filled(given[4], given[6], answers.get(given[2], _text("text")), 1, given[5])
     if name == "PerfEnumerateCounterSetInstances":
         return _filled(given[2], given[4], b"", 1, given[3])
