@@ -17,6 +17,7 @@ from analyzer.auth.keyring import Keyring
 from tests import truth
 from tests.build.buffers import Block
 from tests.build.counters import Info, Watch, large, one
+from tests.pyright import complaints
 
 CAPTURE = truth.captures()[0]
 PATH = r"\Processor Information(_Total)\% User Time"
@@ -235,23 +236,35 @@ def test_charts_have_units_titles_and_tooltips(cap: pcq.Capture) -> None:
     assert "time since the poll before (s)" in str(part.plot.polls().to_dict())
 
 
-def test_a_users_script_is_well_typed(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        """
+# What a user of the API writes. Type checkers read it, nothing runs it.
+SCRIPT = """
 from datetime import timedelta
 import analyzer as pcq
 
-cap: pcq.Capture = pcq.analyze("x.pcapng", secrets={"users": []}, progress=True)
+cap: pcq.Capture = pcq.analyze("x.pcapng", secrets={"users": []}, progress=True, redact="a key")
 part = cap.filter("opnum == 6").between("13:50", timedelta(seconds=5)).handle("q1").series("*")
-rows: int = part.counters(interval=timedelta(seconds=5)).height + part.calls.height
+rows: int = part.counters(interval=timedelta(seconds=5)).height + part.calls.height + cap.triage.height
 number: int = part.call(1)["number"]
 path = cap.save("x.pcq")
 again: pcq.Capture = pcq.open(path)
+methods: list[str] = [call["method"] for call in pcq.iter_calls("x.pcapng")]
 """
-    )
+
+
+def test_a_users_script_is_well_typed_for_mypy(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", str(tmp_path), str(script)],
         capture_output=True, text=True, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.needs("node", "npm")
+def test_a_users_script_is_well_typed_for_pyright(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    assert complaints(script) == []
+    script.write_text(SCRIPT.replace("rows: int", "rows: str"))
+    assert [found["rule"] for found in complaints(script)] == ["reportAssignmentType"]
