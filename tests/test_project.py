@@ -183,7 +183,12 @@ def test_tests_that_need_programs_say_so_with_the_marker() -> None:
     # A test that looks for a program by itself can end early and assert nothing; the marker may look, what fetches by npm, and
     # what starts the browser that the marker found.
     asks = {name for name, text in _texts() if name.startswith("tests/") and re.search(r"shutil\.which\(", text)}
-    assert asks <= {"tests/conftest.py", "tests/sarif/__init__.py", "tests/page/test_browser.py"}
+    assert asks <= {
+        "tests/conftest.py",
+        "tests/sarif/__init__.py",
+        "tests/pyright/__init__.py",
+        "tests/page/test_browser.py",
+    }
 
 
 # What may lie in the repository, by its first folder; a file that no line explains is a mistake.
