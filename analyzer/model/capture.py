@@ -71,7 +71,7 @@ class SummaryRecord(Record, frozen=True, kw_only=True, tag="summary"):
 class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     """One SMB session, as far as the capture shows it."""
 
-    session: Annotated[int, doc("number of the session in the capture, from 1; `session` of a call")]
+    session: Annotated[int, doc("number of the session in the capture, from 0; `session` of a call")]
     session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2")]
     client: Annotated[Endpoint, doc("who opened the connection")]
     server: Annotated[Endpoint, doc("who answered")]
