@@ -83,6 +83,8 @@ def read(data: bytes, at: int = 0, name: str = "der") -> Piece:
         if not 1 <= count <= 4:
             raise MalformedError("an indefinite or oversized length", field=name, start=at + 1, stop=at + 2)
         start += count
+        if start > len(data):
+            raise TruncatedError("ends inside a tag and length", field=name, start=at)
         length = int.from_bytes(data[at + 2 : start], "big")
     stop = start + length
     if stop > len(data):

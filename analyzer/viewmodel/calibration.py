@@ -68,8 +68,8 @@ class _Displayed(TypedDict):
     counter_id: int
     instance: str
     path: str
-    older: str
-    newer: str
+    older: str | None
+    newer: str | None
     value: float | None
 
 
@@ -136,7 +136,7 @@ class StoredCalibration(Struct, frozen=True):
     def compared(self) -> Iterator[tuple[_Displayed, float | None, str | None]]:
         """Displayed values: the entry, our value, and why there is none."""
         types = _types(self.stored)
-        files = {one.file: one.data for one in self.stored if one.file is not None}
+        files: dict[str | None, bytes] = {one.file: one.data for one in self.stored if one.file is not None}
         for entry in self.displayed:
             registered = types.get(entry["counterset"], {})
             info = registered.get(entry["counter_id"])

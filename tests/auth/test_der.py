@@ -16,8 +16,8 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
         (b"\x1f\x81\x00", MalformedError, "a tag number above 30"),
         (b"\x30\x80\x00\x00", MalformedError, "an indefinite or oversized length"),
         (b"\x30\x85\x00\x00\x00\x00\x01\x00", MalformedError, "an indefinite or oversized length"),
-        (b"\x04\x03ab", TruncatedError, ""),
-        (b"\x04\x82\x00", TruncatedError, ""),
+        (b"\x04\x03ab", TruncatedError, "3 bytes announced, 2 there"),
+        (b"\x04\x82\x00", TruncatedError, "ends inside a tag and length"),
     ],
 )
 def test_what_is_no_value_is_refused(data: bytes, error: type[DecodeError], text: str) -> None:
