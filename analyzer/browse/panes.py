@@ -12,20 +12,12 @@ from textual.widgets import Static
 
 from analyzer.browse.lines import Lines
 from analyzer.core.times import NS_PER_S
-from analyzer.model.view import CallView, FindingView, Layer, LayerKind, Node, Outcome, Row, SeriesView, SideView
+from analyzer.model.view import CallView, FindingView, Layer, LayerKind, Node, Row, SeriesView, SideView
 from analyzer.output.escapes import printable
 from analyzer.views.counters import Spark, compact
+from analyzer.views.text import OUTCOME_STYLES
 from analyzer.views.tree import node_words
 
-# Of the 16 colours that every terminal has.
-_COLOURS: dict[Outcome, str] = {
-    "ok": "green",
-    "size": "yellow",
-    "failed": "red",
-    "sealed": "yellow",
-    "one-sided": "yellow",
-    "damaged": "red",
-}
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 BYTES_IN_LINE = 16
 # The kinds of layers from the outside in, and what many of one are called. More than a few of one stand under one line.
@@ -64,7 +56,7 @@ class CallList(Lines):
         text = Text(f"{row.number:>7} {(row.time_ns - self.base) / NS_PER_S:12.6f}  ")
         text.append(f"{(row.handle or ''):<4} ", "cyan")
         text.append(f"{printable(words)} ")
-        text.append(f"=> {printable(came + more)}", _COLOURS[row.outcome])
+        text.append(f"=> {printable(came + more)}", OUTCOME_STYLES[row.outcome])
         if row.latency_ns is not None:
             text.append(f"  {row.latency_ns / 1e6:.3f} ms", "blue")
         return text

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self, TypedDict, cast
+from typing import Any, Self, TypedDict, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -32,18 +32,7 @@ from analyzer.model.record import Record
 from analyzer.series.formulas import Reading, format_raw
 
 _FORMAT = 1
-_LAYOUTS = (
-    "guids",
-    "counterset-info",
-    "string",
-    "string-table",
-    "guid",
-    "instances",
-    "identifiers",
-    "perf-data",
-    "winperf",
-    "name-table",
-)
+_LAYOUTS = frozenset(get_args(BufferKind))
 # PDH takes its samples a moment before or after ours.
 _TOLERANCE = 0.05
 

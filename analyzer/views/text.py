@@ -10,7 +10,6 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
 from rich.markup import escape as escape_markup
 
@@ -28,10 +27,8 @@ from analyzer.viewmodel.words import answered, asked, handle_words, method_words
 from analyzer.views.runs import Run
 from analyzer.views.view import Clock
 
-if TYPE_CHECKING:
-    pass
-
-_STYLES: dict[Outcome, str] = {
+# Of the 16 colours that every terminal has; the lists of `browse` use them too.
+OUTCOME_STYLES: dict[Outcome, str] = {
     "ok": "green",
     "size": "yellow",
     "failed": "red",
@@ -208,7 +205,7 @@ def _outcome(call: Call, reported: str) -> str:
 
 
 def _style(call: Call) -> str:
-    return _STYLES[outcome_of(call)]
+    return OUTCOME_STYLES[outcome_of(call)]
 
 
 def call_run_lines(
