@@ -19,6 +19,7 @@ from analyzer.capture.reader import merged
 from analyzer.collect.cut import secrets_in
 from analyzer.collect.facts import AnalyseTask, ConversationFacts
 from analyzer.collect.keys import held
+from analyzer.collect.manifest import STATE
 from analyzer.collect.pieces import PieceFile
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
@@ -71,7 +72,7 @@ def analyse(task: AnalyseTask) -> ConversationFacts:
         shows=nothing_found(analysis) is None,
     )
     if len(analysis.calls) or analysis.sessions or analysis.problems:
-        facts.state = f"_state/{task.number:06}-{task.job.run}.pcq"
+        facts.state = f"{STATE}/{task.number:06}-{task.job.run}.pcq"
         with store.writing(task.job.place(facts.state)) as out:
             write_case(analysis, out, limits=task.job.limits, with_tables=False)
         facts.state_bytes = store.size(task.job.place(facts.state))

@@ -59,8 +59,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 # Conversations of a server whose rows share files.
 _OF_BATCH = 32
-# An audit of no calls: the coverage of requirements whose trigger never occurred.
-_NOTHING: dict[str, object] = {}
 
 
 class Executor(Protocol):
@@ -100,6 +98,8 @@ class Done(Struct):
 
 def collect(request: Request, executor: Executor) -> Done:
     """Collects sources into a dataset. Raises `InputError` where nothing can be read, `StoreError` where it cannot be written."""
+    from analyzer.collect.commit import tidy
+
     store = Store(request.dataset)
     known = read_manifest(store)
     facts = read_facts(store, known) if known is not None else Facts(window=request.window)
@@ -108,7 +108,7 @@ def collect(request: Request, executor: Executor) -> Done:
             f"{request.dataset} exists and is no dataset",
             hint="Name a directory that is new, or the dataset that is to grow.",
         )
-    _tidy(store, known)
+    tidy(store, known, facts)
     job = Job(request.dataset, secrets.token_hex(6), request.limits, request.retries, request.profile, request.keys)
     run = _Run(request, executor, store, job, facts)
     try:
@@ -117,21 +117,6 @@ def collect(request: Request, executor: Executor) -> Done:
         store.remove(job.staging)
         store.prune()
         raise
-
-
-def _tidy(store: Store, known: Manifest | None) -> None:
-    """Removes what a run left that was ended before its manifest stood: all that the manifest does not list."""
-    listed = {known.facts} if known is not None else set()
-    if known is not None:
-        facts = read_facts(store, known)
-        listed |= {file.pieces for file in facts.files if file.pieces} | {
-            one.state for one in facts.conversations if one.state
-        }
-        listed |= {name for table in known.tables.values() for name in table.files} | {"manifest.json"}
-    for name in store.names(""):
-        if name not in listed and (known is not None or name.startswith(f"{STAGING}/")):
-            store.remove(name)
-    store.prune()
 
 
 class _Run:
@@ -161,7 +146,7 @@ class _Run:
         analysed = self._analyse(Index(files), files, touched, asked)
         rendered = self._render(files)
         facts.files, facts.window = files, window
-        manifest = self._commit(known)
+        manifest = self._commit()
         return Done(manifest, len(fresh), analysed, rendered, self._shows(), self._problems + self._of_files())
 
     def _anything_else(self, known: Manifest) -> bool:
@@ -378,15 +363,13 @@ class _Run:
 
     # The end
 
-    def _commit(self, known: Manifest | None) -> Manifest:
+    def _commit(self) -> Manifest:
         from analyzer.collect.commit import commit
 
         extra = [one.failure for one in self._facts.conversations if one.failure]
         extra += [one.failure for one in self._facts.batches if one.failure]
         self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
-        return commit(
-            self._store, self._job, self._facts, known, self._stages, self._skipped, self._problems, self.options
-        )
+        return commit(self._store, self._job, self._facts, self._stages, self._skipped, self._problems, self.options)
 
 
 def reason_of(error: BaseException) -> str:

@@ -11,6 +11,9 @@ from analyzer.collect.facts import Job, TableFile
 from analyzer.collect.manifest import (
     FACTS,
     MANIFEST,
+    PIECES,
+    STAGING,
+    STATE,
     Facts,
     Manifest,
     SkippedEntry,
@@ -26,6 +29,7 @@ from analyzer.core.events import Problem
 from analyzer.model.capture import SCHEMA
 from analyzer.output.store import Store
 
+_DIRECTORIES = frozenset({*TABLES, PIECES, STATE, FACTS, STAGING})
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
 
 
@@ -33,7 +37,6 @@ def commit(
     store: Store,
     job: Job,
     facts: Facts,
-    known: Manifest | None,
     stages: Sequence[StageEntry],
     skipped: Sequence[SkippedEntry],
     problems: Sequence[Problem],
@@ -47,16 +50,23 @@ def commit(
     for name in store.names(job.staging):
         store.move(name, name[len(job.staging) + 1 :])
     store.write(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
-    if known is not None:
-        listed = files_of(manifest, facts)
-        for name in store.names(""):
-            if name not in listed:
-                store.remove(name)
-    store.prune()
+    tidy(store, manifest, facts)
     return manifest
 
 
-def files_of(manifest: Manifest, facts: Facts) -> set[str]:
+def tidy(store: Store, manifest: Manifest | None, facts: Facts) -> None:
+    """Removes from the directories of a dataset what its manifest does not list (None: it has none yet).
+
+    That is what was replaced, and what a run left that was ended before its manifest stood. Whatever else lies beside them stays.
+    """
+    listed = _files_of(manifest, facts) if manifest is not None else set()
+    for name in store.names(""):
+        if name.split("/", 1)[0] in _DIRECTORIES and name not in listed:
+            store.remove(name)
+    store.prune()
+
+
+def _files_of(manifest: Manifest, facts: Facts) -> set[str]:
     """Every file of a dataset."""
     return {
         MANIFEST,

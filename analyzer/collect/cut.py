@@ -15,6 +15,7 @@ from analyzer.capture.embedded import embedded_secrets
 from analyzer.capture.frame import FrameBlock, PlacedBlock
 from analyzer.capture.reader import CaptureReader, unreadable
 from analyzer.collect.facts import CutTask, FileFacts, KindFacts, MetTask, Window
+from analyzer.collect.manifest import PIECES
 from analyzer.collect.pieces import PieceWriter
 from analyzer.collect.sources import RetriedFile, shown
 from analyzer.core.errors import InputError
@@ -42,7 +43,7 @@ def cut_file(task: CutTask) -> FileFacts:
         file.close()
         return facts
     cutter = _Cutter(task, facts)
-    name = f"_pieces/{task.number:06}-{task.job.run}"
+    name = f"{PIECES}/{task.number:06}-{task.job.run}"
     with Store(task.job.dataset).writing(task.job.place(name)) as out:
         cutter.run(reader, PieceWriter(out))
     facts.pieces, facts.status = name, "read"
