@@ -3,7 +3,7 @@
 Ends are of three kinds. The command's own. A signal (Ctrl-C, SIGTERM, SIGHUP): what is open is closed in good order, and the exit
 code is 128 and the signal's number. And what nobody foresaw: a mistake of this program, memory that ran out, a standard stream
 that is closed; that is exit code 70, with the command line that shows it again, without the secrets in it. With PCQ_DEBUG set,
-the traceback is shown as well.
+the traceback is shown as well, that of unusable input too.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def guarded(arguments: Sequence[str]) -> int:
             code = run(arguments)
         return code if signals.caught is None else signals.code
     except InputError as error:
+        _say_traceback(error)
         say_why(error)
         return EXIT_UNUSABLE
     except BrokenPipeError:
@@ -111,11 +112,16 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "
 
 def _say_failure(error: BaseException, arguments: Sequence[str]) -> None:
     """A sentence, and the command line that shows it again."""
+    _say_traceback(error)
+    say(f"pcq-analyzer: {sentence_of(error)}", f"  shown again by: pcq-analyzer {' '.join(shown_again(arguments))}")
+
+
+def _say_traceback(error: BaseException) -> None:
+    """Where an error comes from, for whoever asked: also one that is a sentence, for a mistake of ours may be its cause."""
     if os.environ.get(DEBUG_VARIABLE):
         from traceback import format_exception
 
         say(*"".join(format_exception(error)).splitlines())
-    say(f"pcq-analyzer: {sentence_of(error)}", f"  shown again by: pcq-analyzer {' '.join(shown_again(arguments))}")
 
 
 def sentence_of(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from analyzer.cli.examples import EXAMPLES
 
 _FILES = (
     ("PCQ_PASSWORD", "A password, as for --password."),
-    ("PCQ_DEBUG", "Where it is set, failures of the program show their traceback."),
+    ("PCQ_DEBUG", "Where it is set, failures of the program and unusable input show their traceback."),
     ("TMPDIR", "Where what is too large for memory is kept while a command runs, in a file without a name."),
 )
 

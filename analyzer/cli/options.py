@@ -215,6 +215,8 @@ class CaptureReading(Struct, frozen=True):
     limits_reached: dict[str, None] = field(default_factory=dict)
     pseudonyms: Pseudonyms | None = None
     bound: ReadBound | None = None
+    # The time that `bound` was made of.
+    until: TimeBound | None = None
 
     def refuse_redaction(self, why: str) -> None:
         """For commands whose output cannot be without names: wrong usage."""
@@ -240,6 +242,22 @@ class CaptureReading(Struct, frozen=True):
     def files(self) -> tuple[Path, ...]:
         """Files that are read besides the captures: secrets, keytabs, metadata."""
         return (*self.keyring.files, *self.metadata)
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """The options that decide what is read of a capture, where they were given, as a case states them."""
+        given = {
+            "engine": self.engine.value,
+            "read-frames": self.bound.frames if self.bound is not None else None,
+            "read-until": self.until,
+            "metadata": " ".join(map(str, self.metadata)) or None,
+            "metadata-from": self.metadata_from,
+            "redact": "" if self.pseudonyms is not None else None,
+        }
+        texts = {name: str(value) for name, value in given.items() if value is not None}
+        return (
+            {name: self.pseudonyms.free(text) for name, text in texts.items()} if self.pseudonyms is not None else texts
+        )
 
     def analysis(
         self, files: list[str], *, pdus: bool = False, progress: Callable[[int, int], None] | None = None
@@ -353,24 +371,23 @@ def _reading(
         Keyring.build(keytabs=keytab or ()),
         _of_option("--smb-session-key", smb_session_keys=smb_session_key or ()),
     )
-    limits = DEFAULTS
-    if max_held is not None:
-        limits = replace(limits, held_total=max_held, held_stream=min(limits.held_stream, max_held))
-    if max_connections is not None:
-        limits = replace(limits, connections=max_connections)
-    if max_stub is not None:
-        limits = replace(limits, stub=max_stub)
-    if max_ratio is not None:
-        limits = replace(limits, decompressed_ratio=max_ratio)
+    given_limits = {
+        "held_total": max_held,
+        "held_stream": min(DEFAULTS.held_stream, max_held) if max_held is not None else None,
+        "connections": max_connections,
+        "stub": max_stub,
+        "decompressed_ratio": max_ratio,
+    }
     return CaptureReading(
         keyring,
         engine,
-        limits,
+        replace(DEFAULTS, **{name: value for name, value in given_limits.items() if value is not None}),
         tuple(metadata or ()),
         metadata_from,
         hashing=bool(hashes),
         pseudonyms=pseudonyms_of(redact, redact_key),
         bound=_bound(read_frames, read_until, engine),
+        until=read_until,
     )
 
 

@@ -25,9 +25,8 @@ def save(
 
     destination = destination_of(output, files, reading, force=force)
     analysis = replace(reading, hashing=True).analysis(files)
-    options = {"engine": reading.engine.value}
     with destination.opened() as out:
-        manifest = write_case(analysis, out, limits=reading.limits, options=options)
+        manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
     rows = ", ".join(f"{table.rows:,} {name}" for name, table in manifest.tables.items() if table.rows)
     say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")
     raise typer.Exit(exit_of(analysis))

@@ -63,7 +63,8 @@ class TableFacts(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """The manifest of a case. `limits` are those the captures were read with, `program` is the version that saved it."""
+    """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
+    it. `problems` are those of its table; of a case without tables, those of reading alone, since no buffer was decoded."""
 
     format: str
     version: int
@@ -110,7 +111,7 @@ def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
-        raise damaged(place, f"{error}") from None
+        raise damaged(place, f"{error}") from error
     return replace(analysis, capture=replace(analysis.capture, digests=manifest.digests if hashing else ()))
 
 
@@ -130,7 +131,7 @@ def manifest_of(path: str | Path) -> Manifest:
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
-        raise damaged(place, f"{error}") from None
+        raise damaged(place, f"{error}") from error
 
 
 def _archive(place: Path) -> zipfile.ZipFile:
@@ -249,7 +250,7 @@ def write_case(
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
         calls=len(analysis.calls),
-        problems=len(analysis.problems),
+        problems=next((table.rows for table in tables if table.name == "problems"), len(analysis.problems)),
         profile=profile,
         limits=msgspec.structs.asdict(limits),
         options=options or {},

@@ -73,7 +73,7 @@ OpenKind = Literal["pipe", "file", "unknown"]
 
 
 def may_be_dcerpc(data: bytes) -> bool:
-    """The same for bytes of which perhaps not all of a header are there."""
+    """Whether bytes may begin a PDU of DCERPC, of whose header perhaps not all are there."""
     if len(data) >= 10:
         return looks_like_dcerpc(data)
     return not data or (data[0] == 5 and data[1:2] <= b"\1" and data[2:3] <= b"\x13")
@@ -287,7 +287,7 @@ class Session:
         self.wrong_signatures = 0
         self.wrong_signature_frames: tuple[int, ...] = ()
         self.encrypted = 0
-        self.opened = 0
+        self.decrypted = 0
         self.signed = 0
         self.verified = 0
         self.first_time_ns = self.last_time_ns = time_ns
@@ -543,7 +543,7 @@ class Session:
             last_time_ns=self.last_time_ns,
             frames=tuple(sorted(set(self.frames))),
             encrypted_messages=self.encrypted,
-            decrypted_messages=self.opened,
+            decrypted_messages=self.decrypted,
             signed_messages=self.signed,
             verified_messages=self.verified,
             trees=tuple(self.tree_names),
@@ -556,9 +556,9 @@ class Session:
     def decryption(self) -> tuple[Decryption, str | None]:
         if self.refused is not None:
             return Decryption.NOT_SEALED, f"the server refused the session: {nt_status_name(self.refused)}"
-        if self.undecrypted.count and not self.opened:
+        if self.undecrypted.count and not self.decrypted:
             return self.undecrypted.decryption, self.undecrypted.reason
-        if self.opened:
+        if self.decrypted:
             return Decryption.DECRYPTED, None
         if self.plain_identity is not None:
             return Decryption.NOT_SEALED, None

@@ -58,7 +58,7 @@ def decrypted_message(link: Link, session: Session, message: Message, from_clien
             if plain is not None:
                 if keys is not proven:
                     session.proven_keys, session.cipher = keys, CIPHERS[keys.cipher]
-                session.opened += 1
+                session.decrypted += 1
                 steps = (*data.steps, STEP) if data.steps else _ONE_STEP
                 # It keeps its length, and so each byte its address.
                 decrypted = TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps)

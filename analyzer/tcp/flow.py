@@ -1,24 +1,35 @@
 """What reassembly knows of a connection and of each of its directions: their states, and what is held.
 
-A direction is in one of these states:
+A direction is in one of these states; `ordering` decides:
 
-    state          meaning                                            leaves it
-    UNKNOWN        nothing shows yet where it begins                  its SYN, its first data, an acknowledgement: WAITING
-    IN_SEQUENCE    nothing of the connection is held or awaited       a segment that does not continue it: WAITING
-    WAITING        something is held or awaited                       all of it delivered or given up: IN_SEQUENCE
-    PRESUMED_FIN   one acknowledged byte is missing at its end: a     data behind it: a gap of one byte, WAITING;
-                   FIN that was not captured, until data shows        data in its place: WAITING; a FIN: FINISHED
-    FINISHED       its FIN was delivered                              -
+    state          meaning                                      input                                            next state
+    UNKNOWN        nothing shows yet where it begins            its SYN, its first data, an acknowledgement      WAITING
+    WAITING        something is held or awaited, or the other   all of both directions delivered or given up     IN_SEQUENCE
+                   direction is UNKNOWN                         a hole of one byte at its end is given up        PRESUMED_FIN
+                                                                its FIN is delivered                             FINISHED
+    IN_SEQUENCE    nothing of the connection is held or         a segment that does not continue it, or is out   WAITING
+                   awaited                                      of window
+                                                                its FIN                                          FINISHED
+    PRESUMED_FIN   one acknowledged byte is missing at its      data behind it: a gap of one byte                WAITING
+                   end: a FIN that was not captured, until      data in its place                                WAITING
+                   data shows otherwise                         a FIN                                            FINISHED
+    FINISHED       its FIN was delivered                        -
 
-And a connection in one of these:
+And a connection in one of these; `reassembler` makes the transitions:
 
-    state          meaning                                            leaves it
-    OPENING        a direction that has data is without its SYN: the  enough of them, FIN or RST, the late SYN:
-                   first segments are kept (`opening`)                ESTABLISHED
-    ESTABLISHED    segments are put in order                          FIN of both directions, the end: CLOSING; IGNORED
-    CLOSING        what is left is being delivered                    CLOSED
-    CLOSED         late segments are dropped                          a SYN of another connection: forgotten
-    IGNORED        nothing of ours: all segments are dropped          a SYN of another connection: forgotten
+    state            meaning                                    input                                            next state
+    -                -                                          a SYN                                            ESTABLISHED
+                                                                data without a SYN before it                     UNSYNCHRONIZED
+    UNSYNCHRONIZED   a direction that has data is without its   enough segments or time, FIN or RST, the late    ESTABLISHED
+                     SYN (RFC 9293 3.3.2): its first segments   SYN, the limit of memory
+                     are kept (`first_segments`)
+    ESTABLISHED      segments are put in order                  data of the direction whose SYN was not seen     UNSYNCHRONIZED
+                                                                its first bytes are of no protocol of ours       IGNORED
+                                                                FIN of both directions, a limit, a SYN or        CLOSING
+                                                                segments of another connection, the end
+    CLOSING          what is left is being delivered            all of it delivered or given up                  CLOSED
+    CLOSED           late segments are dropped                  a SYN of another connection, a limit             forgotten
+    IGNORED          all segments are dropped                   a SYN of another connection, a limit             forgotten
 
 `was_reset` is a fact about a connection, not a state: some stacks and middle boxes send RST into a connection that lives on.
 """
@@ -57,7 +68,7 @@ class DirectionState(Enum):
 class FlowState(Enum):
     """See the table above."""
 
-    OPENING = "opening"
+    UNSYNCHRONIZED = "unsynchronized"
     ESTABLISHED = "established"
     CLOSING = "closing"
     CLOSED = "closed"
@@ -84,9 +95,9 @@ class TcpTimeouts(Struct, frozen=True):
     lone_ns: int = 5_000_000_000
     # Longer than data that was under way can take; after it, a reset connection is over.
     reset_ns: int = 10_000_000_000
-    # Segments kept at a start in mid-stream, and for how long.
-    opening_segments: int = 8
-    opening_ns: int = 1_000_000_000
+    # How many first segments are kept of a connection without its SYN, and for how long.
+    unsynchronized_segments: int = 8
+    unsynchronized_ns: int = 1_000_000_000
 
 
 class HeldEntry:
@@ -179,11 +190,11 @@ class Flow:
     __slots__ = (
         "connection",
         "count",
+        "first_segments",
         "gapped",
         "halves",
         "keys",
         "late_reported",
-        "opening",
         "out_of_window",
         "state",
         "time_ns",
@@ -196,8 +207,8 @@ class Flow:
         self.halves = (Half(self, 0), Half(self, 1))
         self.halves[0].other, self.halves[1].other = self.halves[1], self.halves[0]
         self.state = FlowState.ESTABLISHED
-        # The first segments while it is opening.
-        self.opening: list[Segment] = []
+        # The first segments, while it is UNSYNCHRONIZED.
+        self.first_segments: list[Segment] = []
         self.was_reset = False
         self.late_reported = False
         self.gapped = False

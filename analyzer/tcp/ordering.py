@@ -464,7 +464,7 @@ class Ordering:
 
     def drop(self, flow: Flow) -> None:
         """Nothing of this connection is held any more, and none of its segments is in sequence."""
-        flow.opening = []
+        flow.first_segments = []
         self._holding.pop(flow.connection.number, None)
         self.resets.pop(flow.connection.number, None)
         for half in flow.halves:

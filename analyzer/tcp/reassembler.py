@@ -6,13 +6,13 @@
 A batch whose segments continue both directions of a connection in sequence leaves as it came. Any other is taken segment by
 segment.
 
-Begun without the SYN of a direction that has data (OPENING), the first few segments are kept, so that a frame which the capture put
-behind a later one still finds its place; then each direction starts at its lowest data byte (or where the peer's acknowledgement
-shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send RST into a
-connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while (`reset_ns`),
-or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the same ports
-opens a new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN was not
-captured.
+Begun without the SYN of a direction that has data (UNSYNCHRONIZED), the first few segments are kept, so that a frame which the
+capture put behind a later one still finds its place; then each direction starts at its lowest data byte (or where the peer's
+acknowledgement shows that it stands), and the kept segments are taken in again in file order. Some stacks and middle boxes send
+RST into a connection that lives on, so data is still taken; the end is emitted when the connection has been silent for a while
+(`reset_ns`), or the ports or the memory are needed. After the end late segments are dropped; a SYN of another connection on the
+same ports opens a new one. So do a few segments in a row whose numbers are far off in both directions (`out_of_window`): their SYN
+was not captured.
 """
 
 from __future__ import annotations
@@ -187,18 +187,18 @@ class Reassembler:
             self._order.take(half, item, out)
             self._order.settle(flow, out)
         else:
-            flow.state, flow.opening = FlowState.OPENING, [item]
+            flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
             self._limit_undecided(flow, out)
         return out
 
     def _limit_undecided(self, flow: Flow, out: list[Event]) -> None:
         """Counts the memory that an undecided connection holds; above the limit for all of them, decides the oldest as they are."""
-        size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.opening, *flow.out_of_window))
+        size = sum(SEGMENT_COST + len(item.payload) for item in (*flow.first_segments, *flow.out_of_window))
         leaving = self._undecided.holds(flow.connection.number, size)
         for number in leaving:
             other = self._flows[number]
-            if other.state is FlowState.OPENING:
-                self._open(other, out)
+            if other.state is FlowState.UNSYNCHRONIZED:
+                self._synchronize(other, out)
             elif other.out_of_window:
                 self._report_out_of_window(other, out)
         if leaving:
@@ -213,11 +213,11 @@ class Reassembler:
         self._halves[keys[0]], self._halves[keys[1]] = flow.halves
         return flow
 
-    def _open(self, flow: Flow, out: list[Event]) -> None:
-        """Ends the opening: the directions start where their first data lies, then the kept segments are taken in."""
+    def _synchronize(self, flow: Flow, out: list[Event]) -> None:
+        """The directions start where their first data lies, then the kept segments are taken in."""
         flow.state = FlowState.ESTABLISHED
         self._undecided.ends(flow.connection.number)
-        kept, flow.opening = flow.opening, []
+        kept, flow.first_segments = flow.first_segments, []
         for half in flow.halves:
             sender = flow.connection.sender(half.direction)
             if half.state is not UNKNOWN:
@@ -254,18 +254,18 @@ class Reassembler:
         if flow.is_closed:
             self._order.note_late(half, item, out)
             return out
-        if flow.state is FlowState.OPENING:
+        if flow.state is FlowState.UNSYNCHRONIZED:
             if item.flags & SYN:
-                self._open_with_syn(flow, item, out)
+                self._synchronize_by_syn(flow, item, out)
                 return out
-            flow.opening.append(item)
-            waited = item.time_ns - flow.opening[0].time_ns
+            flow.first_segments.append(item)
+            waited = item.time_ns - flow.first_segments[0].time_ns
             if (
                 item.flags & (FIN | RST)
-                or len(flow.opening) >= self._timeouts.opening_segments
-                or waited > self._timeouts.opening_ns
+                or len(flow.first_segments) >= self._timeouts.unsynchronized_segments
+                or waited > self._timeouts.unsynchronized_ns
             ):
-                self._open(flow, out)
+                self._synchronize(flow, out)
             else:
                 self._limit_undecided(flow, out)
             return out
@@ -290,7 +290,7 @@ class Reassembler:
             self._report_out_of_window(flow, out)
         if half.state is UNKNOWN and not item.flags & (SYN | RST) and (len(item.payload) or item.missing):
             # Only the other end's SYN was seen so far: this one's may come late in the file.
-            flow.state, flow.opening = FlowState.OPENING, [item]
+            flow.state, flow.first_segments = FlowState.UNSYNCHRONIZED, [item]
             self._limit_undecided(flow, out)
             return out
         self._order.take(half, item, out)
@@ -304,7 +304,7 @@ class Reassembler:
         flow.out_of_window = []
         self._undecided.ends(flow.connection.number)
 
-    def _open_with_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
+    def _synchronize_by_syn(self, flow: Flow, syn: Segment, out: list[Event]) -> None:
         """A SYN that comes late in the file shows where its direction begins, so it goes first."""
         connection = flow.connection
         a = connection.a
@@ -315,15 +315,15 @@ class Reassembler:
                 flow.halves[0].direction, flow.halves[1].direction = 0, 1
             flow.connection = Connection(connection.number, a, b, True)
         self._order.take(flow.halves[syn.src != a], syn, out)
-        if all(flow.halves[item.src != a].state is not UNKNOWN for item in flow.opening):
-            self._open(flow, out)
+        if all(flow.halves[item.src != a].state is not UNKNOWN for item in flow.first_segments):
+            self._synchronize(flow, out)
 
     def _is_another(self, half: Half, syn: Segment) -> bool:
         """Whether a SYN on known ports opens another connection, rather than being sent or seen again."""
         flow = half.flow
-        if flow.state is FlowState.OPENING and half.isn is None:
+        if flow.state is FlowState.UNSYNCHRONIZED and half.isn is None:
             # Late in the file only where its first byte lies just before what was kept.
-            kept = [item.seq for item in flow.opening if item.src == syn.src]
+            kept = [item.seq for item in flow.first_segments if item.src == syn.src]
             return bool(kept) and all((seq - syn.seq - 1) & MASK > 0xFFFF for seq in kept)
         if half.isn == syn.seq:
             # The same again. After the end: a refused client tries again with the same number.
@@ -343,10 +343,10 @@ class Reassembler:
 
     def _close(self, flow: Flow, reason: CloseReason, out: list[Event]) -> None:
         """Emits everything that is left of a connection, then its end."""
-        if flow.state not in (FlowState.OPENING, FlowState.ESTABLISHED):
+        if flow.state not in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED):
             return
-        if flow.state is FlowState.OPENING:
-            self._open(flow, out)
+        if flow.state is FlowState.UNSYNCHRONIZED:
+            self._synchronize(flow, out)
             if flow.is_closed:
                 return
         flow.state = FlowState.CLOSING
@@ -390,9 +390,9 @@ class Reassembler:
 
         def missed(flow: Flow) -> tuple[int, int]:
             wanted = (
-                flow.state in (FlowState.OPENING, FlowState.ESTABLISHED)
+                flow.state in (FlowState.UNSYNCHRONIZED, FlowState.ESTABLISHED)
                 and not flow.was_reset
-                and (flow.has_events or flow.cost > 0 or flow.state is FlowState.OPENING)
+                and (flow.has_events or flow.cost > 0 or flow.state is FlowState.UNSYNCHRONIZED)
             )
             return (2 if wanted else 1 if flow.state is FlowState.IGNORED else 0, flow.time_ns)
 

@@ -94,6 +94,26 @@ def test_the_traceback_is_shown_on_request(
     assert "ValueError: what it was" in capfd.readouterr().err
 
 
+def test_the_traceback_of_unusable_input_is_shown_on_request(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Some of it may be a mistake of ours: what a case's state is decoded with raises what other code raises too."""
+    case = tmp_path / "x.pcq"
+    assert guarded(["save", str(CLEAR), "-o", str(case)]) == 0
+
+    def fail(*_: object) -> None:
+        raise LookupError("a mistake of ours")
+
+    monkeypatch.setattr("analyzer.pipeline.case.load", fail)
+    assert guarded(["timeline", str(case)]) == 1
+    assert "Traceback" not in capfd.readouterr().err
+    monkeypatch.setenv("PCQ_DEBUG", "1")
+    assert guarded(["timeline", str(case)]) == 1
+    err = capfd.readouterr().err
+    assert "LookupError: a mistake of ours" in err
+    assert f"{case} is a damaged case: a mistake of ours" in err
+
+
 def test_panics_of_native_code_are_failures_too() -> None:
     class PanicException(BaseException):
         pass

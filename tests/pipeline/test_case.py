@@ -131,6 +131,24 @@ def test_a_case_states_which_captures_it_is_of(tmp_path: Path) -> None:
     assert run("verify", KEPT, PCQ).exit_code == 1
 
 
+def test_the_manifest_counts_the_rows_of_its_tables(tmp_path: Path) -> None:
+    case = tmp_path / "x.pcq"
+    run("save", PCQ, "--secrets", SECRETS, "-o", case)
+    manifest = manifest_of(case)
+    assert (manifest.calls, manifest.problems) == (manifest.tables["calls"].rows, manifest.tables["problems"].rows)
+    assert manifest.problems > 0
+    assert manifest.options == {"engine": "own"}
+
+
+def test_the_manifest_states_the_options_that_decide_what_was_read(tmp_path: Path) -> None:
+    case = tmp_path / "x.pcq"
+    bounds = ["--read-frames", "400", "--read-until", "2h"]
+    run("save", PCQ, "--secrets", SECRETS, *bounds, "--metadata", KEPT, "--redact", "-o", case)
+    options = manifest_of(case).options
+    assert list(options) == ["engine", "read-frames", "read-until", "metadata", "redact"]
+    assert (options["read-frames"], options["read-until"], options["redact"]) == ("400", "2h", "")
+
+
 def test_a_case_is_read_without_the_layers() -> None:
     """They are what takes a command longest to start."""
     code = (
