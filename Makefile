@@ -62,7 +62,7 @@ properties: setup-tests
 	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto $(PYTEST_ARGS)
 
 mutants: setup-tests
-	$(BIN)/python tools/mutants.py $(MUTANTS_ARGS)
+	$(BIN)/python -m tools.mutants $(MUTANTS_ARGS)
 
 coverage: setup-tests
 	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --branch --source=analyzer --omit='*/_generated/*' -m pytest -p no:xdist $(PYTEST_ARGS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fuzz import hostile
 from tests import conftest
-from tools import mutants
+from tools import mutant_tests, mutants
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,23 +92,132 @@ def test_every_package_has_tests_that_mutants_are_run_with() -> None:
             assert all((ROOT / one).exists() for one in mutants.tests_of(path.name)), path.name
 
 
-def test_the_tests_of_a_mutant_are_those_that_run_its_line(tmp_path: Path) -> None:
-    """In a project of its own: one test runs the line, one does not, and one statement runs when the module is loaded."""
-    for name in ("lib", "checks"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").touch()
-    module = tmp_path / "lib" / "some.py"
-    module.write_text("MOST = 3\n\n\ndef doubled(n):\n    return n * 2\n\n\ndef halved(n):\n    return n // 2\n")
-    checks = "def test_doubled():\n    assert some.doubled(2) == 4\n\n\ndef test_halved():\n    assert some.halved(4)\n"
-    (tmp_path / "checks/test_some.py").write_text("from lib import some\n\n\n" + checks)
-    found = mutants.Tests(tmp_path, ["checks"], [module])
-    assert found.are_green
-    assert list(found.of("lib/some.py", 5)) == ["checks/test_some.py::test_doubled"]
-    assert list(found.of("lib/some.py", 9)) == ["checks/test_some.py::test_halved"]
-    assert list(found.of("lib/some.py", 1)) == ["checks"]
-    module.write_text(module.read_text().replace("n * 2", "n + 1").replace("n // 2", "n // 1"))
-    assert not found.pass_on(found.of("lib/some.py", 5))
-    assert found.pass_on(found.of("lib/some.py", 9))
+LIB = """
+from functools import cache
+
+MOST = 3
+
+
+def doubled(n):
+    return n * 2
+
+
+def halved(n):
+    return n // 2
+
+
+@cache
+def filled():
+    return tuple(range(doubled(1)))
+
+
+class Sized:
+    LEAST = 1
+
+    def fits(self, n):
+        def inner():
+            return self.LEAST <= n <= MOST
+        return inner()
+
+
+def bumped(limit):
+    count = 0
+    while count < limit:
+        count += 1
+    return count
+
+
+AT_IMPORT = halved(8)
+
+
+def unused():
+    return 1
+"""
+CHECKS = """
+import pytest
+
+from lib import some
+
+
+@pytest.fixture(scope="module")
+def eight():
+    return some.doubled(4)
+
+
+def test_doubled():
+    assert some.doubled(2) == 4
+    assert some.doubled(3) == 6
+
+
+def test_of_a_fixture(eight):
+    assert eight
+
+
+def test_filled():
+    assert len(some.filled()) == 2
+
+
+def test_filled_again():
+    assert some.filled()
+
+
+def test_fits():
+    assert some.Sized().fits(3)
+    assert not some.Sized().fits(4)
+
+
+def test_bumped():
+    assert some.bumped(2) == 2
+
+
+def test_at_import():
+    assert some.AT_IMPORT == 4
+
+
+def test_that_never_passes():
+    assert some.halved(2) == 7
+"""
+
+
+def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a project of its own: functions, tables, fixtures, remembered results, loops without end, and lines of no test."""
+    monkeypatch.setattr(mutant_tests, "_GRACE", 0.3)
+    copy = tmp_path / "copy"
+    for name, text in (("lib/some.py", LIB), ("checks/test_some.py", CHECKS)):
+        (copy / name).parent.mkdir(parents=True)
+        (copy / name).parent.joinpath("__init__.py").touch()
+        (copy / name).write_text(text)
+    found = mutant_tests.Tests(copy, ["checks"], "lib", tmp_path / "cache")
+    assert found.known.failing == ("checks/test_some.py::test_that_never_passes",)
+
+    def place(old: str, new: str) -> mutant_tests.Place:
+        line = LIB[: LIB.index(old)].count("\n") + 1
+        lines, names = mutant_tests.statement_of(ast.parse(LIB), line)
+        return mutant_tests.Place("lib/some.py", line, lines, LIB, LIB.replace(old, new), names)
+
+    def names(of: mutant_tests.Place) -> set[str]:
+        return {one.rpartition("::")[2] for one in found.known.tests_of(of, found.sources)}
+
+    wrong, right = place("n * 2", "n + 2"), place("n * 2", "2 * n")
+    assert names(wrong) == {"test_doubled", "test_of_a_fixture", "test_filled", "test_filled_again"}
+    table, more = place("MOST = 3", "MOST = 4"), place("LEAST = 1", "LEAST = 2")
+    assert names(table) == names(more) == {"test_fits"}
+    endless, nested = place("count += 1", "pass"), place("n <= MOST", "n < MOST")
+    loaded, lost = place("n // 2", "n // 3"), place("return 1", "return 2")
+    tried = [wrong, right, table, more, endless, nested, loaded, lost]
+    verdicts = dict(found.verdicts(tried))
+    assert {
+        one.mutated.splitlines()[one.line - 1].strip(): verdicts[one] for one in tried if not verdicts[one].killed
+    } == {
+        "return 2 * n": (False, "survived"),
+        "LEAST = 2": (False, "survived"),
+        "return 2": (False, "not run"),
+    }
+    assert verdicts[wrong] == (True, "checks/test_some.py::test_doubled")
+    assert verdicts[loaded] == (True, "checks/test_some.py::test_at_import")
+    assert (copy / "lib/some.py").read_text() == LIB
+    known = mutant_tests.Tests(copy, ["checks"], "lib", tmp_path / "cache").known
+    assert known == found.known
 
 
 def test_the_table_of_hostile_shapes_takes_the_place_of_the_former_one() -> None:

@@ -1,16 +1,15 @@
 """Mutation testing: changes the program in one small way at a time and sees whether the tests of its package notice.
 
-    python tools/mutants.py [PACKAGE|FILE ...] [--tests PATH ...] [--sample N] [--seed S] [--line L] [--list]
+    python -m tools.mutants [PACKAGE|FILE ...] [--tests PATH ...] [--sample N] [--seed S] [--line L] [--list]
 
 PACKAGE is a name below `analyzer/` (`smb`), FILE a path; without any, all packages. Of each, N places are drawn by the seed (all
 with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the package, and `ALSO` where others hold it, or
-those that --tests names; of these, the ones that run the line. A mutant is killed when one of them fails, or takes ten times the
-processor time of all. Survivors that change nothing that can be observed stand in tools/mutants_equivalent.toml with the reason,
-and are not counted.
+those that --tests names; of these, the ones that run the line (mutant_tests.py says how). A mutant is killed when one of them
+fails, or takes ten times its processor time. Survivors that change nothing that can be observed stand in
+tools/mutants_equivalent.toml with the reason, and are not counted.
 
-A process that has loaded the libraries is forked for each mutant, since to load them takes longer than most tests.
-
-Prints each survivor as a diff of one line, then what was killed by package; exits with 1 where a package is below `FLOOR`.
+Prints each survivor as a diff of one line, then what was killed by package; exits with 1 where a package is below its floor
+(docs/testing.md).
 """
 
 from __future__ import annotations
@@ -19,19 +18,18 @@ import argparse
 import ast
 import os
 import random
-import resource
+import re
 import shutil
-import sqlite3
 import sys
 import tempfile
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from importlib import import_module
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
+
+from tools import mutant_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOOR = 0.9
@@ -161,164 +159,98 @@ def tests_of(package: str) -> list[str]:
     return [*([own] if (ROOT / own).is_dir() else []), *ALSO.get(package, ())]
 
 
-class Tests:
-    """Tests of a package in a copy of the project: which of them run a line, and whether they pass."""
-
-    def __init__(self, copy: Path, tests: Sequence[str], covered: Sequence[Path]) -> None:
-        """Runs all of them once. `covered` are the files whose lines are asked for."""
-        self._copy, self._tests = copy, tests
-        data, before = copy / "lines.sqlite", resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        data.unlink(missing_ok=True)
-        self.are_green = self._forked(tests, 3600, lambda: _traced(data, covered))
-        self.seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-        self._lines = _lines_of(data, copy)
-
-    def of(self, path: str, line: int) -> Sequence[str]:
-        """The tests that run a line; all where it runs when the module is loaded, or begins further up."""
-        lines = self._lines.get(path, {})
-        for at in range(line, max(line - _LONGEST_STATEMENT, 0), -1):
-            if at in lines:
-                return sorted(lines[at])[:_MOST_TESTS] or self._tests
-        return ()
-
-    def pass_on(self, tests: Sequence[str]) -> bool:
-        """Whether tests pass, within ten times the processor time that all of them take."""
-        return self._forked(tests, int(10 * self.seconds) + 10, lambda: None)
-
-    def _forked(self, tests: Sequence[str], seconds: int, prepare: Callable[[], object]) -> bool:
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                _become_tester(self._copy, seconds)
-                ended = prepare()
-                code = int(import_module("pytest").main([*_OPTIONS, *tests]))
-                if callable(ended):
-                    ended()
-            finally:
-                os._exit(code)
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-_OPTIONS = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
-# A statement that no line of is run begins so many lines further up, at most; more tests than so many hold nothing more.
-_LONGEST_STATEMENT, _MOST_TESTS = 30, 80
-_LIBRARIES = (
-    "pytest hypothesis numpy polars msgspec orjson cryptography typer zstandard lz4.block isal.igzip lark coverage"
-)
-
-
-def _become_tester(copy: Path, seconds: int) -> None:
-    """Nothing of ours has been loaded yet in this process; what will be is that of the copy."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    os.chdir(copy)
-    sys.path.insert(0, str(copy))
-    sys.dont_write_bytecode = True
-    os.environ.update(PCQ_PROPERTIES="0.1", PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1", CI="")
-    null = os.open(os.devnull, os.O_RDWR)
-    for number in range(3):
-        os.dup2(null, number)
-
-
-def _traced(data: Path, covered: Sequence[Path]) -> Callable[[], None]:
-    import coverage
-
-    found = coverage.Coverage(str(data), include=[str(path) for path in covered], config_file=False)
-    found.set_option("run:dynamic_context", "test_function")
-    found.start()
-
-    def ended() -> None:
-        found.stop()
-        found.save()
-
-    return ended
-
-
-def _lines_of(data: Path, copy: Path) -> dict[str, dict[int, set[str]]]:
-    """By file and line, the tests that run it; none where it runs outside of tests."""
-    from coverage.numbits import numbits_to_nums
-
-    found: dict[str, dict[int, set[str]]] = {}
-    if not data.exists():
-        return found
-    with closing(sqlite3.connect(data)) as known:
-        rows = known.execute(
-            "SELECT file.path, context.context, numbits FROM line_bits JOIN file ON file.id = file_id "
-            "JOIN context ON context.id = context_id"
-        )
-        for path, context, bits in rows:
-            lines = found.setdefault(os.path.relpath(path, copy), {})
-            for line in numbits_to_nums(bits):
-                lines.setdefault(line, set()).update(_node_of(context, copy))
-    return found
-
-
-def _node_of(context: str, copy: Path) -> Iterator[str]:
-    """What pytest calls the test that coverage calls `tests.smb.test_framing.test_name`."""
-    words = context.split(".")
-    for count in range(len(words) - 1, 0, -1):
-        path = Path(*words[:count]).with_suffix(".py")
-        if (copy / path).is_file():
-            yield "::".join((path.as_posix(), *words[count:]))
-            return
-
-
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("what", nargs="*", help="packages below analyzer/, or files")
     options.add_argument("--tests", nargs="+", help="tests to run in place of the package's")
-    options.add_argument("--sample", type=int, default=20, help="places for each package; 0 for all (20)")
+    options.add_argument("--sample", type=int, default=40, help="places for each package; 0 for all (40)")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--line", type=int, help="only the places of this line")
     options.add_argument("--list", action="store_true", help="only list the places")
     given = options.parse_args()
     packages = sorted({path.relative_to(ROOT / "analyzer").parts[0] for path in (ROOT / "analyzer").rglob("*.py")})
-    tested = [name for name in packages if tests_of(name)]
-    reasons = {(one["file"], one["line"], one["new"]): one["reason"] for one in _equivalents()}
-    killed, tried = Counter[str](), Counter[str]()
-    for name in _LIBRARIES.split():
+    asked = given.what or [name for name in packages if tests_of(name)]
+    if given.list:
+        for each in chain.from_iterable(_drawn(ROOT, what, given)[1] for what in asked):
+            _show(ROOT, each, "")
+        return 0
+    for name in mutant_tests.LIBRARIES.split():
         import_module(name)
+    floors, are_met = _floors(), True
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "copy"
-        for what in given.what or tested:
-            path = ROOT / what if "/" in what else None
-            package = path.relative_to(ROOT / "analyzer").parts[0] if path else what
-            places = [each for one in ([path] if path else _files(package)) for each in mutants_of(one)]
-            places = [each for each in places if given.line in (None, each.line)]
-            if given.sample and len(places) > given.sample:
-                places = sorted(random.Random(f"{given.seed}/{what}").sample(places, given.sample))
-            if given.list:
-                for each in places:
-                    _show(each, "")
-                continue
-            if not copy.exists():
-                ignore = shutil.ignore_patterns(".git", ".venv", "node_modules", "__pycache__", ".*_cache")
-                shutil.copytree(ROOT, copy, ignore=ignore)
-            tests = Tests(
-                copy, given.tests or tests_of(package), [copy / one.relative_to(ROOT) for one in _files(package)]
-            )
-            if not tests.are_green:
-                sys.exit(f"The tests of {package} fail without any mutant.")
-            for each in places:
-                key = _key(each)
-                if key in reasons:
-                    continue
-                name = each.path.relative_to(ROOT).as_posix()
-                target, source, chosen = copy / name, each.path.read_text("utf-8"), tests.of(name, each.line)
-                target.write_text(each.applied(source), "utf-8")
-                survived = not chosen or tests.pass_on(chosen)
-                target.write_text(source, "utf-8")
-                tried[package] += 1
-                killed[package] += not survived
-                if survived:
-                    _show(each, "survived")
-    for package, count in sorted(tried.items()):
-        _say(f"{package:12} {killed[package]:4} of {count:4} killed ({killed[package] / count:.0%})")
-    return 1 if any(killed[package] < FLOOR * count for package, count in tried.items()) else 0
+        ignore = shutil.ignore_patterns(".git", ".venv", "node_modules", ".hypothesis", ".*_cache")
+        shutil.copytree(ROOT, copy, ignore=ignore)
+        for what in asked:
+            counts = _Counts(what, *_drawn(copy, what, given))
+            tests = given.tests or tests_of(counts.package)
+            _try(copy, counts, mutant_tests.Tests(copy, tests, "analyzer", ROOT / ".mutants_cache"))
+            are_met = are_met and counts.share >= floors.get(counts.package, FLOOR)
+            _say(str(counts))
+    return 0 if are_met else 1
 
 
-def _files(package: str) -> list[Path]:
-    found = ROOT / "analyzer" / package
+class _Counts:
+    """The places of a package or file, and what became of those that were drawn."""
+
+    def __init__(self, what: str, places: int, sampled: list[Mutant]) -> None:
+        self.what, self.places, self.sampled = what, places, sampled
+        self.package = Path(what).relative_to("analyzer").parts[0] if "/" in what else what
+        self.killed = self.equivalent = 0
+        self.seconds = 0.0
+
+    @property
+    def share(self) -> float:
+        tried = len(self.sampled) - self.equivalent
+        return self.killed / tried if tried else 1.0
+
+    def __str__(self) -> str:
+        numbers = f"{self.places} | {len(self.sampled)} | {self.killed} | {self.equivalent} | {self.share:.0%}"
+        return f"| `{self.what}` | {numbers} |  ({self.seconds:.0f} s)"
+
+
+def _drawn(root: Path, what: str, given: argparse.Namespace) -> tuple[int, list[Mutant]]:
+    """How many places there are, and those that are tried."""
+    places = [each for one in ([root / what] if "/" in what else _files(root, what)) for each in mutants_of(one)]
+    drawn = [each for each in places if given.line in (None, each.line)]
+    if given.sample and len(drawn) > given.sample:
+        drawn = sorted(random.Random(f"{given.seed}/{what}").sample(drawn, given.sample))
+    return len(places), drawn
+
+
+def _try(copy: Path, counts: _Counts, tests: mutant_tests.Tests) -> None:
+    for failing in tests.known.failing:
+        _say(f"{failing} fails without any mutant, and is left out")
+    reasons = {(one["file"], one["line"], one["new"]) for one in _equivalents()}
+    begun = sum(os.times()[:4])
+    mutants = {}
+    for each in counts.sampled:
+        if _key(copy, each) in reasons:
+            counts.equivalent += 1
+        else:
+            mutants[_place(copy, each)] = each
+    for place, verdict in tests.verdicts(list(mutants)):
+        counts.killed += verdict.killed
+        if not verdict.killed:
+            _show(copy, mutants[place], verdict.why)
+    counts.seconds = sum(os.times()[:4]) - begun
+
+
+def _place(root: Path, mutant: Mutant) -> mutant_tests.Place:
+    source = mutant.path.read_text("utf-8")
+    lines, names = mutant_tests.statement_of(ast.parse(source), mutant.line)
+    name = mutant.path.relative_to(root).as_posix()
+    return mutant_tests.Place(name, mutant.line, lines, source, mutant.applied(source), names)
+
+
+def _floors() -> dict[str, float]:
+    """By package, the share that has to be killed, as docs/testing.md has it in the last column of its table."""
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+)% \|$", (ROOT / "docs/testing.md").read_text("utf-8"), re.MULTILINE)
+    return {package: int(percent) / 100 for package, percent in rows}
+
+
+def _files(root: Path, package: str) -> list[Path]:
+    found = root / "analyzer" / package
     paths = sorted(found.rglob("*.py")) if found.is_dir() else [found]
     return [path for path in paths if "_generated" not in path.parts]
 
@@ -328,15 +260,15 @@ def _equivalents() -> list[dict[str, str]]:
     return found
 
 
-def _key(mutant: Mutant) -> tuple[str, str, str]:
+def _key(root: Path, mutant: Mutant) -> tuple[str, str, str]:
     """File, line as it stands, and line as it becomes."""
     source = mutant.path.read_text("utf-8")
     old = source.splitlines()[mutant.line - 1].strip()
-    return mutant.path.relative_to(ROOT).as_posix(), old, mutant.applied(source).splitlines()[mutant.line - 1].strip()
+    return mutant.path.relative_to(root).as_posix(), old, mutant.applied(source).splitlines()[mutant.line - 1].strip()
 
 
-def _show(mutant: Mutant, verdict: str) -> None:
-    name, old, new = _key(mutant)
+def _show(root: Path, mutant: Mutant, verdict: str) -> None:
+    name, old, new = _key(root, mutant)
     _say(f"{name}:{mutant.line} {verdict}\n  - {old}\n  + {new}")
 
 

@@ -1,0 +1,318 @@
+"""Each bound of reassembly from both sides: how long it waits, how far numbers may lie, how much is compared and held."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.events import Event, Problem
+from analyzer.core.limits import Limits
+from analyzer.core.traced import TracedBytes
+from analyzer.model.record import Endpoint
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
+from analyzer.tcp.events import Connection, Gap, StreamBatch, StreamClosed
+from analyzer.tcp.flow import TcpTimeouts, highest, is_before, lowest
+from tests.build.tcp import CLIENT, MS, SERVER, Streams, Talk
+from tests.tcp.test_reassembler import reported, run
+
+SECOND = 1000 * MS
+
+
+def at(segment: Segment, time_ns: int) -> Segment:
+    """The same segment, captured at another time."""
+    payload = TracedBytes.of_frame(segment.payload.data, segment.frame, 54, time_ns)
+    return replace(segment, payload=payload, time_ns=time_ns)
+
+
+def acknowledged_hole(room: Streams) -> tuple[Talk, list[Event]]:
+    """A request of which the middle was lost by the capture alone: its receiver acknowledged everything at time 0."""
+    talk = Talk()
+    hello = talk.open()
+    before, _, after = talk.c(b"before"), talk.c(b"lost"), talk.c(b"after")
+    events = [event for segment in [*hello, before, after] for event in room.feed(at(segment, 0))]
+    return talk, [*events, *room.feed(at(talk.ack(SERVER), 0))]
+
+
+@pytest.mark.parametrize(
+    ("segments", "time_ns", "is_given_up"),
+    [
+        (64, 50 * MS, True),
+        (63, 50 * MS, False),
+        (64, 50 * MS - 1, False),
+        (1, 2 * SECOND, True),
+        (1, 2 * SECOND - 1, False),
+    ],
+)
+def test_an_acknowledged_hole_waits_for_segments_and_time_or_for_long(
+    segments: int, time_ns: int, is_given_up: bool
+) -> None:
+    room = Streams()
+    talk, events = acknowledged_hole(room)
+    for _ in range(segments - 1):
+        events += room.feed(at(talk.ack(SERVER), 0))
+    events += room.feed(at(talk.ack(SERVER), time_ns))
+    gaps = [event for event in events if isinstance(event, Gap)]
+    assert [(gap.offset, gap.length, gap.reason) for gap in gaps] == (
+        [(6, 4, "the receiver acknowledged these bytes, the capture does not have them")] if is_given_up else []
+    )
+    assert (reported(events)[-1] == (0, b"after")) is is_given_up
+
+
+@pytest.mark.parametrize(("time_ns", "is_given_up"), [(5 * SECOND, True), (5 * SECOND - 1, False)])
+def test_where_the_receiver_was_never_captured_a_hole_waits_for_a_retransmission(
+    time_ns: int, is_given_up: bool
+) -> None:
+    talk = Talk()
+    syn = talk.open()[0]
+    first, lost, later = talk.c(b"one"), talk.c(b"lost"), talk.c(b"later")
+    room = Streams()
+    events = [event for segment in (syn, first, later) for event in room.feed(at(segment, 0))]
+    events += room.feed(at(talk.c(b"end"), time_ns))
+    expected = [("gap", 0, 3, 4), (0, b"later"), (0, b"end")] if is_given_up else []
+    assert reported(events) == [(0, b"one"), *expected]
+    if not is_given_up:
+        assert reported(room.feed(at(lost, time_ns))) == [(0, b"lost"), (0, b"later"), (0, b"end")]
+    else:
+        gap = next(event for event in events if isinstance(event, Gap))
+        assert gap.reason == "not captured, and not sent again in time (the receiver's side was not captured)"
+        assert gap.frames == (first.frame, later.frame)
+
+
+@pytest.mark.parametrize(("time_ns", "is_over"), [(10 * SECOND, True), (10 * SECOND - 1, False)])
+def test_a_reset_connection_is_over_when_nothing_more_can_be_under_way(time_ns: int, is_over: bool) -> None:
+    talk = Talk()
+    room = Streams()
+    for segment in [*talk.open(), talk.c(b"ask"), talk.rst(CLIENT)]:
+        room.feed(at(segment, 0))
+    another = Talk(client=Endpoint("192.0.2.9", 1), first_frame=90)
+    events = room.feed(at(another.open()[0], time_ns))
+    assert reported(events) == (["rst"] if is_over else [])
+
+
+def test_a_reset_counts_only_where_its_direction_stands() -> None:
+    """RFC 5961 section 3.2: exactly the next number; here also just behind bytes that may still come, and the number of a FIN."""
+    for ahead, is_believed in ((0, True), (-1, False), (1 << 30, True), ((1 << 30) + 1, False)):
+        talk = Talk()
+        segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]
+        reset = talk.raw(CLIENT, talk.seq[CLIENT] + ahead, talk.received[CLIENT], ACK | RST)
+        assert reported(run([*segments, reset]))[-1] == ("rst" if is_believed else "end"), ahead
+    talk = Talk()
+    segments = [*talk.open(), talk.c(b"ask"), talk.fin(CLIENT)]
+    late = talk.raw(CLIENT, talk.seq[CLIENT] - 1, talk.received[CLIENT], ACK | RST)
+    assert reported(run([*segments, late]))[-1] == "rst"
+    older = talk.raw(CLIENT, talk.seq[CLIENT] - 2, talk.received[CLIENT], ACK | RST)
+    assert reported(run([*segments, older]))[-1] == "end"
+
+
+@pytest.mark.parametrize("ends", [(CLIENT, SERVER), (SERVER, CLIENT)])
+def test_a_connection_ends_when_both_directions_have(ends: tuple[Endpoint, Endpoint]) -> None:
+    first, second = ends
+    talk = Talk()
+    room = Streams()
+    for segment in [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]:
+        room.feed(segment)
+    assert room.feed(talk.fin(first)) == []
+    more = talk.send(second, b"more")
+    assert reported(room.feed(more)) == [(int(second == SERVER), b"more")]
+    assert reported(room.feed(talk.fin(second))) == ["fin"]
+    # After the end, data is mentioned once and acknowledgements never.
+    behind = [talk.raw(first, talk.seq[first] + 9, talk.received[first], ACK | PSH, b"late") for _ in range(2)]
+    assert room.feed(talk.ack(second)) == []
+    assert [reported(room.feed(one)) for one in behind] == [["note"], []]
+
+
+def test_the_frames_of_a_lost_byte_that_might_have_been_a_fin_are_those_around_it() -> None:
+    talk = Talk()
+    hello, ask = talk.open(), talk.c(b"ask")
+    talk.c(b"!")
+    acknowledged = talk.ack(SERVER)
+    talk.wait(3000)
+    more = [talk.ack(SERVER), talk.ack(SERVER), talk.c(b"more")]
+    gap = next(event for event in run([*hello, ask, acknowledged, *more]) if isinstance(event, Gap))
+    assert gap.frames == (ask.frame, more[-1].frame)
+
+
+@pytest.mark.parametrize(("segments", "waits"), [(7, True), (8, False)])
+def test_a_start_in_mid_stream_is_kept_for_a_few_segments(segments: int, waits: bool) -> None:
+    talk = Talk().skip_handshake()
+    room = Streams()
+    sent = [talk.c(bytes((65 + number,))) for number in range(segments)]
+    sent = [replace(one, flags=ACK | PSH) for one in sent]
+    events = [event for segment in [*sent[1:], sent[0]] for event in room.feed(segment)]
+    assert reported(events) == ([] if waits else [(0, one.payload.data) for one in sent])
+
+
+@pytest.mark.parametrize(("time_ns", "waits"), [(SECOND, True), (SECOND + 1, False)])
+def test_a_start_in_mid_stream_is_kept_for_a_second(time_ns: int, waits: bool) -> None:
+    talk = Talk().skip_handshake()
+    room = Streams()
+    first, second = talk.c(b"first"), talk.c(b"second")
+    assert room.feed(at(second, 0)) == []
+    assert reported(room.feed(at(first, time_ns))) == ([] if waits else [(0, b"first"), (0, b"second")])
+
+
+def test_a_start_in_mid_stream_ends_with_its_first_fin_or_reset() -> None:
+    for flag, last in ((FIN, []), (RST, [])):
+        talk = Talk().skip_handshake()
+        room = Streams()
+        assert room.feed(talk.c(b"ask")) == []
+        ending = talk.raw(CLIENT, talk.seq[CLIENT], talk.received[CLIENT], ACK | flag)
+        assert reported(room.feed(ending)) == [(0, b"ask"), *last]
+
+
+def test_of_a_start_in_mid_stream_the_lowest_number_is_the_first_byte_even_across_the_wrap() -> None:
+    talk = Talk(client_isn=0xFFFFFFF8).skip_handshake()
+    sent = [talk.c(b"0123"), talk.c(b"4567"), talk.c(b"89ab")]
+    cut = replace(talk.c(b"", missing=5), flags=ACK)
+    answer = talk.s(b"answer")
+    events = run([sent[2], sent[1], cut, sent[0], answer])
+    assert reported(events) == [(0, b"0123"), (0, b"4567"), (0, b"89ab"), ("gap", 0, 12, 5), (1, b"answer"), "end"]
+
+
+def test_numbers_are_compared_as_serial_arithmetic_has_it() -> None:
+    """RFC 1982 section 3.2 with 32 bits; numbers that lie opposite are of no order."""
+    assert is_before(0xFFFFFFFF, 0)
+    assert not is_before(0, 0xFFFFFFFF)
+    assert not is_before(7, 7)
+    assert is_before(0, 0x7FFFFFFF)
+    assert is_before(1, 0x80000001)
+    assert not is_before(0, 0x80000001)
+    assert lowest([5, 0xFFFFFFF0, 9]) == 0xFFFFFFF0
+    assert highest([5, 0xFFFFFFF0, 9]) == 9
+
+
+def test_acknowledgements_beyond_the_largest_window_mean_nothing() -> None:
+    """RFC 7323 section 2.3: windows end at 2**30."""
+    for lead, gap in ((1 << 30, 1 << 30), ((1 << 30) + 1, None)):
+        talk = Talk()
+        far = replace(talk.open()[2], ack=(talk.server_isn + 1 + lead) & 0xFFFFFFFF)
+        again = Talk()
+        events = run([*again.open(), far])
+        assert [event.length for event in events if isinstance(event, Gap)] == ([] if gap is None else [gap])
+
+
+def differing(count: int) -> tuple[list[Segment], list[Segment]]:
+    """Segments, and copies of them of which each differs in its second byte."""
+    talk = Talk()
+    hello = talk.open()
+    first = [talk.c(b"abc") for _ in range(count)]
+    return [*hello, *first], [talk.again(one, b"aXc") for one in first]
+
+
+def test_a_stream_of_too_many_conflicts_is_no_longer_compared() -> None:
+    first, copies = differing(40)
+    problems = [event for event in run([*first, *copies]) if isinstance(event, Problem)]
+    assert [problem.kind for problem in problems] == [*["conflict"] * 32, "limit"]
+    assert problems[-1].frames == (first[3 + 32].frame, copies[32].frame)
+    assert "bytes 94 to 94" in problems[31].text
+    assert problems[0].text.startswith(f"stream {CLIENT} to {SERVER}: two versions of bytes 1 to 1;")
+
+
+@pytest.mark.parametrize(("later", "is_compared"), [(126, True), (127, True), (128, False)])
+def test_copies_are_compared_with_the_last_segments_of_the_capture(later: int, is_compared: bool) -> None:
+    talk = Talk()
+    hello, first = talk.open(), talk.c(b"first")
+    others = [talk.c(b"x") if number % 2 else talk.s(b"y") for number in range(later)]
+    events = run([*hello, first, *others, talk.again(first, b"fiRst")])
+    assert ("conflict" in reported(events)) is is_compared
+
+
+def test_a_conflict_within_the_reply_of_a_batch_is_found_in_its_direction_alone() -> None:
+    talk = Talk()
+    hello, ask, answer = talk.open(), talk.c(b"ask me"), talk.s(b"answer")
+    wrong = talk.again(answer, b"anSwer")
+    same = talk.again(ask)
+    problem = [event for event in run([*hello, ask, answer, same, wrong]) if isinstance(event, Problem)]
+    assert [(one.kind, one.frames) for one in problem] == [("conflict", (answer.frame, wrong.frame))]
+    assert problem[0].text.startswith(f"stream {SERVER} to {CLIENT}: ")
+
+
+def test_known_conflicts_are_reported_again_only_where_they_reach_further() -> None:
+    talk = Talk()
+    hello, first = talk.open(), talk.c(b"0123456789")
+    copies = [talk.again(first, data) for data in (b"01XXX56789", b"012X456789", b"01X3456789", b"0123XX6789")]
+    texts = [event.text for event in run([*hello, first, *copies]) if isinstance(event, Problem)]
+    assert [text.partition("bytes ")[2].partition(";")[0] for text in texts] == ["2 to 4", "4 to 5"]
+
+
+def test_the_bound_on_a_stream_names_the_first_frame_that_waits_and_frees_half() -> None:
+    talk = Talk()
+    hello = talk.open()
+    talk.c(b"lost")
+    later = [replace(talk.c(b"x" * 1000), ack=talk.server_isn + 1) for _ in range(30)]
+    room = Streams(Limits(held_stream=20_000))
+    events = [event for segment in [*hello, *later] for event in room.feed(segment)]
+    limit = next(event for event in events if isinstance(event, Problem))
+    assert limit.frames == (later[0].frame,)
+    assert "20000 bytes" in limit.text
+    gap = next(event for event in events if isinstance(event, Gap))
+    assert gap.reason == "not captured before too much waited for it"
+    assert gap.frames == (later[0].frame,)
+    assert [event.kind for event in events if isinstance(event, Problem)] == ["limit"]
+
+
+def test_connections_of_ours_that_are_dropped_are_counted_and_others_are_not() -> None:
+    def opened(port: int, *, speaks: bool) -> list[Segment]:
+        talk = Talk(client=Endpoint("192.0.2.8", port), first_frame=10 * port)
+        return [*talk.open(), talk.c(b"busy")] if speaks else talk.open()[:1]
+
+    for speaks, count in ((True, 2), (False, 0)):
+        room = Streams(Limits(connections=16))
+        events = [
+            event for port in range(1, 18) for segment in opened(port, speaks=speaks) for event in room.feed(segment)
+        ]
+        problems = [event for event in events if isinstance(event, Problem)]
+        closed = [event for event in events if isinstance(event, StreamClosed)]
+        assert [event.connection.a.port for event in closed] == [1, 2][:count]
+        assert [problem.text for problem in problems] == (
+            ["more than 16 connections at once; 2 that were silent longest were dropped"] if count else []
+        )
+
+
+@pytest.mark.parametrize(("time_ns", "reason"), [(SECOND, "idle"), (SECOND - 1, "limit")])
+def test_a_connection_that_was_silent_for_long_is_idle(time_ns: int, reason: str) -> None:
+    room = Streams(Limits(connections=1), timeouts=TcpTimeouts(idle_ns=SECOND))
+    old, new = Talk(), Talk(client=Endpoint("192.0.2.7", 1), first_frame=9)
+    events = [event for segment in [*old.open(), old.c(b"old")] for event in room.feed(at(segment, 0))]
+    events += room.feed(at(new.open()[0], time_ns))
+    assert reported(events) == [(0, b"old"), reason, *(["limit"] if reason == "limit" else [])]
+
+
+def test_of_a_direction_that_was_never_captured_a_batch_stays_one() -> None:
+    """Nothing is waited for, so the parts need not be looked at one by one; what was acknowledged is one gap at the end."""
+    talk = Talk().skip_handshake()
+    first = [talk.c(b"first"), *[talk.c(b"x") for _ in range(8)]]
+    room = Streams()
+    events = [event for segment in first for event in room.feed(segment)]
+    assert len(events) == 9
+    one, two = talk.c(b"one"), talk.c(b"two")
+    batch = SegmentBatch.of(one)
+    assert reported(room.layer.feed(batch)) == [(0, b"one")]
+    talk.s(b"unseen")
+    ahead = replace(talk.c(b"ahead"), seq=two.seq)
+    assert reported(room.layer.feed(SegmentBatch.of(ahead))) == [(0, b"ahead")]
+    assert reported(room.finish()) == [("gap", 1, 0, 6), "end"]
+
+
+def test_a_batch_gives_its_parts_with_their_places() -> None:
+    which = Connection(0, CLIENT, SERVER, True)
+    data = TracedBytes.of_frame(b"askanswermoreend", 1, 54, 0)
+    batch = StreamBatch(which, 1, 100, data, [0, 3, 9, 13, 16], [False, True, False, True], 50)
+    assert (batch.replied, batch.offsets()) == (9, [100, 50, 103, 56])
+    parts = [(one.direction, one.offset, one.data.data) for one in batch]
+    assert parts == [(1, 100, b"ask"), (0, 50, b"answer"), (1, 103, b"more"), (0, 56, b"end")]
+    for part in range(4):
+        assert [(one.direction, one.offset, one.data.data) for one in batch.since(part)] == parts[part:]
+
+
+def test_numbers_far_from_both_directions_are_of_another_connection_after_three() -> None:
+    """One or two are noise; a third takes the ports for used again, without its SYN having been captured."""
+    for count, ends in ((1, "malformed"), (2, "malformed"), (3, "reused")):
+        talk = Talk()
+        far = Talk(client_isn=1_500_000_000, server_isn=2_000_000_000, first_frame=50).skip_handshake()
+        segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer"), *[far.c(b"other") for _ in range(count)]]
+        assert ends in reported(run([*segments, *([talk.c(b"more")] if count < 3 else [])]))
+
+
+def test_syn_flags_alone_open_nothing_that_is_reported() -> None:
+    assert run([Talk().raw(CLIENT, 5, 0, SYN), Talk().raw(CLIENT, 5, 0, RST), Talk().raw(SERVER, 5, 6, ACK)]) == []
