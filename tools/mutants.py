@@ -172,7 +172,7 @@ def main() -> int:
     asked = given.what or [name for name in packages if tests_of(name)]
     if given.list:
         for each in chain.from_iterable(_drawn(ROOT, what, given)[1] for what in asked):
-            _show(ROOT, each, "")
+            _show(_key(ROOT, each), each.line, "")
         return 0
     for name in mutant_tests.LIBRARIES.split():
         import_module(name)
@@ -223,16 +223,17 @@ def _try(copy: Path, counts: _Counts, tests: mutant_tests.Tests) -> None:
         _say(f"{failing} fails without any mutant, and is left out")
     reasons = {(one["file"], one["line"], one["new"]) for one in _equivalents()}
     begun = sum(os.times()[:4])
-    mutants = {}
+    # Read now: while a mutant is tried, its file is in the copy.
+    keys = {}
     for each in counts.sampled:
-        if _key(copy, each) in reasons:
+        if (key := _key(copy, each)) in reasons:
             counts.equivalent += 1
         else:
-            mutants[_place(copy, each)] = each
-    for place, verdict in tests.verdicts(list(mutants)):
+            keys[_place(copy, each)] = key
+    for place, verdict in tests.verdicts(list(keys)):
         counts.killed += verdict.killed
         if not verdict.killed:
-            _show(copy, mutants[place], verdict.why)
+            _show(keys[place], place.line, verdict.why)
     counts.seconds = sum(os.times()[:4]) - begun
 
 
@@ -267,9 +268,9 @@ def _key(root: Path, mutant: Mutant) -> tuple[str, str, str]:
     return mutant.path.relative_to(root).as_posix(), old, mutant.applied(source).splitlines()[mutant.line - 1].strip()
 
 
-def _show(root: Path, mutant: Mutant, verdict: str) -> None:
-    name, old, new = _key(root, mutant)
-    _say(f"{name}:{mutant.line} {verdict}\n  - {old}\n  + {new}")
+def _show(key: tuple[str, str, str], line: int, verdict: str) -> None:
+    name, old, new = key
+    _say(f"{name}:{line} {verdict}\n  - {old}\n  + {new}")
 
 
 def _say(text: str) -> None:
