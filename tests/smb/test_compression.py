@@ -316,3 +316,109 @@ def test_a_table_of_codes_is_whole_and_holds_no_more_than_fit() -> None:
     with pytest.raises(MalformedError, match="more codes than fit"):
         decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1, 99: 1}) + bytes(8), 1)
     assert decompress(LZ77_HUFFMAN, huffman_table({97: 1, 98: 1}) + bytes(4), 3) == b"aaa"
+
+
+@pytest.mark.parametrize(
+    ("match", "length"),
+    [
+        ("0600", 9),  # the length is in three bits
+        ("0700 00", 10),  # 7 there: a nibble more
+        ("0700 0e", 24),
+        ("0700 0f 00", 25),  # 15 there: a byte more
+        ("0700 0f fe", 279),
+        ("0700 0f ff 1601", 281),  # 255 there: two bytes, which count from the beginning
+        ("0700 0f ff ffff", 65538),
+        ("0700 0f ff 0000 00000100", 65539),  # 0 there: four bytes
+        ("0700 0f ff 0000 16010000", 281),
+    ],
+)
+def test_lengths_of_plain_lz77_by_hand(match: str, length: int) -> None:
+    """[MS-XCA] 2.4.4: one literal, one match of distance 1, one literal more."""
+    packed = bytes.fromhex("ffffff5f 61" + match + "62")
+    assert decompress(LZ77, packed, length + 2) == b"a" * (length + 1) + b"b"
+
+
+@pytest.mark.parametrize("tail", ["ff 1500", "ff 0000 15000000"])
+def test_a_long_length_below_the_short_ones_is_malformed(tail: str) -> None:
+    with pytest.raises(MalformedError, match="21 is less than 22"):
+        decompress(LZ77, bytes.fromhex("ffffff5f 61 0700 0f" + tail), 300)
+    assert decompress(LZ77, bytes.fromhex("ffffff5f 61 0700 0f ff 1600 62"), 27) == b"a" * 26 + b"b"
+
+
+def test_the_second_of_two_nibbles_is_the_upper_half_of_the_byte() -> None:
+    packed = bytes.fromhex("ffffff77 61 0700 21 0700 0700 05 62")
+    # Lengths 10 + 1, 10 + 2 share a byte, 10 + 5 begins another.
+    assert decompress(LZ77, packed, 1 + 11 + 12 + 15 + 1) == b"a" * 39 + b"b"
+
+
+@pytest.mark.parametrize("algorithm", [LZ77, LZNT1, LZ77_HUFFMAN])
+def test_what_does_not_make_as_much_as_was_promised_is_malformed(algorithm: int) -> None:
+    packed = {LZ77: pack_lz77, LZNT1: pack_lznt1, LZ77_HUFFMAN: pack_huffman}[algorithm](b"abcabcabcabc")
+    assert decompress(algorithm, packed, 12) == b"abcabcabcabc"
+    with pytest.raises(DecodeError):
+        decompress(algorithm, packed[: len(packed) - 4] if algorithm != LZ77_HUFFMAN else packed[:-8], 40)
+
+
+def test_no_reference_leads_before_the_beginning() -> None:
+    """In LZNT1 the beginning of the chunk."""
+    assert decompress(LZ77, bytes.fromhex("ffffff3f 6162 0800"), 5) == b"ababa"
+    with pytest.raises(MalformedError, match="a reference 3 bytes back, 2 are there"):
+        decompress(LZ77, bytes.fromhex("ffffff3f 6162 1000"), 5)
+    first = struct.pack("<H", 0xB000 | 3) + b"\0abc"
+    assert decompress(LZNT1, first + struct.pack("<H", 0xB000 | 3) + b"\x02d\0\0", 7) == b"abcdddd"
+    with pytest.raises(MalformedError, match="a reference 2 bytes back, 1 are there"):
+        decompress(LZNT1, first + struct.pack("<H", 0xB000 | 3) + b"\x02d\0\x10", 7)
+
+
+def test_a_chunk_of_lznt1_holds_4096_bytes() -> None:
+    """[MS-XCA] 2.5: one literal and a reference of 4095 bytes fill it."""
+    full = struct.pack("<H", 0xB000 | 3) + b"\x02a" + struct.pack("<H", 4095 - 3)
+    assert decompress(LZNT1, full, 4096) == b"a" * 4096
+    more = struct.pack("<H", 0xB000 | 3) + b"\x02a" + struct.pack("<H", 4096 - 3)
+    with pytest.raises(MalformedError, match="more than 4096 bytes"):
+        decompress(LZNT1, more, 5000)
+    with pytest.raises(TruncatedError, match="a reference is cut"):
+        decompress(LZNT1, struct.pack("<H", 0xB000 | 2) + b"\x02a\0", 8)
+    assert decompress(LZNT1, full + bytes(2) + full, 4096) == b"a" * 4096
+
+
+@pytest.mark.parametrize(("offset", "is_read"), [(4, True), (5, False)])
+def test_what_is_not_compressed_ends_within_the_message(offset: int, is_read: bool) -> None:
+    head = b"\xfcSMB" + struct.pack("<IHHI", 0, LZ77, 0, offset) + b"abcd"
+    if is_read:
+        assert decompress_message(untraced(head)).data == b"abcd"
+        return
+    with pytest.raises(TruncatedError) as raised:
+        decompress_message(untraced(head))
+    assert (raised.value.field, raised.value.start, raised.value.stop) == ("compression.offset", 12, 16)
+
+
+def test_a_message_may_be_as_long_as_its_framing_can_say() -> None:
+    for size, is_one in ((MAX_OUTPUT, True), (MAX_OUTPUT + 1, False)):
+        head = b"\xfcSMB" + struct.pack("<IHHI", size, 9, 0, 0)
+        with pytest.raises(UnsupportedError if is_one else OutputLimitError):
+            decompress_message(untraced(head))
+        packed = b"\xfcSMB" + struct.pack("<IHHI", size - 4, 9, 0, 4) + b"abcd"
+        with pytest.raises(UnsupportedError if is_one else OutputLimitError):
+            decompress_message(untraced(packed))
+
+
+@pytest.mark.parametrize(("promised", "error"), [(7, OutputLimitError), (8, None), (9, MalformedError)])
+@pytest.mark.parametrize("algorithm", [NONE, PATTERN_V1, LZ77])
+def test_a_chain_makes_exactly_what_was_promised(
+    algorithm: int, promised: int, error: type[DecodeError] | None
+) -> None:
+    part = {
+        NONE: (NONE, b"A" * 8, None),
+        PATTERN_V1: (PATTERN_V1, struct.pack("<BBHI", 0x41, 0, 0, 8), None),
+        LZ77: (LZ77, pack_lz77(b"A" * 8), 8),
+    }[algorithm]
+    message = untraced(chained(promised, part))
+    if error is None:
+        assert decompress_message(message).data == b"A" * 8
+        return
+    with pytest.raises(error):
+        decompress_message(message)
+    # Behind another part, what that made counts.
+    with pytest.raises(error):
+        decompress_message(untraced(chained(promised + 2, (NONE, b"xy", None), part)))
