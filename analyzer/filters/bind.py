@@ -18,8 +18,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
-from analyzer.core.win32 import win32_numbers
 from analyzer.filters.fields import NUMBERS, TEXTS, Field, Kind, buffer_field
+from analyzer.filters.names import buffer_names, named_methods, numbers_of
 from analyzer.filters.tree import (
     And,
     Compare,
@@ -39,8 +39,6 @@ from analyzer.filters.tree import (
     Word,
     Xor,
 )
-from analyzer.rpc.interfaces import PERFLIB_V2_METHODS
-from analyzer.rpc.status import fault_numbers
 
 # Gives the values of a field, none where it has none. Times and durations are in nanoseconds.
 Resolve = Callable[[Field], Sequence[Any]]
@@ -180,10 +178,8 @@ class _Binder:
 
     def _names(self, name: str) -> Collection[str]:
         if "buffer." in name:
-            from analyzer.buffers.names import buffer_field_names
-
             start = name[: name.index("buffer.") + len("buffer.")]
-            return [*self._fields, *(start + one for one in buffer_field_names())]
+            return [*self._fields, *(start + one for one in buffer_names())]
         return self._fields
 
     def _ref(self, operand: Operand) -> _Ref | None:
@@ -194,10 +190,8 @@ class _Binder:
             return self._function(operand)
         field = self._fields.get(operand.text)
         if field is None and (field := buffer_field(operand.text)) is not None:
-            from analyzer.buffers.names import buffer_field_names
-
             steps = operand.text.partition("buffer.")[2].split(".")
-            if "response.buffer" not in self._fields or not buffer_field_names().issuperset(steps):
+            if "response.buffer" not in self._fields or not buffer_names().issuperset(steps):
                 return None
         if field is None:
             return None
@@ -389,8 +383,7 @@ class _Binder:
                 raise self.fail(sentence, literal.at)
             case Kind.METHOD:
                 # The interface's name may be left out, as the text reports do.
-                short = {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
-                yield short.get(text.lower().removeprefix("perflibv2"), text)
+                yield named_methods().get(text.lower().removeprefix("perflibv2"), text)
             case Kind.INTERFACE:
                 yield {"perflibv2": "PerflibV2", "winreg": "winreg"}.get(text.lower(), text)
                 yield _plain_guid(text)
@@ -424,7 +417,7 @@ class _Binder:
         number = _plain_number(text)
         if number is not None:
             return number
-        names = _names_of(kind)
+        names = numbers_of(kind)
         if names:
             found = names.get(text.upper())
             if found is not None:
@@ -544,23 +537,6 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return ip_address(text)
     except ValueError:
         return None
-
-
-def _names_of(kind: Kind) -> Mapping[str, int]:
-    """The names of a kind of numbers, in capitals."""
-    if kind is Kind.STATUS:
-        return win32_numbers()
-    if kind is Kind.FAULT:
-        return fault_numbers()
-    if kind is Kind.REQUEST_CODE:
-        from analyzer.model.perflib import RequestCode
-
-        return {code.name: code.value for code in RequestCode}
-    if kind is Kind.COUNTER_TYPE:
-        from analyzer.buffers.names import counter_type_numbers
-
-        return counter_type_numbers()
-    return {}
 
 
 def _quoted(text: str) -> str:

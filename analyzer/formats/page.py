@@ -13,6 +13,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from analyzer.filters.names import vocabulary
 from analyzer.formats.page_data import (
     DETAILS_IN_BLOCK,
     HEADS_IN_BLOCK,
@@ -23,7 +24,6 @@ from analyzer.formats.page_data import (
     rows_block,
     series_block,
 )
-from analyzer.formats.page_fields import fields_block
 from analyzer.model.evidence import EvidenceRecord
 from analyzer.output.gate import Destination
 from analyzer.output.json import dumps
@@ -84,7 +84,7 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     yield b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
     yield from _block("rows", rows_block(analysis))
     yield from _block("audit", {"findings": exact(list(report.findings)), "coverage": exact(list(report.coverage))})
-    yield from _block("fields", fields_block())
+    yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.
     yield from _block("series", series_block(series, base))

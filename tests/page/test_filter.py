@@ -11,9 +11,9 @@ import pytest
 
 from analyzer.contents.lines import call_record
 from analyzer.filters.filter import CallFilter
+from analyzer.filters.names import vocabulary
 from analyzer.filters.tree import FilterError
 from analyzer.formats.page_data import record_blocks
-from analyzer.formats.page_fields import fields_block
 from analyzer.output.json import document
 from tests.page import CAPTURES, analysis_named, built
 
@@ -125,7 +125,7 @@ def of_the_page(directory: Path) -> list[list[list[int]] | None]:
     for analysis in map(analysis_named, CAPTURES):
         parts = record_blocks(analysis, range(1, len(analysis.calls) + 1))
         captures.append([pair for heads, buffers in parts for pair in zip(heads, buffers, strict=True)])
-    given: dict[str, Any] = {"fields": fields_block(), "filters": FILTERS, "captures": captures}
+    given: dict[str, Any] = {"fields": vocabulary(), "filters": FILTERS, "captures": captures}
     (directory / "input.json").write_text(json.dumps(given), encoding="utf-8")
     (directory / "run.mjs").write_text(SCRIPT, encoding="utf-8")
     ran = subprocess.run(["node", "run.mjs"], cwd=directory, capture_output=True, text=True, check=False, timeout=600)
