@@ -202,14 +202,14 @@ def parse_message(token: bytes) -> Message:
         return _read_ap_req(outer)
     if outer.tag == 0x6F:
         fields = outer.only("krb5.ap_rep").fields("krb5.ap_rep")
-        return ApRep(outer.raw, _encrypted(_need(fields, 2, "krb5.ap_rep.enc_part")))
+        return ApRep(outer.raw, _encrypted(_required_field(fields, 2, "krb5.ap_rep.enc_part")))
     if outer.tag == 0x7E:
         fields = outer.only("krb5.krb_error").fields("krb5.krb_error")
-        return KrbError(_need(fields, 6, "krb5.krb_error.error_code").integer("krb5.krb_error.error_code"))
+        return KrbError(_required_field(fields, 6, "krb5.krb_error.error_code").integer("krb5.krb_error.error_code"))
     raise MalformedError(f"tag {outer.tag:#04x} is no AP-REQ, AP-REP or KRB-ERROR", field="krb5.message")
 
 
-def _need(fields: dict[int, Piece], at: int, name: str) -> Piece:
+def _required_field(fields: dict[int, Piece], at: int, name: str) -> Piece:
     if at not in fields:
         raise MalformedError("is missing", field=name)
     return fields[at]
@@ -217,21 +217,23 @@ def _need(fields: dict[int, Piece], at: int, name: str) -> Piece:
 
 def _encrypted(piece: Piece) -> Encrypted:
     fields = piece.fields("krb5.encrypted_data")
-    etype = _need(fields, 0, "krb5.etype").integer("krb5.etype")
+    etype = _required_field(fields, 0, "krb5.etype").integer("krb5.etype")
     kvno = fields[1].integer("krb5.kvno") if 1 in fields else None
-    return Encrypted(etype, kvno, _need(fields, 2, "krb5.cipher").octets("krb5.cipher"))
+    return Encrypted(etype, kvno, _required_field(fields, 2, "krb5.cipher").octets("krb5.cipher"))
 
 
 def _principal(piece: Piece) -> str:
     fields = piece.fields("krb5.principal_name")
-    names = _need(fields, 1, "krb5.name_string").expect(SEQUENCE, "krb5.name_string").children("krb5.name_string")
+    names = (
+        _required_field(fields, 1, "krb5.name_string").expect(SEQUENCE, "krb5.name_string").children("krb5.name_string")
+    )
     return "/".join(name.text("krb5.name_string") for name in names)
 
 
 def _key(piece: Piece) -> Key:
     fields = piece.fields("krb5.encryption_key")
-    etype = _need(fields, 0, "krb5.keytype").integer("krb5.keytype")
-    return Key(etype, _need(fields, 1, "krb5.keyvalue").octets("krb5.keyvalue"))
+    etype = _required_field(fields, 0, "krb5.keytype").integer("krb5.keytype")
+    return Key(etype, _required_field(fields, 1, "krb5.keyvalue").octets("krb5.keyvalue"))
 
 
 def parse_kdc_reply(message: bytes) -> KdcReply:
@@ -240,28 +242,28 @@ def parse_kdc_reply(message: bytes) -> KdcReply:
     if outer.raw[:1] not in KDC_REPLIES:
         raise MalformedError(f"tag {outer.tag:#04x} is no AS-REP or TGS-REP", field="krb5.kdc_rep")
     fields = outer.only("krb5.kdc_rep").fields("krb5.kdc_rep")
-    ticket = _need(fields, 5, "krb5.ticket").expect(_TICKET, "krb5.ticket")
+    ticket = _required_field(fields, 5, "krb5.ticket").expect(_TICKET, "krb5.ticket")
     inside = ticket.only("krb5.ticket").fields("krb5.ticket")
     return KdcReply(
-        client=_principal(_need(fields, 4, "krb5.kdc_rep.cname")),
-        realm=_need(fields, 3, "krb5.kdc_rep.crealm").text("krb5.kdc_rep.crealm"),
+        client=_principal(_required_field(fields, 4, "krb5.kdc_rep.cname")),
+        realm=_required_field(fields, 3, "krb5.kdc_rep.crealm").text("krb5.kdc_rep.crealm"),
         ticket_raw=ticket.raw,
-        ticket_etype=_encrypted(_need(inside, 3, "krb5.ticket.enc_part")).etype,
-        reply_etype=_encrypted(_need(fields, 6, "krb5.kdc_rep.enc_part")).etype,
+        ticket_etype=_encrypted(_required_field(inside, 3, "krb5.ticket.enc_part")).etype,
+        reply_etype=_encrypted(_required_field(fields, 6, "krb5.kdc_rep.enc_part")).etype,
     )
 
 
 def _read_ap_req(outer: Piece) -> ApReq:
     fields = outer.only("krb5.ap_req").fields("krb5.ap_req")
-    whole = _need(fields, 3, "krb5.ticket").expect(_TICKET, "krb5.ticket")
+    whole = _required_field(fields, 3, "krb5.ticket").expect(_TICKET, "krb5.ticket")
     ticket = whole.only("krb5.ticket").fields("krb5.ticket")
     return ApReq(
         raw=outer.raw,
-        realm=_need(ticket, 1, "krb5.ticket.realm").text("krb5.ticket.realm"),
-        service=_principal(_need(ticket, 2, "krb5.ticket.sname")),
-        ticket=_encrypted(_need(ticket, 3, "krb5.ticket.enc_part")),
+        realm=_required_field(ticket, 1, "krb5.ticket.realm").text("krb5.ticket.realm"),
+        service=_principal(_required_field(ticket, 2, "krb5.ticket.sname")),
+        ticket=_encrypted(_required_field(ticket, 3, "krb5.ticket.enc_part")),
         ticket_raw=whole.raw,
-        authenticator=_encrypted(_need(fields, 4, "krb5.authenticator")),
+        authenticator=_encrypted(_required_field(fields, 4, "krb5.authenticator")),
     )
 
 
@@ -274,9 +276,9 @@ def open_ticket(request: ApReq, key: Key) -> TicketPart | None:
     fields = read(plain, 0, "krb5.enc_ticket_part").expect(0x63, "krb5.enc_ticket_part")
     inside = fields.only("krb5.enc_ticket_part").fields("krb5.enc_ticket_part")
     return TicketPart(
-        session_key=_key(_need(inside, 1, "krb5.enc_ticket_part.key")),
-        client=_principal(_need(inside, 3, "krb5.enc_ticket_part.cname")),
-        realm=_need(inside, 2, "krb5.enc_ticket_part.crealm").text("krb5.enc_ticket_part.crealm"),
+        session_key=_key(_required_field(inside, 1, "krb5.enc_ticket_part.key")),
+        client=_principal(_required_field(inside, 3, "krb5.enc_ticket_part.cname")),
+        realm=_required_field(inside, 2, "krb5.enc_ticket_part.crealm").text("krb5.enc_ticket_part.crealm"),
     )
 
 
@@ -289,8 +291,8 @@ def open_authenticator(request: ApReq, session_key: Key) -> AuthenticatorPart | 
     inside = outer.only("krb5.authenticator").fields("krb5.authenticator")
     return AuthenticatorPart(
         subkey=_key(inside[6]) if 6 in inside else None,
-        client=_principal(_need(inside, 2, "krb5.authenticator.cname")),
-        realm=_need(inside, 1, "krb5.authenticator.crealm").text("krb5.authenticator.crealm"),
+        client=_principal(_required_field(inside, 2, "krb5.authenticator.cname")),
+        realm=_required_field(inside, 1, "krb5.authenticator.crealm").text("krb5.authenticator.crealm"),
     )
 
 

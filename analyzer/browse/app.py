@@ -239,9 +239,9 @@ class Browser(App[None]):
         """Takes a call apart in a thread, so that the list goes on under held keys; a call that is passed by is left out."""
         if number is not None and self.analysis is not None and number != self._wanted:
             self._wanted = number
-            self.run_worker(lambda: self._take_apart(number), thread=True)
+            self.run_worker(lambda: self._make_layers(number), thread=True)
 
-    def _take_apart(self, number: int) -> None:
+    def _make_layers(self, number: int) -> None:
         analysis = self.analysis
         if analysis is not None and number == self._wanted:
             self.call_from_thread(self._look_at, analysis, call_view(analysis, number))
@@ -253,7 +253,7 @@ class Browser(App[None]):
             self.query_one(Tree).look_at(view)
             self._find()
         else:  # its packets came meanwhile
-            self.run_worker(lambda: self._take_apart(view.row.number), thread=True)
+            self.run_worker(lambda: self._make_layers(view.row.number), thread=True)
 
     def _find(self) -> None:
         if self._aim is not None:

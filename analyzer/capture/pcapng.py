@@ -170,7 +170,7 @@ class PcapngFile:
                     break
                 if found.impossible:
                     length = unpack_from(self._order + "I", data, pos + 4)[0]
-                    if length <= MAX_BLOCK_BYTES or not self._skip(data, pos, length):
+                    if length <= MAX_BLOCK_BYTES or not self._skip_block(data, pos, length):
                         why = (
                             "gives two different lengths"
                             if 12 <= length <= MAX_BLOCK_BYTES
@@ -247,7 +247,7 @@ class PcapngFile:
         self._interfaces = []
         return length + -length % 4
 
-    def _skip(self, data: bytes, pos: int, length: int) -> bool:
+    def _skip_block(self, data: bytes, pos: int, length: int) -> bool:
         """Passes over a block too long to hold, unless it carries a frame."""
         if unpack_from(self._order + "I", data, pos)[0] in _PACKETS:
             return False

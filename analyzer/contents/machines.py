@@ -23,7 +23,7 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
 
     known: set[tuple[str, str, Identity]] = set()
 
-    def identify(client: str, server: str, identity: Identity) -> None:
+    def note_ends(client: str, server: str, identity: Identity) -> None:
         # Call after call has the same.
         if (client, server, identity) not in known:
             known.add((client, server, identity))
@@ -31,12 +31,12 @@ def names_stated(analysis: Analysis) -> dict[str, list[Named]]:
             note(server, _of_server(identity))
 
     for session in analysis.sessions:
-        identify(session.client.ip, session.server.ip, session.identity)
+        note_ends(session.client.ip, session.server.ip, session.identity)
         for ip, name, source in session.hosts:
             note(ip, iter(((name, source),)))
     for call in analysis.calls:
         if call.security.identity is not None:
-            identify(call.client.ip, call.server.ip, call.security.identity)
+            note_ends(call.client.ip, call.server.ip, call.security.identity)
         if call.is_perflib and call.request is not None:
             machine = call.request.params.get("szMachine")
             if isinstance(machine, str) and (name := machine.lstrip("\\")) not in ("", call.server.ip):

@@ -94,9 +94,9 @@ def _test_case(
     elif verdict in ("fail", "warn"):
         message = f"{found.count} of {coverage.occurrences} occurrences"
         if verdict in failing:
-            ElementTree.SubElement(case, "failure", type=verdict, message=message).text = _clean(found.text)
+            ElementTree.SubElement(case, "failure", type=verdict, message=message).text = _xml_text(found.text)
         else:
-            ElementTree.SubElement(case, "system-out").text = _clean(f"{message}\n{found.text}")
+            ElementTree.SubElement(case, "system-out").text = _xml_text(f"{message}\n{found.text}")
     elif verdict != "pass":
         message = {
             "inconclusive": "; ".join(coverage.reasons),
@@ -104,9 +104,9 @@ def _test_case(
             "untestable": f"no traffic shows it: {requirement.why}",
         }[verdict]
         if verdict in failing:
-            ElementTree.SubElement(case, "failure", type=verdict, message=_clean(message))
+            ElementTree.SubElement(case, "failure", type=verdict, message=_xml_text(message))
         else:
-            ElementTree.SubElement(case, "skipped", message=_clean(message))
+            ElementTree.SubElement(case, "skipped", message=_xml_text(message))
 
 
 def _words(finding: Finding) -> str:
@@ -122,5 +122,5 @@ def _words(finding: Finding) -> str:
     return words + (f" ({', '.join(values)})" if values else "")
 
 
-def _clean(text: str) -> str:
+def _xml_text(text: str) -> str:
     return _NOT_XML.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

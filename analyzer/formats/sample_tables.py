@@ -181,20 +181,20 @@ class _Tables:
         only = {column.only for column in columns}
         if len(only) == 1 and (one := only.pop()) is not None:
             entry, is_null = one
-            value = None if is_null else self._text_series()[entry] if _is_text(kind) else entry
+            value = None if is_null else self._polars_texts()[entry] if _is_text(kind) else entry
             if kind == pl.Boolean and value is not None:
                 value = bool(value)
             return pl.Series(name, [value], dtype=kind).new_from_index(0, sum(len(chunk.values) for chunk in chunks))
         pairs = [(column, chunk.part) for column, chunk in zip(columns, chunks, strict=True)]
         entries = np.concatenate([column.over(part) for column, part in pairs])
         if _is_text(kind):
-            return self._text_series().gather(entries).alias(name).cast(kind)
+            return self._polars_texts().gather(entries).alias(name).cast(kind)
         series = pl.Series(name, entries).cast(kind)
         if all(column.absent is None for column in columns):
             return series
         return series.set(pl.Series(np.concatenate([column.absent_over(part) for column, part in pairs])), None)
 
-    def _text_series(self) -> pl.Series:
+    def _polars_texts(self) -> pl.Series:
         if len(self._series) != len(self._texts):
             self._series = pl.Series(list(self._texts), dtype=pl.String)
         return self._series

@@ -82,7 +82,7 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     # How many bytes of data came before each segment, in the block and in its run.
     brought = np.cumsum(sizes) - sizes
     data = np.flatnonzero(is_data)
-    border[_jumps(columns, brought, data, border)] = True
+    border[_out_of_sequence(columns, brought, data, border)] = True
     bucket = brought - brought[np.maximum.accumulate(np.where(border, every, 0))] >> RUN_BYTES_BITS
     border |= mine & (bucket != bucket[before])
     first = np.flatnonzero(border)
@@ -132,7 +132,7 @@ def _sent_again(columns: Columns, regular: Bools, same: Bools) -> Bools:
     return again
 
 
-def _jumps(columns: Columns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
+def _out_of_sequence(columns: Columns, brought: IntArray, data: IntArray, border: Bools) -> IntArray:
     """Which data segments do not continue those before them in their run: with one out of order, the others are runs still."""
     zeros, run = (columns.seq - brought)[data] & _MASK, np.cumsum(border)[data]
     jumps: IntArray = data[1:][(zeros[1:] != zeros[:-1]) & (run[1:] == run[:-1])]

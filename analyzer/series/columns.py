@@ -22,8 +22,8 @@ from analyzer.series.formulas import (
     WRAPPED,
     Formula,
     Reading,
-    data_width,
     formula_of,
+    width_of_type,
 )
 
 Words = npt.NDArray[np.uint64]
@@ -148,7 +148,7 @@ def format_columns(counter_type: int, older: Readings, newer: Readings, paired: 
     """The values that `newer` show, all of one type; `paired` says for which of them `older` is the reading before."""
     count = len(newer)
     formula = formula_of(counter_type)
-    width = data_width(counter_type)
+    width = width_of_type(counter_type)
     flags = np.zeros(count, np.uint8)
     if width is not None:
         flags[(newer.size != width) & (newer.size != _NO_SIZE)] = FLAG_CODES[DATA_SIZE,]

@@ -385,13 +385,13 @@ def _missing(what: str, *, older_has: bool) -> str | None:
     return f"the {what} is not in this answer" if older_has else f"the {what} was not in the answer before"
 
 
-def data_width(counter_type: int) -> int | None:
+def width_of_type(counter_type: int) -> int | None:
     """The bytes that a value of a type has; None for text and types without a value."""
     return _WIDTHS.get(counter_type & _SIZE)
 
 
 def _size_flags(counter_type: int, reading: Reading) -> tuple[Flag, ...]:
-    expected = data_width(counter_type)
+    expected = width_of_type(counter_type)
     return (DATA_SIZE,) if expected is not None and reading.size not in (None, expected) else ()
 
 

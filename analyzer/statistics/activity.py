@@ -290,7 +290,7 @@ class _Search:
         if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
             self._note(_ABOUT_SOMETHING[opnum], call, number, (None, None, None), SEALED)
         elif opnum == Opnum.ENUMERATE_COUNTER_SET:
-            self._note("list-countersets", call, number, (None, None, None), _count_of_sets(call))
+            self._note("list-countersets", call, number, (None, None, None), _countersets_enumerated(call))
         elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and guid is not None:
             self._note("describe-counterset", call, number, _counterset(guid, catalog), _code_words(call.request_code))
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
@@ -365,7 +365,7 @@ def _is_of_images(guid: str, catalog: Catalog) -> bool:
     return name is not None and _IMAGES.match(name) is not None
 
 
-def _count_of_sets(call: Call) -> str | None:
+def _countersets_enumerated(call: Call) -> str | None:
     count = call.response.params.get("pdwOutSize") if call.response is not None and call.status == 0 else None
     return f"{count} countersets" if isinstance(count, int) else None
 

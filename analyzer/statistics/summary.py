@@ -62,11 +62,11 @@ def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int
     return numbered(ids, analysis.capture)
 
 
-def interface_of(call: Call) -> str:
+def interface_label(call: Call) -> str:
     return call.interface.name or call.interface.uuid or "unknown"
 
 
-def method_of(call: Call) -> str:
+def method_label(call: Call) -> str:
     opnum = call.opnum
     return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
@@ -92,7 +92,7 @@ def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
     """By interface, then by method number."""
     found: dict[tuple[str, str], _Method] = {}
     for number, call in analysis.shown:
-        one = found.setdefault((interface_of(call), method_of(call)), _Method(call.opnum))
+        one = found.setdefault((interface_label(call), method_label(call)), _Method(call.opnum))
         one.calls += 1
         one.failed += has_failed(call)
         one.retried += _is_retried(call)
@@ -307,7 +307,7 @@ def error_stats(analysis: Analysis) -> list[ErrorStatsRecord]:
     found: dict[tuple[ErrorKind, int, str, str], _Errors] = {}
 
     def note(kind: ErrorKind, code: int, call: Call, number: int) -> None:
-        one = found.setdefault((kind, code, interface_of(call), method_of(call)), _Errors())
+        one = found.setdefault((kind, code, interface_label(call), method_label(call)), _Errors())
         one.count += 1
         if len(one.calls) < MOST_CALLS:
             one.calls[number] = None

@@ -36,7 +36,7 @@ from analyzer.model.triage import (
 )
 from analyzer.statistics.activity import SEALED, Activity, Findings, findings
 from analyzer.statistics.handles import shown_lifetimes
-from analyzer.statistics.summary import interface_of, is_performance, method_of, poll_stats, who_of
+from analyzer.statistics.summary import interface_label, is_performance, method_label, poll_stats, who_of
 
 # So many calls and frames stand for all of a finding.
 _MOST_NUMBERS = 16
@@ -361,7 +361,7 @@ class _Search:
         started = [
             (number, call)
             for number, call in others
-            if method_of(call) in _SERVICE_METHODS.get(call.interface.name or "", ())
+            if method_label(call) in _SERVICE_METHODS.get(call.interface.name or "", ())
         ]
         if started:
             methods = Counter(_set_up(call) for _, call in started)
@@ -375,7 +375,7 @@ class _Search:
                 Who(*who_of(first)),
             )
         if others:
-            counts = Counter(interface_of(call) for _, call in others)
+            counts = Counter(interface_label(call) for _, call in others)
             words = [f"{name} {count:,}" for name, count in counts.most_common()]
             yield self._of_calls(
                 "info",
@@ -408,7 +408,7 @@ def _saw(who: Who, image: ImageRecord) -> bool:
 
 def _interfaces(calls: Iterable[Call]) -> Iterator[str]:
     # Calls whose bind was not captured have no interface to name.
-    names = dict.fromkeys(interface_of(call) for call in calls if call.interface.uuid is not None)
+    names = dict.fromkeys(interface_label(call) for call in calls if call.interface.uuid is not None)
     for name in list(names)[:_MOST_NAMES]:
         yield "--interface"
         yield name
@@ -531,7 +531,7 @@ def _set_up(call: Call) -> str:
     """What was set up: a service and what it runs, where the call states that, else the method."""
     facts = service_facts(call)
     if facts is None or facts.name is None:
-        return f"{interface_of(call)}.{method_of(call)}"
+        return f"{interface_label(call)}.{method_label(call)}"
     refused = f" (refused: {win32_name(call.status) or call.status})" if call.status else ""
     return f'service "{facts.name}"' + (f' runs "{facts.image_path}"' if facts.image_path else "") + refused
 

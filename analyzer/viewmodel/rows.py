@@ -9,7 +9,7 @@ from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.view import Outcome, Row
 from analyzer.model.winreg import ERROR_MORE_DATA
-from analyzer.viewmodel.words import answered, asked, method_words, status_words
+from analyzer.viewmodel.words import answer_words, method_words, request_words, status_words
 
 # ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry: how sizes are asked for.
 _TOO_SMALL = (8, ERROR_MORE_DATA)
@@ -31,8 +31,8 @@ def row_of(call: Call, analysis: Analysis) -> Row:
         interface=call.interface.name or call.interface.uuid,
         method=method_words(call),
         handle=call.handle,
-        asked=asked(call, analysis),
-        answered=answered(call, analysis),
+        asked=request_words(call, analysis),
+        answered=answer_words(call, analysis),
         status=status_words(call),
         outcome=outcome_of(call),
         state=call.state,

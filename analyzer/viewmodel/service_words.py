@@ -22,7 +22,7 @@ from analyzer.model.scmr import (
 _SHOWN_TEXT = 200
 
 
-def asked_of_service(call: Call) -> str:
+def service_request_words(call: Call) -> str:
     """The service, and what is to become of it."""
     params = call.request.params if call.request is not None else {}
     opnum = call.opnum
@@ -40,7 +40,7 @@ def asked_of_service(call: Call) -> str:
     return " ".join(words)
 
 
-def answer_of_service(call: Call) -> str:
+def service_answer_words(call: Call) -> str:
     """The state of the service, or how it is configured."""
     params = call.response.params if call.response is not None else {}
     status = params.get("lpServiceStatus")

@@ -1,4 +1,4 @@
-"""What a call asked and was reported, in words for people."""
+"""What a call asked for and what it was answered, in words for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.model.winreg import Opnum as WinregOpnum
 from analyzer.pcq.samples import counterset_of, perflib_samples
 from analyzer.rpc.status import fault_name
-from analyzer.viewmodel.service_words import answer_of_service, asked_of_service
+from analyzer.viewmodel.service_words import service_answer_words, service_request_words
 from analyzer.winperf.samples import winperf_samples
 
 _SHOWN_ITEMS = 6
@@ -62,7 +62,7 @@ def method_words(call: Call) -> str:
     return f"{interface}.{name}" if interface is not None else name
 
 
-def asked(call: Call, analysis: Analysis) -> str:
+def request_words(call: Call, analysis: Analysis) -> str:
     """The parameters of the request that matter."""
     if call.request is None:
         return "(request not captured)"
@@ -72,15 +72,15 @@ def asked(call: Call, analysis: Analysis) -> str:
             why = "not decoded"
         return f"({call.request.wire_length} bytes{', ' + why if why else ''})"
     if call.is_perflib:
-        return _asked_of_perflib(call, analysis.catalogs.of(call.server))
+        return _perflib_request_words(call, analysis.catalogs.of(call.server))
     if call.is_winreg:
-        return _asked_of_winreg(call, analysis)
+        return _winreg_request_words(call, analysis)
     if call.is_svcctl:
-        return asked_of_service(call)
+        return service_request_words(call)
     return f"({len(call.request.stub)} bytes)"
 
 
-def answered(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
+def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None) -> str:
     """What the answer holds, after its status. What is wrong with its buffer is noted in `damages`."""
     damages = Damages() if damages is None else damages
     side = call.response
@@ -89,11 +89,11 @@ def answered(call: Call, analysis: Analysis, damages: Damages | None = None) -> 
     if side.problem is not None:
         return f"{len(side.stub)} bytes"
     if call.is_perflib:
-        return _answer_of_perflib(call, analysis.catalogs.of(call.server), damages)
+        return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages)
     if call.is_winreg:
-        return _answer_of_winreg(call, analysis, damages)
+        return _winreg_answer_words(call, analysis, damages)
     if call.is_svcctl and call.opnum in DECODED:
-        return answer_of_service(call)
+        return service_answer_words(call)
     return f"{len(side.stub)} bytes" if call.fault is None else ""
 
 
@@ -101,7 +101,7 @@ def counterset_words(guid: str | None, catalog: Catalog) -> str:
     return (catalog.label(guid) or guid) if guid is not None else "?"
 
 
-def _asked_of_perflib(call: Call, catalog: Catalog) -> str:
+def _perflib_request_words(call: Call, catalog: Catalog) -> str:
     assert call.request is not None
     params, opnum = call.request.params, call.opnum
     if opnum == Opnum.ENUMERATE_COUNTER_SET:
@@ -149,7 +149,7 @@ def _listed(items: list[str], noun: str) -> str:
     return ", ".join(items[:_SHOWN_ITEMS]) + (f" and {more} more" if more > 0 else "")
 
 
-def _answer_of_perflib(call: Call, catalog: Catalog, damages: Damages) -> str:
+def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages) -> str:
     side = call.response
     assert side is not None
     params, opnum = side.params, call.opnum
@@ -251,13 +251,13 @@ def _number(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _asked_of_winreg(call: Call, analysis: Analysis) -> str:
-    words = _asked_of_key(call, analysis)
+def _winreg_request_words(call: Call, analysis: Analysis) -> str:
+    words = _registry_request_words(call, analysis)
     path = shortened(call.path, _SHOWN_VALUE_NAME) if call.path is not None else ""
     return f"{path}: {words}" if path and words else path or words
 
 
-def _asked_of_key(call: Call, analysis: Analysis) -> str:
+def _registry_request_words(call: Call, analysis: Analysis) -> str:
     assert call.request is not None
     params, opnum = call.request.params, call.opnum
     if call.read is not None:
@@ -293,14 +293,14 @@ def _value_words(value: RegistryValue) -> str:
     return f"{value.type_name or 'value'} {words}"
 
 
-def _answer_of_winreg(call: Call, analysis: Analysis, damages: Damages) -> str:
+def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages) -> str:
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
         needed = side.params.get("lpcbData")
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer_kind is None and call.key is None and call.status == 0:
-        return _answer_of_key(call, side)
+        return _registry_answer_words(call, side)
     if side.buffer is None:
         return ""
     decoded = _decoded(call, side, damages)
@@ -335,7 +335,7 @@ def _metadata_in_words(tree: Mapping[str, Any], names: NameTable) -> str:
     return f"; the definitions of {_number(counters, 'counter')} of {_listed(titles, 'objects')}"
 
 
-def _answer_of_key(call: Call, side: Side) -> str:
+def _registry_answer_words(call: Call, side: Side) -> str:
     """What a call about keys and values other than performance data gave."""
     params, opnum, value = side.params, call.opnum, registry_value(call)
     if opnum == WinregOpnum.BASE_REG_QUERY_VALUE and value is not None:

@@ -99,7 +99,7 @@ class AuditView(Struct, OfCapture, frozen=True):
             yield f"[{style}]{title}[/]"
             for group in of_severity:
                 yield from self._group_lines(group, width)
-        yield from self._hint(groups.values())
+        yield from self._place_hint(groups.values())
         yield ""
         yield from self._coverage_lines(width)
         for entry in self.audit.unmatched:
@@ -110,7 +110,7 @@ class AuditView(Struct, OfCapture, frozen=True):
         yield self._totals()
 
     @staticmethod
-    def _hint(groups: Iterable[_Group]) -> Iterator[str]:
+    def _place_hint(groups: Iterable[_Group]) -> Iterator[str]:
         """How to see the bytes of a finding, by the example of the first that has some."""
         for group in groups:
             finding = group.first[0]

@@ -23,7 +23,7 @@ from analyzer.model.security import AuthLevel, Decryption
 from analyzer.model.view import Outcome
 from analyzer.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
 from analyzer.viewmodel.rows import outcome_of
-from analyzer.viewmodel.words import answered, asked, handle_words, method_words, status_words
+from analyzer.viewmodel.words import answer_words, handle_words, method_words, request_words, status_words
 from analyzer.views.runs import Run
 from analyzer.views.view import Clock
 
@@ -179,12 +179,12 @@ def call_lines(
         time = time_words(call.time_ns, analysis.capture, "relative", None)
     where = f"{call.client} → {call.server}" if ends is None else ends
     prefix = f"{time}  #{number:<5} {where}{'  ' if where else ' '}"
-    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
+    words = f"{handle_words(call)}{method_words(call)} {request_words(call, analysis)}".rstrip()
     if call.is_winreg and call.read is not None and call.read.attempt > 1:
         before = call.read.attempt - 1
         tries = "1 try with a buffer" if before == 1 else f"{before} tries with buffers"
         words += f" (try {call.read.attempt})" if all_attempts else f" (after {tries} too small)"
-    reported = answered(call, analysis, damages)
+    reported = answer_words(call, analysis, damages)
     outcome = _outcome(call, reported)
     if damages is not None:
         damages.note_absent(call.number, "request", call.request)
@@ -217,11 +217,11 @@ def call_run_lines(
     if gaps[-1] - gaps[0] > gaps[len(gaps) // 2] // 10:
         spread += f" ({_seconds(gaps[0])} to {_seconds(gaps[-1])})"
     count = f"{len(run.numbers):,} {'polls' if run.is_polls else 'times'}"
-    words = f"{handle_words(call)}{method_words(call)} {asked(call, analysis)}".rstrip()
-    first = answered(call, analysis, damages)
+    words = f"{handle_words(call)}{method_words(call)} {request_words(call, analysis)}".rstrip()
+    first = answer_words(call, analysis, damages)
     outcome = _outcome(call, first)
     last_call = analysis.calls[run.numbers[-1] - 1]
-    last = answered(last_call, analysis, damages)
+    last = answer_words(last_call, analysis, damages)
     if run.is_polls and last != first:
         outcome += f"; last: {last}"
     prefix = f"{time}  #{run.numbers[0]}…{run.numbers[-1]}  {ends}{'  ' if ends else ''}"

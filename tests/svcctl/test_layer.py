@@ -13,7 +13,7 @@ from analyzer.model.call import Call
 from analyzer.model.scmr import INTERFACE, Opnum
 from analyzer.model.service import service_facts
 from analyzer.pipeline.run import analyze
-from analyzer.viewmodel.words import answered, asked
+from analyzer.viewmodel.words import answer_words, request_words
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS
 
@@ -101,12 +101,12 @@ def test_a_handle_is_followed_from_creation_to_the_end() -> None:
     arguments = service_facts(calls[2])
     assert arguments is not None
     assert arguments.arguments == (name, "-k")
-    assert asked(calls[1], analysis) == (
+    assert request_words(calls[1], analysis) == (
         f'"{name}" shown as "PsExec", runs "{path}", own process, start on demand, as LocalSystem'
     )
-    assert asked(calls[2], analysis) == '"PSEXESVC" with "PSEXESVC", "-k"'
-    assert (asked(calls[3], analysis), answered(calls[3], analysis)) == ('"PSEXESVC" stop', "stop pending")
-    assert answered(calls[4], analysis) == ""
+    assert request_words(calls[2], analysis) == '"PSEXESVC" with "PSEXESVC", "-k"'
+    assert (request_words(calls[3], analysis), answer_words(calls[3], analysis)) == ('"PSEXESVC" stop', "stop pending")
+    assert answer_words(calls[4], analysis) == ""
 
 
 def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
@@ -115,8 +115,8 @@ def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
         (Opnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + OK),
         (Opnum.QUERY_SERVICE_CONFIG_W, HANDLE + "00100000", CONFIG),
     )
-    assert asked(calls[1], analysis) == '"FAX" runs "C:\\x.exe", start automatic'
-    assert answered(calls[2], analysis) == (
+    assert request_words(calls[1], analysis) == '"FAX" runs "C:\\x.exe", start automatic'
+    assert answer_words(calls[2], analysis) == (
         'shown as "BITS", runs "C:\\svchost.exe", shared process, start automatic, as LocalSystem'
     )
     facts = service_facts(calls[2])
@@ -127,7 +127,7 @@ def test_what_a_change_leaves_as_it_is_is_not_shown() -> None:
 def test_single_byte_names_and_a_refusal() -> None:
     calls, analysis = calls_of((Opnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"))
     assert (calls[0].path, calls[0].handle, calls[0].status) == ("FAX", None, 1060)
-    assert asked(calls[0], analysis) == '"FAX"'
+    assert request_words(calls[0], analysis) == '"FAX"'
 
 
 def test_a_stub_that_is_none_is_malformed_and_says_where() -> None:
