@@ -5,7 +5,8 @@ connection between them, where each end goes on where its last run ended, and ac
 sent until then. The runs themselves show that, compared with each other; where the connection stands decides in `tcp`
 whether the batch fits there, and what does not fit is taken segment by segment.
 
-Where one run of a batch would not fit the others, each of them is a batch of its own.
+Where one run of a batch would not fit the others, each of them is a batch of its own. Runs among which overtaken segments were put
+back are never parted, so that a batch has the same segments in either order.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ def find_batches(runs: Runs) -> Batches:
     bucket = grown >> BATCH_BYTES_BITS
     opening[1:] |= bucket[1:] != bucket[:-1]
     opening |= ~_fitting(runs, opening)
+    opening &= runs.closed
+    fits = _fitting(runs, opening)
     opens = np.flatnonzero(opening)
     stops = np.append(opens[1:], count)
     other, reply_first, reply_last, last = _both_ends(runs.side, opens)
@@ -83,7 +86,7 @@ def find_batches(runs: Runs) -> Batches:
     return Batches(
         runs.first[opens],
         runs.stop[stops - 1],
-        runs.is_run[opens],
+        np.logical_and.reduceat(runs.is_run & fits, opens),
         opens,
         stops,
         runs.seq[opens],

@@ -51,6 +51,11 @@ class Columns(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.index)
 
+    def chosen(self, positions: IntArray) -> Columns:
+        """The segments at these positions, in their order."""
+        fields = (getattr(self, name) for name in self.__struct_fields__[1:])
+        return Columns(self.data, *(field[positions] for field in fields))
+
     def pairs(self, chosen: IntArray) -> list[bytes]:
         """Both addresses and both ports of some segments, as they stand in the frames; b"" for IPv6."""
         if not len(chosen) or not self.is_ipv4.all():

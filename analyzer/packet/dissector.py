@@ -29,6 +29,7 @@ from analyzer.packet.coalesced import FEW_FRAMES, Coalesced
 from analyzer.packet.columns import Columns, columns_of, payloads_of
 from analyzer.packet.fast import NO_FRAMES, TcpFrames, is_common, may_begin_like_ours, sort_out
 from analyzer.packet.plain import IPV6_LEN, Found, FrameDissector, Item, Lost
+from analyzer.packet.reordering import most_waiting
 from analyzer.packet.runs import find_runs
 from analyzer.packet.segment import Segment, SegmentBatch, UdpPayload
 from analyzer.packet.tallies import FRAMES_NAMED, Tallies, Tally
@@ -70,6 +71,7 @@ class Dissector:
         self._reports = tallies is None
         self.tallies = tallies if tallies is not None else Tallies()
         self._frames = FrameDissector(limits)
+        self._most_waiting = most_waiting(limits)
         self._flows = Flows(limits.flows)
         self._held: deque[Held] = deque()
         self._held_size = 0
@@ -230,7 +232,7 @@ class Dissector:
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
         cuts = np.searchsorted(index, between)
-        runs = find_runs(columns, held.views, cuts[cuts < len(columns)])
+        runs = find_runs(columns, held.views, cuts[cuts < len(columns)], self._most_waiting)
         batches = find_batches(runs)
         positions = np.append(runs.positions, runs.positions[-1] + runs.sizes[-1]).tolist()
         replies = batches.replies.tolist()
@@ -238,13 +240,14 @@ class Dissector:
         segments = partial(columns.segments, self._ends)
         known_pair = self._pairs.get
         opens = batches.first
-        for row, at, pair, ip, tcp, time_ns in zip(
+        for row, at, pair, ip, tcp, time_ns, latest_ns in zip(
             batches.rows(),
             index[opens].tolist(),
-            columns.pairs(opens),
-            columns.ip[opens].tolist(),
-            columns.tcp[opens].tolist(),
+            runs.columns.pairs(opens),
+            runs.columns.ip[opens].tolist(),
+            runs.columns.tcp[opens].tolist(),
             columns.times_ns[batches.stop - 1].tolist(),
+            np.maximum.reduceat(columns.times_ns, opens).tolist(),
             strict=True,
         ):
             first, stop, is_regular, run_first, run_stop, seq, reply_seq, ack, low, high, last, reply_last = row
@@ -277,6 +280,7 @@ class Dissector:
                 frames[last] if high > low else 0,
                 frames[reply_last] if reply_last >= 0 else 0,
                 time_ns,
+                latest_ns,
                 segments,
                 first,
                 stop,

@@ -5,10 +5,10 @@ each other, all with the same acknowledgement, and between them bare acknowledge
 what the run has brought until then. The segments themselves show all of this, compared with their neighbours; where the
 connection stands decides in `tcp` whether the run fits there, and what does not fit is taken segment by segment.
 
-A run ends before a segment of another connection, data of the other end, another acknowledgement of the speaker, an earlier
-time, data out of order, or a payload that begins like SMB or DCERPC: messages that begin with a segment begin a run. Segments with
-any flag but ACK and PSH, cut short, or with a wrong checksum are in no run. One that is captured twice in a row brings nothing the
-second time.
+Segments that were overtaken are put back before (`reordering`). A run ends before a segment of another connection, data of the
+other end, another acknowledgement of the sender, data that is still out of order, or a payload that begins like SMB or DCERPC:
+messages that begin with a segment begin a run. Segments with any flag but ACK and PSH, cut short, or with a wrong checksum are in
+no run. One that is captured twice in a row brings nothing the second time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from msgspec import Struct
 from analyzer.core.traced import FrameTable
 from analyzer.packet.candidates import PDU_HEADER_LEN
 from analyzer.packet.columns import Columns
+from analyzer.packet.reordering import closed_places, waiting_order
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN
 from analyzer.packet.tunnels import Bools, IntArray, Views
 
@@ -32,17 +33,21 @@ RUN_BYTES_BITS = 17
 
 
 class Runs(Struct, frozen=True, eq=False):
-    """Stretches of columns, all of them one after the other: stretch i is the segments `first[i]` to `stop[i]` of the columns.
+    """Stretches of `columns`, all of them one after the other: stretch i is the segments `first[i]` to `stop[i]` of the columns,
+    which are those of the block with overtaken segments put back.
 
     Where `is_run` they are a run of one of the two ends (`side`), with the data segments `data_first[i]` to `data_stop[i]`, perhaps
     none; their bytes begin in `data_begins` and end in `data_ends`. `seq`, and the position in `table`, are those of the first
-    byte. Else the segments are to be taken one by one. `wall`: what comes before has nothing to do with it.
+    byte. Else the segments are to be taken one by one. `wall`: what comes before has nothing to do with it. `closed`:
+    nothing was put back from behind its beginning to before it.
     """
 
+    columns: Columns
     first: IntArray
     stop: IntArray
     is_run: Bools
     wall: Bools
+    closed: Bools
     side: IntArray
     seq: IntArray
     ack: IntArray
@@ -56,22 +61,28 @@ class Runs(Struct, frozen=True, eq=False):
     table: FrameTable
 
 
-def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
-    """The runs of a block's segments, of which there is at least one. No run reaches across a cut."""
-    regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
-    regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
-    same, turned = _compared(columns, views)
-    again = _sent_again(columns, regular, same)
-    sizes = np.where(regular & ~again, columns.sizes, 0)
-    is_data = sizes > 0
-    every = np.arange(len(columns))
-    # First the borders that not even a batch reaches across, then those of runs.
-    wall = _walls(columns, regular, same | turned, cuts)
-    border = wall | (_begins_like_ours(columns, views) & ~again)
+class _Parted(Struct, frozen=True, eq=False):
+    """The segments of a block with overtaken ones put back, parted by walls; `side` is which end sent one, from the turns before,
+    `sizes` the bytes that it brings: 0 where it is not `regular`, or was sent `again`."""
+
+    columns: Columns
+    regular: Bools
+    again: Bools
+    sizes: IntArray
+    side: IntArray
+    wall: Bools
+    closed: Bools
+
+
+def find_runs(columns: Columns, views: Views, cuts: IntArray, most_waiting: int) -> Runs:
+    """The runs of a block's segments, of which there is at least one. No run reaches across a cut. `most_waiting` is that of
+    `reordering`."""
+    parted = _parted(columns, views, cuts, most_waiting)
+    columns, sizes, side = parted.columns, parted.sizes, parted.side
+    is_data, every = sizes > 0, np.arange(len(columns))
+    border = parted.wall | (_begins_like_ours(columns, views) & ~parted.again)
     # Bytes that begin like a PDU only together with those of the next segment are not to begin a run together.
     border[1:] |= is_data[:-1] & (sizes[:-1] < PDU_HEADER_LEN)
-    # Which of the two ends sent a segment, from its neighbours: the number of turns, odd or even.
-    side = np.cumsum(turned) & 1
     sender = _senders(side, is_data, border)
     mine = sender == side
     border[1:] |= sender[1:] != sender[:-1]
@@ -96,14 +107,16 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
     zeros[has_data] = (columns.seq - brought)[data[data_first[has_data]]] & _MASK
     fits = _continues(columns, brought, zeros[number], is_data)
     fits &= mine | (has_data[number] & _acknowledges(columns, brought, zeros[number]))
-    is_run = np.logical_and.reduceat(fits, first) & regular[first]
+    is_run = np.logical_and.reduceat(fits, first) & parted.regular[first]
     begins = columns.begins[data]
     end = int(sizes.sum())
     return Runs(
+        columns,
         first,
         stop,
         is_run,
-        wall[first],
+        parted.wall[first],
+        parted.closed[first],
         side[first],
         (zeros + brought[first]) & _MASK,
         columns.ack[first],
@@ -116,6 +129,23 @@ def find_runs(columns: Columns, views: Views, cuts: IntArray) -> Runs:
         columns.frames[data],
         _table(columns, data, np.append(brought[data], end)),
     )
+
+
+def _parted(columns: Columns, views: Views, cuts: IntArray, most_waiting: int) -> _Parted:
+    """Parts the segments by the borders that not even a batch reaches across."""
+    regular = columns.good & (columns.missing == 0) & (columns.flags & _CONTROL == ACK)
+    regular &= ~(columns.bad_ip_checksum | columns.bad_tcp_checksum)
+    same, turned = _compared(columns, views)
+    again = _sent_again(columns, regular, same)
+    sizes = np.where(regular & ~again, columns.sizes, 0)
+    wall = _walls(regular, same | turned, cuts)
+    # Which of the two ends sent a segment, from its neighbours: the number of turns, odd or even.
+    side = np.cumsum(turned) & 1
+    order = waiting_order(columns, wall, side, sizes, again, most_waiting)
+    if order is None:
+        return _Parted(columns, regular, again, sizes, side, wall, np.ones(len(columns), np.bool_))
+    regular, again, sizes, side = regular[order], again[order], sizes[order], side[order]
+    return _Parted(columns.chosen(order), regular, again, sizes, side, wall, closed_places(order))
 
 
 def _sent_again(columns: Columns, regular: Bools, same: Bools) -> Bools:
@@ -158,10 +188,10 @@ def _senders(side: IntArray, is_data: Bools, border: Bools) -> IntArray:
     return np.where(is_data[latest], side[latest], side)
 
 
-def _walls(columns: Columns, regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
+def _walls(regular: Bools, same_connection: Bools, cuts: IntArray) -> Bools:
     """Which segments have nothing to do with the one before them."""
     wall: Bools = ~same_connection | ~regular
-    wall[1:] |= ~regular[:-1] | (columns.times_ns[1:] < columns.times_ns[:-1])
+    wall[1:] |= ~regular[:-1]
     wall[cuts] = True
     wall[0] = True
     return wall

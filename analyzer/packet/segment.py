@@ -49,7 +49,8 @@ class SegmentBatch(Event, frozen=True, eq=False):
     follows in the capture: part i is its bytes `borders[i]` to `borders[i + 1]`, and is of `dst` where `replies[i]`. `seq` is the
     number of the first byte of `src`, `reply_seq` that of `dst`, which is -1 where `dst` sends no data; then `ack` is the same in
     all segments of `src`. Else neither end acknowledges more than was sent before in the batch. `frame` and `reply_frame` are those
-    of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the last segment, and the latest.
+    of the last data of both, `count` is how many segments have data, and `time_ns` is the time of the
+    last segment in the capture, `latest_ns` the latest of all.
     The segments are those from `first` to `stop` of what `segments` makes.
     """
 
@@ -66,6 +67,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
     frame: int
     reply_frame: int
     time_ns: int
+    latest_ns: int
     segments: Callable[[int, int], Iterable[Segment]]
     first: int
     stop: int
@@ -87,6 +89,7 @@ class SegmentBatch(Event, frozen=True, eq=False):
             1 if size else 0,
             item.frame if size else 0,
             0,
+            item.time_ns,
             item.time_ns,
             lambda first, stop: (item,),
             0,

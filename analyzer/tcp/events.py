@@ -45,8 +45,8 @@ class StreamBatch(Event, frozen=True):
     """Bytes of a connection in order, of one direction or of both in turn: part i is `borders[i]` to `borders[i + 1]` of `data`.
 
     A part is of `direction`, or of the other one where `replies[i]`. `offset` and `reply_offset` are the positions of
-    the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing). Where there are
-    several parts, their times ascend. Iterating gives each part as a batch of its own.
+    the first bytes of both in their streams, gaps counted (`reply_offset` is 0 where the other one sends nothing).
+    Iterating gives each part as a batch of its own.
     """
 
     connection: Connection

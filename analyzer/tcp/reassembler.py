@@ -95,8 +95,8 @@ class Reassembler:
             flow = half.flow
             flow.time_ns = event.time_ns
             flow.count += event.stop - event.first
-            if event.time_ns > self._order.now:
-                self._order.now = event.time_ns
+            if event.latest_ns > self._order.now:
+                self._order.now = event.latest_ns
             if not event.count:
                 return ()
             batch = self._deliver(half, event)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 from hypothesis import example, given, settings
@@ -160,14 +160,14 @@ def pieces(events: Iterable[Event]) -> list[Event]:
 
 def by_segments(blocks: list[FrameBlock], limits: Limits, recognition: type[Recognition] = Everything) -> list[Event]:
     """Each segment is a batch of its own."""
-    dissector = Dissector()
+    dissector = Dissector(limits=limits)
     items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
     ones = (SegmentBatch.of(item) if isinstance(item, Segment) else item for item in one_by_one(items))
     return through([Reassembler(limits, recognition())], ones)
 
 
 def by_batches(blocks: list[FrameBlock], limits: Limits, recognition: type[Recognition] = Everything) -> list[Event]:
-    dissector = Dissector()
+    dissector = Dissector(limits=limits)
     items = [*(item for made in blocks for item in dissector.feed(made)), *dissector.finish()]
     for item in items:
         if isinstance(item, SegmentBatch):
@@ -186,6 +186,57 @@ def test_batches_give_what_their_segments_give(seed: int, tight: bool) -> None:
     limits = Limits(connections=2, held_stream=4000, held_total=6000) if tight else Limits()
     blocks = captured(seed)
     assert pieces(by_batches(blocks, limits)) == pieces(by_segments(blocks, limits))
+
+
+def overtaken(seed: int) -> list[FrameBlock]:
+    """Conversations of which the capture has some segments a little late, with the time when they came or when they were sent."""
+    chance = random.Random(seed)
+    frames = [
+        frame_of(chance, segment, spoil=False)
+        for ends in chance.sample(ENDS, chance.choice([1, 2]))
+        for segment in conversation(chance, ends)
+    ]
+    rate, far, pause = chance.choice([0.02, 0.05, 0.2]), chance.choice([1, 2, 3, 8, 40]), chance.choice([10**3, 10**6])
+    late = [at + (chance.randint(1, far) + 0.5 if chance.random() < rate else 0) for at in range(len(frames))]
+    order = sorted(range(len(frames)), key=late.__getitem__)
+    made = block([frames[at] for at in order], time_ns=10**18)
+    times = order if chance.random() < 0.5 else range(len(frames))
+    made.times_ns[:] = [10**18 + pause * at for at in times]
+    return [made]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**48), st.booleans())
+def test_segments_that_were_overtaken_come_in_the_same_order(seed: int, tight: bool) -> None:
+    limits = Limits(connections=2, held_stream=4000, held_total=6000) if tight else Limits()
+    blocks = overtaken(seed)
+    assert pieces(by_batches(blocks, limits)) == pieces(by_segments(blocks, limits))
+
+
+@pytest.mark.parametrize("is_time_kept", [True, False])
+def test_a_few_segments_that_were_overtaken_cut_no_batch(is_time_kept: bool) -> None:
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(40):
+        segments += [talk.c(smb2()), talk.s(smb2(b"x" * 1000)), talk.s(b"y" * 1000), talk.ack(ENDS[0][0]), talk.s(b"z")]
+    order = list(range(len(segments)))
+    for at in range(10, len(segments) - 3, 20):
+        order.insert(at + 2, order.pop(at))
+    times = [1000 * at for at in (order if is_time_kept else sorted(order))]
+    found = reported([segments[at] for at in order], cut=False, times_ns=times)
+    batches = [event for event in found if isinstance(event, StreamBatch)]
+    assert max(len(batch.replies) for batch in batches) >= 79
+    assert len(batches) < 5
+
+
+def test_what_comes_much_later_is_waited_for_segment_by_segment() -> None:
+    """Whether a hole is given up depends on what comes meanwhile, so that nothing is put back from afar."""
+    talk = Talk(*ENDS[0])
+    segments = talk.open()
+    for _ in range(60):
+        segments += [talk.c(smb2()), talk.s(smb2(b"x" * 100))]
+    segments.insert(110, segments.pop(11))
+    assert [event for event in reported(segments, times_ns=range(0, 10**11, 10**8)) if isinstance(event, Gap)]
 
 
 @settings(max_examples=40, deadline=None)
@@ -286,10 +337,12 @@ def test_what_is_sent_again_and_again_is_looked_for_among_few() -> None:
     assert max(kept) <= 128
 
 
-def reported(segments: list[Segment], *, cut: bool = True) -> list[Event]:
+def reported(segments: list[Segment], *, cut: bool = True, times_ns: Sequence[int] = ()) -> list[Event]:
     """The events of segments that come in one block, which have to be the same in both ways; parts cut up, or batches."""
     chance = random.Random(1)
     blocks = [block([frame_of(chance, segment, spoil=False) for segment in segments], time_ns=10**18)]
+    if times_ns:
+        blocks[0].times_ns[:] = times_ns[: len(segments)]
     found = by_batches(blocks, Limits())
     cut_up = pieces(found)
     assert cut_up == pieces(by_segments(blocks, Limits()))
