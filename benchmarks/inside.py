@@ -214,7 +214,7 @@ class _Room:
 
 
 def stages(path: Path, keyring: Keyring, *, max_stub: int) -> dict[str, float]:
-    """Processor seconds of each room on the way from a file to exchanges, a block of frames at a time."""
+    """Processor seconds of each layer from a file to exchanges, a block of frames at a time."""
     # As the command does before it reads.
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)

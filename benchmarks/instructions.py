@@ -82,7 +82,7 @@ def walk(directory: Path) -> None:
 
 
 def _control(option: str) -> None:
-    """Tells callgrind something. It listens while the program runs, so this must not wait idly, nor for nothing: that counts."""
+    """Gives callgrind a command. It listens while the program runs, so this must not wait idly, nor for nothing: that counts."""
     with subprocess.Popen(["callgrind_control", option, str(os.getpid())], stdout=subprocess.DEVNULL) as reported:
         while reported.poll() is None:
             time.sleep(0.002)

@@ -209,7 +209,7 @@ def packets_of_nothing(path: Path, size: int) -> None:
 
 @shape()
 def like_headers(path: Path, size: int) -> None:
-    """pcap frames full of what looks like the header of a record that leads astray."""
+    """pcap frames full of what looks like the header of a record, and misleads."""
     header = struct.pack("<IIII", 1_700_000_000, 5, 16, 16)
     frame = header * 256
     record = struct.pack("<IIII", 1_700_000_000, 5, len(frame), len(frame)) + frame

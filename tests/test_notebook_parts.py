@@ -236,6 +236,29 @@ def test_charts_have_units_titles_and_tooltips(cap: pcq.Capture) -> None:
     assert "time since the poll before (s)" in str(part.plot.polls().to_dict())
 
 
+@pytest.mark.needs("altair")
+def test_an_axis_of_less_than_a_minute_has_marks_of_its_own_in_milliseconds(cap: pcq.Capture) -> None:
+    """Vega draws one mark of those that share a second."""
+    for chart in (cap.plot.timeline(), cap.plot.latency()):
+        drawn = chart.to_dict()
+        axis = drawn["encoding"]["x"]
+        moments = [row["ms"] for row in drawn["data"]["values"]]
+        marks = axis["axis"]["values"]
+        assert (axis["field"], axis["scale"]["zero"]) == ("ms", False)
+        assert 2 <= len(marks) <= 7
+        assert min(moments) <= marks[0] < marks[-1] <= max(moments)
+
+
+@pytest.mark.needs("altair")
+def test_times_of_days_are_shown_in_utc_whatever_the_zone_of_the_browser(cap: pcq.Capture) -> None:
+    import altair as alt
+
+    from analyzer.notebook.charts import _time
+
+    axis = _time(alt.Data(values=[{"time": "2026-11-20T00:00:00.000Z", "ms": 0.0}, {"time": "", "ms": 60_000.0}]))
+    assert axis.to_dict()["scale"] == {"type": "utc"}
+
+
 # What a user of the API writes. Type checkers read it, nothing runs it.
 SCRIPT = """
 from datetime import timedelta

@@ -224,7 +224,7 @@ _IN_THE_ROOT = {
 }
 
 
-def test_no_file_lies_astray() -> None:
+def test_no_file_lies_where_none_belongs() -> None:
     """A file named `-` was committed once, and nothing noticed."""
     names = [path.relative_to(ROOT).as_posix() for path in _tracked()]
     unexpected = [

@@ -34,14 +34,14 @@ VECTORS = ROOT / "tests/buffers/vectors"
 CAPTURE_SUFFIXES = {".pcap", ".pcapng"}
 FORMS = {
     "timeline": "text jsonl json csv timesketch ecs zeek",
-    "sessions": "text jsonl csv timesketch ecs zeek",
-    "hosts": "text jsonl csv",
-    "handles": "text jsonl csv",
-    "stats": "text jsonl csv",
-    "counters": "text jsonl csv",
+    "sessions": "text jsonl timesketch ecs zeek",
+    "hosts": "text jsonl",
+    "handles": "text jsonl",
+    "stats": "text jsonl",
+    "counters": "text jsonl",
     "samples": "text jsonl csv",
-    "triage": "text jsonl csv",
-    "audit": "text jsonl csv sarif junit ecs zeek",
+    "triage": "text jsonl",
+    "audit": "text jsonl sarif junit ecs zeek",
 }
 TABLES = ("timeline", "sessions", "hosts", "handles", "stats", "counters", "samples", "audit")
 WITHOUT_KEYS = ("timeline", "sessions", "stats", "audit")
@@ -155,7 +155,7 @@ def decode_jobs(vectors: Path) -> Iterator[Job]:
 
 def work(results: Path, captures: Sequence[Path], only: str) -> None:
     """Runs all commands in this interpreter's checkout, each in a fork."""
-    results.mkdir(parents=True)
+    results.mkdir(parents=True, exist_ok=True)
     _load()
     for capture in captures:
         folder = results / f"{capture.parent.name}_{capture.name}"
@@ -189,7 +189,13 @@ def _load() -> None:
 
 
 def _run(job: Job, folder: Path) -> None:
-    """Runs one command in a fork. Its standard output, error and exit code are files beside those that it writes."""
+    """Runs one command in a fork. Its standard output, error and exit code are files beside those that it writes.
+
+    What has run already is kept: a run that was interrupted goes on, and one checkout can be compared with several others.
+    """
+    if (folder / "exit").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     child = os.fork()
     if child:
@@ -426,7 +432,11 @@ def main() -> int:
     )
     parser.add_argument("--capture", default="", help="only captures whose name holds this")
     parser.add_argument("--only", default="", help="only commands and forms whose name holds this: timeline, .parquet")
-    parser.add_argument("--keep", type=Path, help="keep all that was printed in this directory")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="keep all that was printed in this directory, in old/ and new/; what is there is not run again",
+    )
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     folders = [folder.resolve() for folder in options.captures or [ROOT / "captures"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 # More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
 MOST_MARKS = 20_000
 _WIDTH = 640
+# Of times with milliseconds, which stand beside each other in this width.
+_MOST_LABELS = 6
+_MINUTE = 60_000
 
 
 class Plots:
@@ -59,7 +63,7 @@ class Plots:
                 color=alt.Color("outcome:N", title="outcome"),
                 tooltip=[
                     alt.Tooltip("number:Q", title="call"),
-                    alt.Tooltip("time:T", title="time (UTC)", format="%H:%M:%S.%L"),
+                    alt.Tooltip("utc:N", title="time (UTC)"),
                     "method:N",
                     alt.Tooltip("status_name:N", title="status"),
                     alt.Tooltip("milliseconds:Q", title="response time (ms)", format=".3f"),
@@ -95,16 +99,18 @@ class Plots:
             part=pl.col("value").is_null().cum_sum().over("series"),
         ).filter(~pl.col("why_null").is_in(["not-displayed", "text", "first-sample"]).fill_null(value=False))
         units = [unit for unit in table["unit"].unique().to_list() if unit]
+        # Without any other value than 0, the axis would have no length.
+        scale = alt.Scale() if (table["value"] != 0).any() else alt.Scale(domain=[0, 1])
         data, title = _data(table, "Counters")
         base = alt.Chart(data, title=title, width=_WIDTH).encode(x=_time(data))
         tooltip = [
             alt.Tooltip("path:N"),
-            alt.Tooltip("time:T", title="time (UTC)", format="%H:%M:%S.%L"),
+            alt.Tooltip("utc:N", title="time (UTC)"),
             alt.Tooltip("value:Q"),
             alt.Tooltip("unit:N"),
         ]
         lines = base.mark_line(point=True).encode(
-            y=alt.Y("value:Q", title=f"value ({', '.join(units)})" if units else "value"),
+            y=alt.Y("value:Q", title=f"value ({', '.join(units)})" if units else "value", scale=scale),
             color=alt.Color("path:N", title="counter", legend=alt.Legend(labelLimit=400, orient="bottom", columns=1)),
             detail="part:N",
             tooltip=tooltip,
@@ -132,15 +138,22 @@ class Plots:
         import altair as alt
 
         calls = self._capture.calls.filter(pl.col("latency").is_not_null()).select(
-            "number", "time", "method", "status_name", milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6
+            "number",
+            "time",
+            "status_name",
+            method=pl.coalesce(pl.col("method").cast(pl.String), pl.format("opnum {}", pl.col("opnum"))),
+            milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6,
         )
+        # A logarithm shows nothing at 0, where a capture's clock has no finer steps.
+        is_positive = calls.height > 0 and bool((calls["milliseconds"] > 0).all())
+        scale = alt.Scale(type="log", nice=True) if is_positive else alt.Scale(type="symlog", constant=0.01)
         data, title = _data(calls, "Response times")
         return (
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_circle(opacity=0.6)
             .encode(
                 x=_time(data),
-                y=alt.Y("milliseconds:Q", title="response time (ms)", scale=alt.Scale(type="symlog", constant=0.01)),
+                y=alt.Y("milliseconds:Q", title="response time (ms)", scale=scale),
                 color=alt.Color("method:N", title="method"),
                 tooltip=[
                     alt.Tooltip("number:Q", title="call"),
@@ -184,14 +197,25 @@ class Plots:
 
 
 def _time(data: alt.Data) -> alt.X:
-    """The axis of time, with milliseconds where all is within some seconds."""
+    """The axis of time, in UTC whatever the browser's zone is.
+
+    Where all is within a minute, it is one of milliseconds since 1970 with marks of our own: Vega distinguishes marks by the
+    second, and draws one of those that share it.
+    """
     import altair as alt
 
-    moments = sorted(row["time"] for row in data.to_dict()["values"])
-    is_short = bool(moments) and moments[0][:16] == moments[-1][:16]
-    return alt.X(
-        "time:T", title="time (UTC)", axis=alt.Axis(format="%H:%M:%S.%L", labelAngle=-30) if is_short else alt.Axis()
-    )
+    moments = [row["ms"] for row in data.to_dict()["values"]]
+    if not moments or (stop := max(moments)) - (start := min(moments)) >= _MINUTE:
+        return alt.X("time:T", title="time (UTC)", scale=alt.Scale(type="utc"))
+    axis = alt.Axis(labelExpr="utcFormat(datum.value, '%H:%M:%S.%L')", values=_marks(start, stop))
+    return alt.X("ms:Q", title="time (UTC)", axis=axis, scale=alt.Scale(zero=False, nice=False))
+
+
+def _marks(start: float, stop: float) -> list[int]:
+    """Some round numbers from `start` to `stop`."""
+    steps = (digit * 10**power for power in range(5) for digit in (1, 2, 5))
+    step = next(step for step in steps if (stop - start) / step <= _MOST_LABELS)
+    return list(range(ceil(start / step) * step, floor(stop) + 1, step))
 
 
 def _data(table: pl.DataFrame, title: str) -> tuple[alt.Data, str]:
@@ -202,5 +226,9 @@ def _data(table: pl.DataFrame, title: str) -> tuple[alt.Data, str]:
     if step > 1:
         title += f" (every {step}th of {table.height:,})"
         table = table.gather_every(step)
-    shown = table.with_columns(pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    shown = table.with_columns(
+        pl.col("time").dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ"),
+        utc=pl.col("time").dt.strftime("%H:%M:%S%.3f"),
+        ms=pl.col("time").dt.epoch("us") / 1000,
+    )
     return alt.Data(values=shown.to_dicts()), title

@@ -418,16 +418,16 @@ class Script(Struct):
         if talk is None:
             return
         for opnum in ON_HANDLES:
-            talk.handled(opnum, FOREIGN, "a handle that nobody gave out", stranger=True)
+            talk.handled(opnum, FOREIGN, "a handle that nobody gave out", never_given_out=True)
             talk = self._again(talk)
-            talk.handled(opnum, NO_HANDLE, "a null handle", stranger=True)
+            talk.handled(opnum, NO_HANDLE, "a null handle", never_given_out=True)
             talk = self._again(talk)
         key = registry.open_performance_data() if registry is not None else None
         theirs = other.open() if other is not None else None
         for handle, whose in ((key, "a handle of winreg"), (theirs, "a handle of another association")):
             for opnum in ON_HANDLES if handle is not None else ():
                 assert handle is not None
-                talk.handled(opnum, handle, whose, stranger=True)
+                talk.handled(opnum, handle, whose, never_given_out=True)
                 talk = self._again(talk)
         closed = ("A handle was used after it had been closed.",)
         for opnum in ON_HANDLES:
@@ -435,7 +435,7 @@ class Script(Struct):
             if mine is None:
                 break
             talk.close_query(mine)
-            talk.handled(opnum, mine, "a closed handle", causes=closed, stranger=True)
+            talk.handled(opnum, mine, "a closed handle", causes=closed, never_given_out=True)
             talk = self._again(talk)
 
     def _again(self, talk: Talk, level: int = AuthLevel.PRIVACY) -> Talk:
@@ -537,7 +537,7 @@ class Script(Struct):
             talk.instances(guid)
             talk.open()
             for opnum in ON_HANDLES:
-                talk.handled(opnum, FOREIGN, "a handle that nobody gave out", stranger=True)
+                talk.handled(opnum, FOREIGN, "a handle that nobody gave out", never_given_out=True)
                 talk = self._again(talk, level)
         for level in BELOW_PRIVACY:
             self._below(level)

@@ -40,7 +40,7 @@ class Triggers(TypedDict, total=False):
 
     causes: tuple[str, ...]
     returns: tuple[str, ...]
-    stranger: bool
+    never_given_out: bool
 
 
 class Connector(Protocol):
@@ -171,10 +171,10 @@ class Talk:
         *,
         causes: tuple[str, ...] = (),
         returns: tuple[str, ...] = (),
-        stranger: bool = False,
+        never_given_out: bool = False,
     ) -> Answer:
         """One call. It `causes` these triggers by being answered at all, and what it `returns` by success; on the handle of a
-        `stranger` the server did not give it out."""
+        `never_given_out` the server did not give it out."""
         context = self._last
         data = stub.data if isinstance(stub, Stub) else stub
         self._lab.before_call()
@@ -183,7 +183,7 @@ class Talk:
         level = self._levels[context]
         if self._interfaces[context] == perflib.INTERFACE:
             triggers += _of_any(answer, level)
-            triggers += _of_method(opnum, answer, level, stranger=stranger)
+            triggers += _of_method(opnum, answer, level, never_given_out=never_given_out)
         if answer.is_answered:
             triggers += causes
         if answer.status == 0:
@@ -194,21 +194,19 @@ class Talk:
 
     # --- the methods of PerflibV2 ---------------------------------------------------------------------------------
 
-    def enumerate(self, room: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Answer:
-        return self.send(0, self.stub().string().uint(room), f"EnumerateCounterSet, dwInSize {room}", **triggers)
+    def enumerate(self, in_size: int = MOST_GUIDS, **triggers: Unpack[Triggers]) -> Answer:
+        return self.send(0, self.stub().string().uint(in_size), f"EnumerateCounterSet, dwInSize {in_size}", **triggers)
 
     def register(
-        self, guid: str, code: int, language: int = 0, room: int = 1 << 16, **triggers: Unpack[Triggers]
+        self, guid: str, code: int, language: int = 0, in_size: int = 1 << 16, **triggers: Unpack[Triggers]
     ) -> Answer:
-        stub = self.stub().string().guid(guid).uint(code).uint(language).uint(room)
-        words = (
-            f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {room}"
-        )
+        stub = self.stub().string().guid(guid).uint(code).uint(language).uint(in_size)
+        words = f"QueryCounterSetRegistrationInfo of {guid}, RequestCode {code}, RequestLCID {language:#x}, dwInSize {in_size}"
         return self.send(1, stub, words, **triggers)
 
-    def instances(self, guid: str, room: int = 1 << 16, **triggers: Unpack[Triggers]) -> Answer:
-        stub = self.stub().string().guid(guid).uint(room)
-        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {room}", **triggers)
+    def instances(self, guid: str, in_size: int = 1 << 16, **triggers: Unpack[Triggers]) -> Answer:
+        stub = self.stub().string().guid(guid).uint(in_size)
+        return self.send(2, stub, f"EnumerateCounterSetInstances of {guid}, dwInSize {in_size}", **triggers)
 
     def open(self, **triggers: Unpack[Triggers]) -> bytes | None:
         return handle_of(self.send(3, self.stub().string(), "OpenQueryHandle", **triggers))
@@ -217,16 +215,16 @@ class Talk:
         return self.send(4, self.stub().handle(handle), f"CloseQueryHandle of {whose}", **triggers)
 
     def info(
-        self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+        self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
     ) -> Answer:
-        stub = self.stub().handle(handle).uint(room)
-        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {room}", **triggers)
+        stub = self.stub().handle(handle).uint(in_size)
+        return self.send(5, stub, f"QueryCounterInfo of {whose}, dwInSize {in_size}", **triggers)
 
     def data(
-        self, handle: bytes, room: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
+        self, handle: bytes, in_size: int = 1 << 16, whose: str = "the handle", **triggers: Unpack[Triggers]
     ) -> Answer:
-        stub = self.stub().handle(handle).uint(room)
-        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {room}", **triggers)
+        stub = self.stub().handle(handle).uint(in_size)
+        return self.send(6, stub, f"QueryCounterData of {whose}, dwInSize {in_size}", **triggers)
 
     def validate(
         self,
@@ -262,9 +260,9 @@ class Talk:
         stub = self.stub().count(0).uint(0x02000000)
         return handle_of(self.send(3, stub, "OpenPerformanceData of winreg"))
 
-    def query_value(self, handle: bytes, name: str, room: int, **triggers: Unpack[Triggers]) -> Answer:
-        stub = query_value(handle, name, room, ndr64=self._ndr64[self._last])
-        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {room} bytes', **triggers)
+    def query_value(self, handle: bytes, name: str, size: int, **triggers: Unpack[Triggers]) -> Answer:
+        stub = query_value(handle, name, size, ndr64=self._ndr64[self._last])
+        return self.send(17, stub, f'BaseRegQueryValue of "{name}", room for {size} bytes', **triggers)
 
     def close_key(self, handle: bytes) -> Answer:
         return self.send(5, self.stub().handle(handle), "BaseRegCloseKey")
@@ -291,7 +289,7 @@ def _of_any(answer: Answer, level: int) -> Iterator[str]:
         yield "A caller at authentication level 6 was refused by error 5."
 
 
-def _of_method(opnum: int, answer: Answer, level: int, *, stranger: bool) -> Iterator[str]:
+def _of_method(opnum: int, answer: Answer, level: int, *, never_given_out: bool) -> Iterator[str]:
     """What a call of a method is a trigger of."""
     if opnum not in METHODS:
         yield "A method above opnum 7 was called."
@@ -302,7 +300,7 @@ def _of_method(opnum: int, answer: Answer, level: int, *, stranger: bool) -> Ite
         yield "Opnum 0, 1 or 2 was called."
     if level < AuthLevel.PRIVACY:
         yield f"{name} was called below authentication level 6."
-    if stranger:
+    if never_given_out:
         yield f"{name} was called on a handle that the server had not given out."
         yield "A handle that another interface had given out, or none, was sent."
     if not answer.is_answered:

@@ -112,8 +112,8 @@ IOCTL_RESPONSE = Layout(
     ("ioctl.ofs_output", "I"),
     ("ioctl.len_output", "I"),
 )
-# The longest of these.
-LONGEST = IOCTL_RESPONSE.stop
+# Where the longest of these stops: so much of a message is looked at before its data.
+LONGEST = max(layout.stop for layout in tuple(vars().values()) if isinstance(layout, Layout))
 
 
 def buffer_span(message: Message, start: int, length: int) -> tuple[int, int]:

@@ -69,37 +69,39 @@ def _frame_layer(name: SideName, number: int, frame: CapturedFrame, count: int) 
 
 def _smb_layers(name: SideName, messages: Sequence[SmbMessage]) -> Iterator[Layer]:
     """Each message as TCP carried it, then each as it could be read."""
-    places = [f" {number} of {len(messages)}" if len(messages) > 1 else "" for number in range(1, len(messages) + 1)]
     sent: list[Layer] = []
-    for number, (message, place) in enumerate(zip(messages, places, strict=True), 1):
-        data = message.sent.data
+    read: list[Layer] = []
+    for number, message in enumerate(messages, 1):
+        place = f" {number} of {len(messages)}" if len(messages) > 1 else ""
+        carried, data = message.sent.data, message.message.data
         sent.append(
             Layer(
                 id=f"{name}.tcp{number}",
                 kind="tcp",
                 title=f"TCP payload{place}",
-                data=data,
+                data=carried,
                 runs=runs_of(message.sent),
                 steps=message.sent.steps,
-                tree=sent_tree(data, is_framed=data[:4] not in MAGICS),
+                tree=sent_tree(carried, is_framed=carried[:4] not in MAGICS),
                 problem=f"bytes are missing: {message.reason}" if message.reason else None,
             )
         )
-    yield from sent
-    for number, (message, place) in enumerate(zip(messages, places, strict=True), 1):
-        data = message.message.data
         parent = place_of(message.message, sent)
-        yield Layer(
-            id=f"{name}.smb{number}",
-            kind="smb",
-            title=f"SMB message{place}",
-            data=data,
-            runs=runs_of(message.message),
-            steps=message.message.steps,
-            parent=parent[0] if parent is not None else None,
-            offset=parent[1] if parent is not None else 0,
-            tree=message_tree(data),
+        read.append(
+            Layer(
+                id=f"{name}.smb{number}",
+                kind="smb",
+                title=f"SMB message{place}",
+                data=data,
+                runs=runs_of(message.message),
+                steps=message.message.steps,
+                parent=parent[0] if parent is not None else None,
+                offset=parent[1] if parent is not None else 0,
+                tree=message_tree(data),
+            )
         )
+    yield from sent
+    yield from read
 
 
 def _stream_layer(name: SideName, pdus: Sequence[Fragment]) -> Layer:

@@ -37,6 +37,7 @@ _SMB1_COMMANDS |= {0x2F: "SMB_COM_WRITE_ANDX", 0x0B: "SMB_COM_WRITE", 0x0A: "SMB
 _FLAGS = {FLAG_RESPONSE: "SERVER_TO_REDIR", FLAG_ASYNC: "ASYNC_COMMAND", 4: "RELATED_OPERATIONS", 8: "SIGNED"}
 _FLAGS |= {0x10000000: "DFS_OPERATIONS", 0x20000000: "REPLAY_OPERATION"}
 _CIPHER_FLAGS = one_of({1: "Encrypted"})
+_CHAINED = 1
 _ALGORITHMS = one_of(dict(enumerate(("NONE", "LZNT1", "LZ77", "LZ77+Huffman", "Pattern_V1", "LZ4"))))
 _FSCTLS = one_of({0x0011C017: "FSCTL_PIPE_TRANSCEIVE"})
 
@@ -56,7 +57,7 @@ _COMPRESSION: tuple[FieldSpec, ...] = (
         ("protocol_id", "ProtocolId", -4), ("original_compressed_segment_size", "OriginalCompressedSegmentSize", 4)
     ),
     ("compression_algorithm", "CompressionAlgorithm", 2, _ALGORITHMS),
-    ("flags", "Flags", 2, one_of({1: "CHAINED"})),
+    ("flags", "Flags", 2, one_of({_CHAINED: "CHAINED"})),
     ("offset", "Offset/Length", 4, None),
 )
 _HEAD: tuple[FieldSpec, ...] = (
@@ -149,6 +150,11 @@ def sent_tree(data: bytes, *, is_framed: bool) -> Node:
             fields = tuple(numbers(data, at, fields_of, "little"))
             children.append(structure(what.lower(), f"SMB2 {what}", at, stop, section, fields))
             at, name = stop, "encrypted" if wanted == TRANSFORM_MAGIC else "compressed"
+            if wanted == COMPRESSION_MAGIC and not data[stop - 6] & _CHAINED:
+                # So many bytes stand before what is compressed, as they are.
+                plain = min(stop + int.from_bytes(data[stop - 4 : stop], "little"), len(data))
+                children += raw(data, "uncompressed", stop, plain)
+                at = plain
     children += raw(data, name, at, len(data))
     return structure("tcp_payload", "TCP payload", 0, len(data), "RFC 9293", children)
 

@@ -185,5 +185,5 @@ def test_aggregate_functions_are_counted_only():
     data[20 + 32 + 40] = 1
     summed = Calls().registration(1, bytes(data[20:-4]))
     assert judged("PCQ620", summed).verdict("PCQ-2.2.4.2-R75") == "pass"
-    shut = [sealed(call) for call in countersets({COUNTERSET: (0, {1: BULK})})]
-    assert judged("PCQ620", *shut).verdict("PCQ-2.2.4.2-R75") == "inconclusive"
+    unread = [sealed(call) for call in countersets({COUNTERSET: (0, {1: BULK})})]
+    assert judged("PCQ620", *unread).verdict("PCQ-2.2.4.2-R75") == "inconclusive"

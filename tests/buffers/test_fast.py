@@ -82,7 +82,7 @@ def counterset(rows: list[tuple[bytes, ...]], name: str = "instance") -> Block:
     return Block(6, ids=tuple(range(len(rows[0]))), instances=named, values=tuple(rows))
 
 
-def test_a_regular_counterset_takes_the_fast_road() -> None:
+def test_a_regular_counterset_takes_the_fast_path() -> None:
     data = perf_data([counterset([(number(2**64 - 1), number(7, 4))] * 30), Block(0, status=0x1069)])
     assert read_regular(data) is not None
     columns = regular_columns(data)

@@ -252,14 +252,14 @@ def with_stub(message: Message, stub: TracedBytes) -> Message:
 def sealed(exchange: Exchange) -> Exchange:
     """The same call, as it looks without a key."""
 
-    def shut(message: Message | None) -> Message | None:
+    def unread(message: Message | None) -> Message | None:
         if message is None:
             return None
         fragments = tuple(replace(fragment, plain=Missing.SEALED) for fragment in message.fragments)
         return replace(message, fragments=fragments, stub=Missing.SEALED)
 
     return replace(
-        exchange, request=shut(exchange.request), response=shut(exchange.response), state="sealed", reason="no key"
+        exchange, request=unread(exchange.request), response=unread(exchange.response), state="sealed", reason="no key"
     )
 
 

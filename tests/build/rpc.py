@@ -1,6 +1,6 @@
 """Builds DCERPC traffic for tests: PDUs byte by byte, and conversations of channel events with a frame for each message.
 
-`Toy*` is a security provider of the tests' own, behind the auth room's protocols: a keystream and a message count per
+`Toy*` is a security provider of the tests' own, behind the protocols of `auth`: a keystream and a message count per
 sender and a checksum over everything, so that order, loss, padding and header signing matter as they do with NTLM.
 """
 

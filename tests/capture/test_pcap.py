@@ -84,7 +84,7 @@ def test_an_impossible_length_ends_the_file_with_a_problem(fast):
     assert [problem.kind for problem in problems] == ["malformed"]
 
 
-def test_frames_that_hold_fake_records_do_not_lead_the_fast_walk_astray():
+def test_frames_that_hold_fake_records_do_not_mislead_the_fast_walk():
     fakes = pcap([(T0 + n, b"z" * 40) for n in range(500)])[24:]
     frames = [(T0 + n * 1000, fakes[: 20_000 + n]) for n in range(200)]
     data = pcap(frames)

@@ -102,7 +102,7 @@ def test_payloads_that_hold_captures_are_payloads(write, seed: int) -> None:
         assert as_given(read(BytesIO(data))[0]) == frames
 
 
-def test_lanes_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partitions_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("walked plainly")
 

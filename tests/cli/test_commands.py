@@ -492,7 +492,7 @@ def test_a_file_on_a_full_disk_is_a_sentence(form: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_names_that_are_no_utf8_are_no_trouble(tmp_path: Path) -> None:
+def test_names_that_are_no_utf8_are_taken(tmp_path: Path) -> None:
     path = os.fsencode(tmp_path) + b"/caf\xe9.pcap"
     Path(os.fsdecode(path)).write_bytes(CLEAR.read_bytes())
     for form in ("text", "jsonl", "csv"):

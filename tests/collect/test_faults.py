@@ -200,8 +200,8 @@ def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: 
     collected(ring, out, Keyring())
     rows = pcq.open(out).calls.collect().height
     listed = next((out / "calls").rglob("*.parquet"))
-    stray = listed.with_name("stray.parquet")
-    stray.write_bytes(listed.read_bytes())
+    unlisted = listed.with_name("unlisted.parquet")
+    unlisted.write_bytes(listed.read_bytes())
     notes = out / "notes" / "of somebody.txt"
     notes.parent.mkdir()
     notes.write_text("not ours")
@@ -209,7 +209,7 @@ def test_what_a_run_left_behind_is_no_part_of_the_dataset(ring: Path, tmp_path: 
     (out / "_staging" / "x" / "half").write_bytes(b"...")
     assert pcq.open(out).calls.collect().height == rows
     collected(ring, out, Keyring())
-    assert not stray.exists()
+    assert not unlisted.exists()
     assert notes.read_text() == "not ours"
     assert not (out / "_staging").exists()
     with pytest.raises(InputError, match="exists and is no dataset"):

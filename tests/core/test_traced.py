@@ -112,7 +112,7 @@ def reported(item: TracedBytes) -> tuple[object, ...]:
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.data())
-def test_tables_and_ropes_say_what_joined_bytes_say(pieces: list[bytes], data: st.DataObject) -> None:
+def test_tables_and_concatenations_say_what_joined_bytes_say(pieces: list[bytes], data: st.DataObject) -> None:
     whole = TracedBytes.join(frames(*pieces))
     start = data.draw(st.integers(0, len(whole)))
     stop = data.draw(st.integers(start, len(whole)))

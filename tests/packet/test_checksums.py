@@ -83,7 +83,7 @@ def test_a_wrong_checksum_is_noted_once_and_the_segment_is_used(version: int, fa
     ),
     st.booleans(),
 )
-def test_both_roads_judge_every_checksum_alike(
+def test_both_paths_judge_every_checksum_alike(
     given_frames: list[tuple[int, bytes, int | None, int]], is_sparse: bool
 ) -> None:
     frames: list[bytes] = []

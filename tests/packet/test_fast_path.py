@@ -159,7 +159,7 @@ def frame(chance, link_type):
     st.integers(0, 120),
     st.sampled_from([600, 20_000, 1 << 21]),
 )
-def test_mixed_traffic_reads_the_same_on_both_roads(link_type, seed, count, look_behind):
+def test_mixed_traffic_reads_the_same_on_both_paths(link_type, seed, count, look_behind):
     chance = random.Random(seed)
     blocks, first = [], 1
     for _ in range(chance.randrange(1, 4)):
@@ -213,7 +213,7 @@ def test_bytes_spliced_into_a_capture_give_events_and_nothing_else(noise, place,
     assert all(isinstance(item, Segment | Problem) for item in events[0])
 
 
-def test_the_fast_road_is_taken_for_common_shapes(monkeypatch):
+def test_the_fast_path_is_taken_for_common_shapes(monkeypatch):
     seen = []
     made = block([ethernet(ipv4(tcp(smb2()))), ethernet(ipv6(tcp(smb2())), 0x86DD, tags=[0x8100])] * 20)
     dissector = Dissector()

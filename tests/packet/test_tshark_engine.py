@@ -62,7 +62,7 @@ def tcp(payload: bytes = SMB, seq: int = 100, flags: str = "PA") -> TCP:
 @pytest.mark.parametrize(
     "name", ["n_v1_reordered.pcap", "n_v1_snap160.pcap", "n_v1_pcapng.pcapng", "n_v1_midstream.pcap"]
 )
-def test_finds_the_same_segments_as_our_own_rooms(name: str) -> None:
+def test_finds_the_same_segments_as_our_own_layers(name: str) -> None:
     engine = TsharkEngine(CAPTURES / name)
     events = list(engine)
     ours, info = own(CAPTURES / name)

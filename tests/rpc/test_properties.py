@@ -1,4 +1,4 @@
-"""Properties of the room: pieces do not matter, bytes keep their address, damage gives events and nothing else."""
+"""Properties of the layer: pieces do not matter, bytes keep their address, damage gives events and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same conversations through the auth room: NTLM, NTLM in SPNEGO and Kerberos, made by the tests' own peers."""
+"""The same conversations through `auth`: NTLM, NTLM in SPNEGO and Kerberos, made by the tests' own peers."""
 
 from __future__ import annotations
 

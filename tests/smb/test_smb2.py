@@ -1,4 +1,4 @@
-"""SMB2 and SMB3 conversations written here, and what the transport room says of them."""
+"""SMB2 and SMB3 conversations written here, and what the layer says of them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def bound(channel: int = CHANNEL.number, group: int | None = None) -> Bound:
     return Bound(replace(CHANNEL, number=channel), 0, PCQ, (1, 0), "ndr", True, (1,), None, group)
 
 
-def test_a_life_from_opening_to_closing() -> None:
+def test_a_lifetime_from_opening_to_closing() -> None:
     make = Calls()
     (lifetime,) = lifetimes(
         make.open_query(),

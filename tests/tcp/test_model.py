@@ -19,9 +19,9 @@ RELAXED = settings(max_examples=80, deadline=None, suppress_health_check=[Health
 
 
 def run(segments: list[Segment], limits: Limits = DEFAULTS) -> list[Event]:
-    room = Streams(limits)
-    events = [event for segment in segments for event in room.feed(segment)]
-    return [*events, *room.finish()]
+    streams = Streams(limits)
+    events = [event for segment in segments for event in streams.feed(segment)]
+    return [*events, *streams.finish()]
 
 
 def renumbered(segments: list[Segment]) -> list[Segment]:
@@ -221,10 +221,10 @@ def wild(draw: st.DrawFn) -> list[Segment]:
 def test_any_segments_make_events_and_nothing_else(segments: list[Segment], tight: bool) -> None:
     limits = Limits(connections=2, held_stream=2000, held_total=3000)
     timeouts = TcpTimeouts(patience_segments=2, lone_ns=2)
-    room = Streams(limits, timeouts=timeouts) if tight else Streams()
+    streams = Streams(limits, timeouts=timeouts) if tight else Streams()
     reached: dict[tuple[int, int], int] = {}
     ended: set[int] = set()
-    for event in [*(event for segment in segments for event in room.feed(segment)), *room.finish()]:
+    for event in [*(event for segment in segments for event in streams.feed(segment)), *streams.finish()]:
         if isinstance(event, StreamBatch | Gap):
             assert event.connection.number not in ended
             key = (event.connection.number, event.direction)
@@ -236,7 +236,7 @@ def test_any_segments_make_events_and_nothing_else(segments: list[Segment], tigh
             assert event.connection.number not in ended
             ended.add(event.connection.number)
     assert {number for number, _ in reached} == ended
-    assert room.layer._order._held_total == 0  # the account of what is held must come out even
+    assert streams.layer._order._held_total == 0  # the account of what is held must come out even
 
 
 def test_the_model_sees_what_the_builder_says() -> None:

@@ -18,9 +18,9 @@ from tests.build.tcp import CLIENT, SERVER, Streams, Talk
 
 
 def run(segments: list[Segment], limits: Limits = DEFAULTS) -> list[Event]:
-    room = Streams(limits)
-    events = [event for segment in segments for event in room.feed(segment)]
-    return [*events, *room.finish()]
+    streams = Streams(limits)
+    events = [event for segment in segments for event in streams.feed(segment)]
+    return [*events, *streams.finish()]
 
 
 def reported(events: list[Event]) -> list[object]:
@@ -125,20 +125,20 @@ def test_a_hole_the_peer_acknowledged_becomes_a_gap_after_some_patience() -> Non
     talk = Talk()
     hello = talk.open()
     before, lost, after = talk.c(b"before"), talk.c(b"lost"), talk.c(b"after")
-    room = Streams()
-    events = [event for segment in [*hello, before, after] for event in room.feed(segment)]
+    streams = Streams()
+    events = [event for segment in [*hello, before, after] for event in streams.feed(segment)]
     for _ in range(60):
-        events += room.feed(talk.ack(SERVER))
+        events += streams.feed(talk.ack(SERVER))
     assert reported(events) == [(0, b"before")]
     for _ in range(10):
-        events += room.feed(talk.ack(SERVER))
+        events += streams.feed(talk.ack(SERVER))
     assert reported(events) == [(0, b"before"), ("gap", 0, 6, 4), (0, b"after")]
     gap = events[1]
     assert isinstance(gap, Gap)
     assert gap.frames == (before.frame, after.frame)
     assert "acknowledged" in gap.reason
     # Too late: it was passed over.
-    assert reported([*room.feed(talk.again(lost)), *room.finish()]) == ["end"]
+    assert reported([*streams.feed(talk.again(lost)), *streams.finish()]) == ["end"]
 
 
 def test_in_a_quiet_connection_time_alone_ends_the_wait() -> None:
@@ -147,8 +147,8 @@ def test_in_a_quiet_connection_time_alone_ends_the_wait() -> None:
     talk.c(b"lost")
     answer = talk.s(b"answer")
     talk.wait(2500)
-    room = Streams()
-    events = [event for segment in [*hello, answer, talk.ack(CLIENT)] for event in room.feed(segment)]
+    streams = Streams()
+    events = [event for segment in [*hello, answer, talk.ack(CLIENT)] for event in streams.feed(segment)]
     assert reported(events) == [("gap", 0, 0, 4), (1, b"answer")]
 
 
@@ -252,10 +252,10 @@ def test_reuse_whose_syn_was_not_captured_is_noticed_by_its_numbers() -> None:
     assert reported(events) == [(0, b"old"), "reused", (0, b"n1"), (1, b"n2"), (0, b"n3"), "end"]
 
 
-def test_a_single_stray_segment_is_reported_and_ignored() -> None:
+def test_a_single_segment_out_of_window_is_reported_and_ignored() -> None:
     talk = Talk()
     hello, one = talk.open(), talk.c(b"one")
-    unexpected = talk.raw(CLIENT, 0x70000000, 0x90000000, ACK | PSH, b"stray")
+    unexpected = talk.raw(CLIENT, 0x70000000, 0x90000000, ACK | PSH, b"other")
     assert reported(run([*hello, one, unexpected, talk.c(b"two")])) == [(0, b"one"), "malformed", (0, b"two"), "end"]
 
 
@@ -328,11 +328,11 @@ def test_a_connection_that_outlives_a_reset_is_followed_to_its_end() -> None:
 
 def test_a_reset_connection_ends_when_it_stays_silent() -> None:
     talk = Talk()
-    room = Streams()
-    events = [event for segment in [*talk.open(), talk.c(b"ask"), talk.rst(SERVER)] for event in room.feed(segment)]
+    streams = Streams()
+    events = [event for segment in [*talk.open(), talk.c(b"ask"), talk.rst(SERVER)] for event in streams.feed(segment)]
     assert reported(events) == [(0, b"ask")]
     other = Talk(client=Endpoint("192.0.2.5", 1), first_frame=11_000)
-    assert reported(list(room.feed(other.open()[0]))) == ["rst"]
+    assert reported(list(streams.feed(other.open()[0]))) == ["rst"]
 
 
 def test_a_reset_that_overtook_the_last_data_waits_for_it() -> None:
@@ -351,13 +351,13 @@ def test_a_reset_with_an_old_number_is_not_believed() -> None:
 def test_one_direction_alone_comes_at_once_and_the_other_is_missing_as_a_whole() -> None:
     talk = Talk()
     hello = talk.open()
-    room = Streams()
-    events = list(room.feed(hello[1]))
+    streams = Streams()
+    events = list(streams.feed(hello[1]))
     for number in range(20):
         talk.c(b"never captured")
-        events += room.feed(talk.s(b"answer %d" % number))
+        events += streams.feed(talk.s(b"answer %d" % number))
         assert reported(events)[-1] == (1, b"answer %d" % number)
-    assert reported(list(room.finish())) == [("gap", 0, 0, 20 * len(b"never captured")), "end"]
+    assert reported(list(streams.finish())) == [("gap", 0, 0, 20 * len(b"never captured")), "end"]
 
 
 def test_a_loss_in_a_one_sided_capture_is_waited_for_as_long_as_a_retransmission_takes() -> None:
@@ -366,11 +366,11 @@ def test_a_loss_in_a_one_sided_capture_is_waited_for_as_long_as_a_retransmission
     assert reported(run([one, three, talk.again(lost)])) == [(0, b"one"), (0, b"lost"), (0, b"three"), "end"]
     other = Talk().skip_handshake()
     one, _, three = other.c(b"one"), other.c(b"lost"), other.c(b"three")
-    room = Streams()
-    came = [reported(room.feed(segment)) for segment in (one, three)]
+    streams = Streams()
+    came = [reported(streams.feed(segment)) for segment in (one, three)]
     for _ in range(12):
         other.wait(999)
-        came.append(reported(room.feed(other.c(b"."))))
+        came.append(reported(streams.feed(other.c(b"."))))
     begun, given_up = (
         next(at for at, found in enumerate(came) if event in found) for event in ((0, b"one"), ("gap", 0, 3, 4))
     )
@@ -414,12 +414,14 @@ def test_two_retransmissions_that_acknowledge_each_other_do_not_wait_for_ever() 
 
 def test_a_connection_of_others_is_silent_until_its_ports_are_used_again() -> None:
     first, second = Talk(), Talk(client_isn=500_000, server_isn=900_000, first_frame=50)
-    room = Streams(recognition=Recognition())
-    assert not [event for segment in [*first.open(), first.c(b"GET / HTTP/1.1")] for event in room.feed(segment)]
-    assert not [event for segment in (first.c(b"x"), first.s(b"y"), first.fin(CLIENT)) for event in room.feed(segment)]
-    events = [event for segment in [*second.open(), second.c(smb2())] for event in room.feed(segment)]
+    streams = Streams(recognition=Recognition())
+    assert not [event for segment in [*first.open(), first.c(b"GET / HTTP/1.1")] for event in streams.feed(segment)]
+    assert not [
+        event for segment in (first.c(b"x"), first.s(b"y"), first.fin(CLIENT)) for event in streams.feed(segment)
+    ]
+    events = [event for segment in [*second.open(), second.c(smb2())] for event in streams.feed(segment)]
     assert isinstance(events[0], Recognised)
-    assert reported([*events[1:], *room.finish()]) == [(0, smb2()), "end"]
+    assert reported([*events[1:], *streams.finish()]) == [(0, smb2()), "end"]
 
 
 def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
@@ -434,45 +436,45 @@ def test_too_much_behind_a_hole_ends_the_wait_and_says_so() -> None:
 
 def test_too_much_in_all_connections_lets_the_oldest_go_first() -> None:
     limits = Limits(held_total=20_000)
-    room = Streams(limits)
+    streams = Streams(limits)
     events: list[Event] = []
     for port in range(60_000, 60_030):
         talk = Talk(client=Endpoint("192.0.2.1", port))
         hello = talk.open()
         talk.c(b"lost")
         for segment in [*hello, talk.c(b"later" * 100)]:
-            events += room.feed(segment)
-        assert room.layer._order._held_total <= limits.held_total
+            events += streams.feed(segment)
+        assert streams.layer._order._held_total <= limits.held_total
     assert reported(events)[:3] == ["limit", ("gap", 0, 0, 4), (0, b"later" * 100)]
 
 
 def test_too_many_connections_drop_what_is_missed_least() -> None:
-    room = Streams(Limits(connections=16))
+    streams = Streams(Limits(connections=16))
     events: list[Event] = []
     kept = Talk(client=Endpoint("192.0.2.7", 1), first_frame=1)
     for segment in [*kept.open(), kept.c(b"ours")]:
-        events += room.feed(segment)
+        events += streams.feed(segment)
     for port in range(100):
-        events += room.feed(Talk(client=Endpoint("192.0.2.9", port + 1), first_frame=100 + port).open()[0])
-    events += room.feed(kept.s(b"still here"))
+        events += streams.feed(Talk(client=Endpoint("192.0.2.9", port + 1), first_frame=100 + port).open()[0])
+    events += streams.feed(kept.s(b"still here"))
     assert reported(events) == [(0, b"ours"), (1, b"still here")]
     for port in range(100):
         talk = Talk(client=Endpoint("192.0.2.8", port + 1), first_frame=300 + port)
         for segment in [*talk.open(), talk.c(b"busy")]:
-            events += room.feed(segment)
+            events += streams.feed(segment)
     assert "limit" in reported(events)
-    assert len(room.layer._flows) <= 16
+    assert len(streams.layer._flows) <= 16
 
 
 def test_a_connection_dropped_as_idle_goes_on_as_another() -> None:
-    room = Streams(Limits(connections=2), timeouts=TcpTimeouts(idle_ns=1_000_000_000))
+    streams = Streams(Limits(connections=2), timeouts=TcpTimeouts(idle_ns=1_000_000_000))
     old = Talk(client=Endpoint("192.0.2.7", 1))
-    events = [event for segment in [*old.open(), old.c(b"old")] for event in room.feed(segment)]
+    events = [event for segment in [*old.open(), old.c(b"old")] for event in streams.feed(segment)]
     for port in (2, 3):
         talk = Talk(client=Endpoint("192.0.2.7", port), first_frame=5000 * port)
-        events += [event for segment in [*talk.open(), talk.c(b"new")] for event in room.feed(segment)]
+        events += [event for segment in [*talk.open(), talk.c(b"new")] for event in streams.feed(segment)]
     assert "idle" in reported(events)
-    events += [*room.feed(old.c(b"back")), *room.finish()]
+    events += [*streams.feed(old.c(b"back")), *streams.finish()]
     back = next(event for event in events if isinstance(event, StreamBatch) and event.data.data == b"back")
     assert (back.offset, back.connection.initiator_known) == (0, False)
 

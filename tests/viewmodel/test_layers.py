@@ -154,6 +154,37 @@ def test_an_encrypted_message_shows_what_encrypts_it_and_what_it_is() -> None:
     assert layer(view, "request.pdu1").parent == "request.smb1"
 
 
+def outer_fields(data: bytes) -> list[tuple[str, int, int]]:
+    """The outer fields of a message as TCP carried it, which its leaves cover."""
+    tree = sent_tree(smb.framed(data), is_framed=True)
+    leaves_cover(tree, len(data) + 4)
+    return [(node.name, node.start, node.length) for node in tree.children]
+
+
+def test_a_compressed_message_shows_what_is_compressed_and_what_is_not() -> None:
+    header, packed = smb.smb2(8, b"", 1), b"packed"
+    sent = smb.unchained(header + bytes(100), len(header), 2, packed)
+    start = 4 + 16
+    assert outer_fields(sent) == [
+        ("framing", 0, 4),
+        ("compression_transform_header", 4, 16),
+        ("uncompressed", start, len(header)),
+        ("compressed", start + len(header), len(packed)),
+    ]
+    fields = {one.spelling: (one.value, one.meaning) for one in sent_tree(sent, is_framed=False).children[0].children}
+    assert fields["CompressionAlgorithm"] == (2, "LZ77")
+    assert (fields["OriginalCompressedSegmentSize"][0], fields["Offset/Length"][0]) == (100, len(header))
+    cut = sent[: 16 + 10]
+    assert outer_fields(cut)[-1] == ("uncompressed", start, 10)
+
+
+def test_chained_payloads_are_all_compressed() -> None:
+    sent = smb.chained(164, (0, bytes(64), None), (2, b"packed", 100))
+    assert outer_fields(sent)[1:] == [("compression_transform_header", 4, 16), ("compressed", 20, len(sent) - 16)]
+    fields = {one.spelling: one.meaning for one in sent_tree(sent, is_framed=False).children[0].children}
+    assert (fields["Flags"], fields["CompressionAlgorithm"]) == ("CHAINED", "NONE")
+
+
 def test_a_message_whose_framing_header_came_alone_has_the_frames_of_both(tmp_path: Path) -> None:
     talk = smb.Talk().begin().tree().open()
     talk.write(rpc.bind()).read(rpc.bind_ack())
@@ -238,8 +269,8 @@ def test_what_is_sealed_is_a_layer_of_its_pdu_without_a_tree() -> None:
     view = call_view(analysis_of(sealed(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None))), 1)
     (side,) = view.sides
     assert [one.kind for one in side.layers] == ["pdu", "sealed"]
-    shut = layer(view, "request.sealed1")
-    assert (shut.parent, shut.tree, shut.undone_by, shut.problem) == ("request.pdu1", None, (), "sealed")
+    unread = layer(view, "request.sealed1")
+    assert (unread.parent, unread.tree, unread.undone_by, unread.problem) == ("request.pdu1", None, (), "sealed")
     assert side.missing == "sealed"
     assert view.row.outcome == "sealed"
 

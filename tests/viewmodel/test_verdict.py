@@ -68,14 +68,14 @@ def test_whether_anything_was_decrypted_is_looked_for_no_further_than_needed() -
             looked.append(at)
             return self._calls[at]
 
-    shut, other = sealed(Calls().open_query()), sealed(Calls(SVCCTL).exchange(15, b"", b""))
+    unread, other = sealed(Calls().open_query()), sealed(Calls(SVCCTL).exchange(15, b"", b""))
     plain = Calls(SVCCTL).exchange(15, b"abcd", b"abcd")
-    assert nothing_decrypted(analysis_of(shut, shut, other)) == (
+    assert nothing_decrypted(analysis_of(unread, unread, other)) == (
         "nothing was decrypted: 2 calls are encrypted, and no key was given that fits."
     )
     # Where there are calls of performance counters, those of others show nothing.
-    assert nothing_decrypted(analysis_of(plain, shut)) is not None
+    assert nothing_decrypted(analysis_of(plain, unread)) is not None
     assert nothing_decrypted(analysis_of(plain, other)) is None
-    analysis = analysis_of(shut, *[Calls().open_query()] * 5)
+    analysis = analysis_of(unread, *[Calls().open_query()] * 5)
     assert nothing_decrypted(replace(analysis, calls=Watched(analysis.calls))) is None
     assert looked == [0, 1]

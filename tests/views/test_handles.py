@@ -37,7 +37,7 @@ def made(*events: Event) -> tuple[list[Record], list[str]]:
     return [json.loads(dumps(record)) for record in view.records()], list(view.lines(None))
 
 
-def whole_life() -> list[Event]:
+def whole_lifetime() -> list[Event]:
     make = Calls()
     known = identifier(COUNTERSET, counter=1, name="_Total", instance=3)
     every = identifier(COUNTERSET, counter=ANY, name="*", instance=ANY)
@@ -59,7 +59,7 @@ def whole_life() -> list[Event]:
 
 
 def test_a_record_says_what_was_held_at_each_poll() -> None:
-    (record,), _ = made(*whole_life())
+    (record,), _ = made(*whole_lifetime())
     assert set(record) == KEYS
     assert all(set(event) == EVENT_KEYS for event in record["events"])
     assert (record["opened"], record["end"], record["closed"], record["polls"]) == (3, "closed", 10, 2)
@@ -84,7 +84,7 @@ def test_a_record_says_what_was_held_at_each_poll() -> None:
 
 
 def test_the_text_tells_the_same() -> None:
-    _, lines = made(*whole_life())
+    _, lines = made(*whole_lifetime())
     text = "\n".join(lines)
     for words in (
         "opened by #3, closed by #10, 2 polls answered",

@@ -137,13 +137,13 @@ def test_every_method_says_what_matters() -> None:
 
 def test_a_call_that_fell_short_says_why() -> None:
     make = Calls()
-    shut = sealed(make.open_query())
+    unread = sealed(make.open_query())
     analysis = analysis_of(
         make.exchange(6, make.stub().handle(COUNTERSET).uint(1), None, reason="the capture ends before the answer"),
         make.exchange(None, None, b"\0\0\0\0", reason="the request was not captured"),
         make.exchange(6, b"\1", b"\0"),
         make.exchange(9, b"abcd", b"\0\0\0\0", fault=0x1C010002),
-        replace(shut, auth=replace(shut.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY)),
+        replace(unread, auth=replace(unread.auth, level=6, mechanism="ntlm", decryption=Decryption.NO_KEY)),
     )
     stated = calls(analysis)
     assert "⇒ no answer [request-only: the capture ends before the answer]" in stated[1]

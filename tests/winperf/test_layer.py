@@ -77,8 +77,8 @@ def test_calls_that_fall_short() -> None:
     assert malformed.state == "malformed"
     assert "response" in str(malformed.reason)
     assert (fault.state, fault.status, fault.response and fault.response.params) == ("complete", None, {})
-    (shut,) = read_all(sealed(good))
-    assert (shut.state, shut.method, shut.read, shut.key) == ("sealed", "BaseRegQueryValue", None, None)
+    (unread,) = read_all(sealed(good))
+    assert (unread.state, unread.method, unread.read, unread.key) == ("sealed", "BaseRegQueryValue", None, None)
 
 
 def test_every_method_has_its_return_value() -> None:
@@ -138,7 +138,7 @@ def test_closing_the_key_ends_a_read() -> None:
     ) == [None, (1, 1), None, None, (2, 1)]
 
 
-def test_the_life_of_a_key() -> None:
+def test_the_lifetime_of_a_key() -> None:
     make = winreg()
     calls = read_all(
         make.open_key(3, status=5),
