@@ -15,7 +15,6 @@ from collections.abc import Hashable, Iterator
 from analyzer.audit.evidence import CallEvidence, SideEvidence
 from analyzer.core.absence import Missing
 from analyzer.model.call import Side
-from analyzer.model.pdus import Pdus
 
 Likeness = tuple[Hashable, ...]
 
@@ -65,7 +64,7 @@ def _side(side: SideEvidence) -> Likeness | None:
 def _pdus(side: Side) -> Iterator[tuple[bytes, bytes, bytes, int]]:
     """Of each PDU its header without call id, the beginning of its body, its sec_trailer, and its length."""
     pdus = side.pdus
-    if isinstance(pdus, Pdus):
+    if not isinstance(pdus, tuple):
         data, start = pdus.whole.data, 0
         for stop in pdus.stops if pdus.stops is not None else (len(data),):
             yield _pdu(data, start, stop)

@@ -55,6 +55,8 @@ _MADE_AT_ONCE = 1024 * 1024
 # What may be made beyond the proven position without asking the budget: twice what a PDU can have (its length has 16 bits).
 _FREE_AHEAD = 128 * 1024
 _HEADER_LEN, _TRAILER_LEN = 24, 8
+# Plain numbers: members of an enumeration are slower to find and to compare.
+_PKT, _PRIVACY = int(AuthLevel.PKT), int(AuthLevel.PRIVACY)
 
 
 class _Keystream:
@@ -234,19 +236,16 @@ class NtlmContext:
 
     def open(self, sender: Sender, level: int, pdu: bytes, body: slice, verifier: slice) -> Unprotected:
         """See `SecurityContext.open`."""
-        start, stop, _ = body.indices(len(pdu))
-        at, end, _ = verifier.indices(len(pdu))
-        plain = pdu[start:stop]
-        if level < AuthLevel.PKT:
+        plain, signature = pdu[body], pdu[verifier]
+        if level < _PKT:
             return Unprotected(plain, None, Decryption.NOT_SEALED)
-        sealed = level >= AuthLevel.PRIVACY
-        piece = _Piece(pdu[:start], plain, pdu[stop:at], pdu[at:end], sealed)
+        piece = _Piece(pdu[: body.start], plain, pdu[body.stop : verifier.start], signature, level >= _PRIVACY)
         stream = self._streams[sender]
         stream.followed += len(pdu)
         stream.is_given_up = False
-        if len(piece.signature) != SIGNATURE_LEN or piece.signature[:4] != b"\x01\0\0\0":
+        if len(signature) != SIGNATURE_LEN or not signature.startswith(b"\x01\0\0\0"):
             return self._refused(piece, stream, "the verifier is no NTLM signature")
-        number = int.from_bytes(piece.signature[12:], "little")
+        number = int.from_bytes(signature[12:], "little")
         if self._extended and not stream.failed_length and number not in stream.places:
             # Nothing before it has failed, and it is no repetition: it begins where the one before it ended.
             found = self._try_extended(sender, stream, piece, stream.position, self._ways())
@@ -365,17 +364,19 @@ class NtlmContext:
     def _try_extended(
         self, sender: Sender, stream: _Stream, piece: _Piece, position: int, ways: tuple[bool, ...], ahead: int = 0
     ) -> tuple[bytes, bool] | None:
-        body, tag, number = piece.body, piece.signature[4:12], piece.signature[12:]
-        sealed = (body if piece.sealed else b"") + (tag if self._key_exchange else b"")
+        body, signature = piece.body, piece.signature
+        tag, number = signature[4:12], signature[12:]
+        length = len(body) if piece.sealed else 0
+        sealed = (body if length else b"") + (tag if self._key_exchange else b"")
         opened = stream.keystream.open(position, sealed, ahead)
-        if piece.sealed:
-            body = opened[: len(body)]
+        if length:
+            body = opened[:length]
         if self._key_exchange:
-            tag = opened[-len(tag) :]
+            tag = opened[length:]
         sign = self._sign[sender]
         for header_signed in ways:
-            covered = (number, piece.header, body, piece.trailer) if header_signed else (number, body)
-            if sign.digest(b"".join(covered))[:8] == tag:
+            covered = number + piece.header + body + piece.trailer if header_signed else number + body
+            if sign.digest(covered).startswith(tag):
                 return body, header_signed
         return None
 

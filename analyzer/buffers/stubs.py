@@ -65,7 +65,7 @@ def stub_places(
     interface: Interface, opnum: int, side: Side, stub: TracedBytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubPlaces:
     """The result of `decode_stub`, where possible from both ends of a long stub alone."""
-    if interface == "perflib-v2" and side == "response" and opnum in _COMMON and not ndr64 and not big_endian:
+    if interface == "perflib-v2" and side == "response" and opnum in _SIZED and not ndr64 and not big_endian:
         length = len(stub)
         numbers = _ANSWER.unpack(stub.part(0, _ANSWER.size)) if length >= _SHORTEST_ANSWER else None
         if numbers is not None and (end := _answer_end(numbers, length)) is not None:
@@ -89,8 +89,10 @@ def compiled_stub(
     return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
 
 
-# Methods that collectors call all day, and the beginnings of their stubs.
-_COMMON = (1, 2, 5, 6)
+# Methods that collectors call all day, and the beginnings of their stubs: those whose answers begin with two lengths, and all.
+_SIZED = (1, 2, 5, 6)
+_COMMON = (1, 2, 3, 4, 5, 6, 7)
+_HANDLE = struct.Struct("<I16s")
 _HANDLE_QUERY = struct.Struct("<I16sI")
 _ANSWER = struct.Struct("<5I")
 _SHORTEST_ANSWER = _ANSWER.size + 4
@@ -100,36 +102,73 @@ _REGISTRATION = struct.Struct("<16s3I")
 
 
 def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
-    """The stubs that collectors send and get all day (opnums 1, 2, 5 and 6), little-endian NDR20; None for the parser to read.
+    """The stubs that collectors send and get all day (opnums 1 to 7), little-endian NDR20; None for the parser to read.
 
     Raises what the parser raises where an array contradicts itself.
     """
     if opnum not in _COMMON:
         return None
+    if opnum == 7:
+        return _common_validation(side, data)
+    if opnum in (3, 4) and (side == "response" or opnum == 4):
+        return _common_handle(side, data)
     if side == "response":
-        if len(data) < _SHORTEST_ANSWER:
-            return None
-        numbers = _ANSWER.unpack_from(data)
-        end = _answer_end(numbers, len(data))
-        if end is None:
-            return None
-        out_size, rtn_size, room, offset, count = numbers
-        return StubDecode(
-            {"pdwOutSize": out_size, "pdwRtnSize": rtn_size},
-            data[_ANSWER.size : _ANSWER.size + count],
-            _ANSWER.size,
-            int.from_bytes(data[end - 4 : end], "little"),
-            end,
-            ArrayLayout(room, offset, count),
-            (),
-        )
+        return _common_answer(data)
     if opnum in (5, 6):
         if len(data) < _HANDLE_QUERY.size:
             return None
         attributes, handle, in_size = _HANDLE_QUERY.unpack_from(data)
         params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size}
         return StubDecode(params, None, 0, None, _HANDLE_QUERY.size, None, ())
-    return _common_question(opnum, data)
+    return _common_question(opnum, data) if opnum in (1, 2) else None
+
+
+def _common_answer(data: bytes) -> StubDecode | None:
+    """Answers of opnums 1, 2, 5 and 6: two lengths, the array, the status."""
+    if len(data) < _SHORTEST_ANSWER:
+        return None
+    numbers = _ANSWER.unpack_from(data)
+    end = _answer_end(numbers, len(data))
+    if end is None:
+        return None
+    out_size, rtn_size, room, offset, count = numbers
+    return StubDecode(
+        {"pdwOutSize": out_size, "pdwRtnSize": rtn_size},
+        data[_ANSWER.size : _ANSWER.size + count],
+        _ANSWER.size,
+        int.from_bytes(data[end - 4 : end], "little"),
+        end,
+        ArrayLayout(room, offset, count),
+        (),
+    )
+
+
+def _common_handle(side: Side, data: bytes) -> StubDecode | None:
+    """Answers of opnum 3, requests and answers of opnum 4: a handle, and in an answer the status."""
+    size = _HANDLE.size + 4 if side == "response" else _HANDLE.size
+    if len(data) < size:
+        return None
+    attributes, handle = _HANDLE.unpack_from(data)
+    status = int.from_bytes(data[_HANDLE.size : size], "little") if side == "response" else None
+    params = {"phQuery": {"attributes": attributes, "uuid": guid_text(handle)}}
+    return StubDecode(params, None, 0, status, size, None, ())
+
+
+def _common_validation(side: Side, data: bytes) -> StubDecode | None:
+    """Opnum 7: in a request a handle and a length, then the array and a number."""
+    start = (_HANDLE_QUERY.size if side == "request" else 0) + 4
+    count = int.from_bytes(data[start - 4 : start], "little")
+    stop = start + count
+    end = stop + -stop % 4 + 4
+    if end > len(data):
+        return None
+    last = int.from_bytes(data[end - 4 : end], "little")
+    params: dict[str, Any] = {}
+    if side == "request":
+        attributes, handle, in_size = _HANDLE_QUERY.unpack_from(data)
+        params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size, "dwAdd": last}
+    layout = ArrayLayout(count, None, None)
+    return StubDecode(params, data[start:stop], start, last if side == "response" else None, end, layout, ())
 
 
 def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:

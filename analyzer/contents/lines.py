@@ -138,20 +138,20 @@ def side_record(
         if damages is not None:
             damages.note_absent(call.number, name, side)
         return None
-    stub = known_stub(side, call.opnum)
+    missing = side.missing if call.opnum is not None else Missing.UNDECODABLE
     frames, files = numbered(side.frames, facts)
     # A short stub is read once, a long one in parts.
-    data = stub.data if not isinstance(stub, Missing) and len(stub) <= _LONG else None
+    data = side.stub_data if missing is None and side.stub_length <= _LONG else None
     tree, problem, notes = _buffer_of(side, data, ready)
     if damages is not None:
         damages.note(call.number, name, side, problem)
     return SideRecord(
         frames=frames,
         frame_files=files,
-        stub_length=len(stub) if not isinstance(stub, Missing) else None,
-        stub_sha256=_digest(stub if data is None else data),
+        stub_length=None if missing is not None else len(data) if data is not None else side.stub_length,
+        stub_sha256=None if missing is not None else sha256(data).hexdigest() if data is not None else _digest(side),
         wire_length=side.wire_length,
-        why_missing=stub.value if isinstance(stub, Missing) else None,
+        why_missing=missing.value if missing is not None else None,
         verification_trailer=side.verification_trailer,
         params=side.params,
         buffer_kind=side.buffer_kind,
@@ -161,13 +161,12 @@ def side_record(
     )
 
 
-def _digest(stub: TracedBytes | bytes | Missing) -> str | None:
-    if isinstance(stub, Missing):
-        return None
-    found = sha256(stub if isinstance(stub, bytes) else b"")
-    if not isinstance(stub, bytes):
-        for at in range(0, len(stub), _LONG):
-            found.update(stub.part(at, min(at + _LONG, len(stub))))
+def _digest(side: Side) -> str:
+    """The SHA-256 of a long stub."""
+    found, stub = sha256(), side.stub
+    assert not isinstance(stub, Missing)
+    for at in range(0, len(stub), _LONG):
+        found.update(stub.part(at, min(at + _LONG, len(stub))))
     return found.hexdigest()
 
 

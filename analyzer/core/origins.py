@@ -19,9 +19,7 @@ from analyzer.core.traced import PACKED_EXTENT, PACKED_SHARED, Extent, Source, T
 
 def pack_origins(data: TracedBytes) -> bytes:
     """Where `data` was captured."""
-    out = bytearray()
-    data.source.pack(data.start, data.start + len(data), out)
-    return bytes(out)
+    return data.source.located(data.start, data.start + len(data))[0]
 
 
 def packed_length(packed: bytes) -> int:
@@ -41,13 +39,20 @@ def packed_length(packed: bytes) -> int:
     return found
 
 
+def settled(data: TracedBytes) -> tuple[TracedBytes, tuple[int, int] | None]:
+    """The same bytes, whose origins hold on to nothing of a layer, and the times of their earliest and latest frame."""
+    length = len(data)
+    packed, times = data.source.located(data.start, data.start + length)
+    return data.moved(PackedOrigins(packed, length)), times
+
+
 class PackedOrigins(Source):
-    """What `pack_origins` packed; position 0 is the first of those bytes."""
+    """What `pack_origins` packed, of `length` bytes; position 0 is the first of them."""
 
-    __slots__ = ("_packed", "_parts")
+    __slots__ = ("_packed", "_parts", "length")
 
-    def __init__(self, packed: bytes) -> None:
-        self._packed = packed
+    def __init__(self, packed: bytes, length: int) -> None:
+        self._packed, self.length = packed, length
         # Where each part begins, and the rows of it; None until more than one row is looked at.
         self._parts: tuple[list[int], list[tuple[Extent, ...]], list[bool]] | None = None
 
@@ -90,6 +95,11 @@ class PackedOrigins(Source):
             elif last > first:
                 (extent,) = extents
                 yield Extent(extent.frame, extent.start + first - begin, last - first)
+
+    def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
+        if start == 0 and stop == self.length:
+            return self._packed, None
+        return super().located(start, stop)
 
     def frames(self, start: int, stop: int) -> tuple[int, ...]:
         if len(self._packed) == PACKED_EXTENT.size and stop > start:

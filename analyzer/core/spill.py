@@ -194,6 +194,9 @@ class LoggedParts(TracedBytes):
     def data(self) -> bytes:  # type: ignore[override]
         return self.part(0, self._length)
 
+    def moved(self, source: Source) -> TracedBytes:
+        return LoggedParts(self._log, self._parts, source, 0, self.steps)
+
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)
         found, begin = [], 0
@@ -222,6 +225,9 @@ class LoggedBytes(TracedBytes):
     @property
     def data(self) -> bytes:  # type: ignore[override]
         return self.log.read(self.position, self._length)
+
+    def moved(self, source: Source) -> TracedBytes:
+        return LoggedBytes(self.log, self.position, self._length, source, 0, self.steps)
 
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)

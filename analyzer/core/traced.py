@@ -63,6 +63,12 @@ class Source:
         for extent in self.extents(start, stop):
             out += PACKED_EXTENT.pack(extent.frame, extent.start, extent.length)
 
+    def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
+        """Where and when these bytes were captured: what `pack` and `times` give, looked up once."""
+        out = bytearray()
+        self.pack(start, stop, out)
+        return bytes(out), self.times(start, stop)
+
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
         """The last of the extents, at most so many, the last one first."""
         return list(self.extents(start, stop))[: -most - 1 : -1]
@@ -155,6 +161,16 @@ class FrameTable(Source):
             begin = starts[at]
             first = start if start > begin else begin
             out += pack(frames[at], offsets[at] + first - begin, min(stop, starts[at + 1]) - first)
+
+    def located(self, start: int, stop: int) -> tuple[bytes, tuple[int, int] | None]:
+        starts = self._starts
+        if stop > start:
+            at = bisect_right(starts, start) - 1
+            if stop <= starts[at + 1]:
+                # Most messages lie in one piece.
+                time_ns, first = self._times_ns[at], self._offsets[at] + start - starts[at]
+                return PACKED_EXTENT.pack(self._frames[at], first, stop - start), (time_ns, time_ns)
+        return super().located(start, stop)
 
     def last_extents(self, start: int, stop: int, most: int) -> Iterable[Extent]:
         first = max(bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop) - most)
@@ -392,6 +408,10 @@ class TracedBytes:
             raise ValueError("traced bytes are sliced in steps of 1")
         return TracedBytes(data[start:stop], self.source, self.start + start, self.steps)
 
+    def moved(self, source: Source) -> TracedBytes:
+        """The same bytes, as those of another source from its position 0 on."""
+        return TracedBytes(self.data, source, 0, self.steps)
+
     def replaced(self, data: bytes, step: str) -> TracedBytes:
         """What `step` made of these bytes. Of equal length, byte i keeps the address of byte i; else all share all."""
         steps = (*self.steps, step)
@@ -607,22 +627,23 @@ class TracedBuffer:
     Taking a message costs its own bytes, however many more are held.
     """
 
-    __slots__ = ("_length", "_parts", "_used")
+    __slots__ = ("_parts", "_used", "length")
 
     def __init__(self) -> None:
         self._parts: list[TracedBytes] = []
         # How many bytes of the first part are taken already.
         self._used = 0
-        self._length = 0
+        # How many bytes are held.
+        self.length = 0
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def append(self, item: TracedBytes) -> None:
         size = len(item.data)
         if size:
             self._parts.append(item)
-            self._length += size
+            self.length += size
 
     def peek(self, length: int) -> bytes:
         """The first `length` bytes, fewer where fewer are held."""
@@ -640,11 +661,11 @@ class TracedBuffer:
 
     def take(self, length: int) -> TracedBytes:
         """Removes and returns the first `length` bytes; asking for more than is held is a mistake of the caller."""
-        if length > self._length:
-            raise ValueError(f"{length} bytes asked for, {self._length} held")
+        if length > self.length:
+            raise ValueError(f"{length} bytes asked for, {self.length} held")
         if length <= 0:
             return EMPTY
-        self._length -= length
+        self.length -= length
         parts, used = self._parts, self._used
         stop = used + length
         first = parts[0]
@@ -675,7 +696,7 @@ class TracedBuffer:
         return _Concatenation(taken, length)
 
     def take_all(self) -> TracedBytes:
-        return self.take(self._length)
+        return self.take(self.length)
 
 
 class _NowhereSource(Source):

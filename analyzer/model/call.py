@@ -7,7 +7,6 @@ derived from them: names of numbers, hashes, and the decoded buffer. A `Call` kn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Raw, UnsetType, field
@@ -19,7 +18,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.model import perflib, scmr, winreg
 from analyzer.model.buffer import BufferKind
 from analyzer.model.capture import Decryption
-from analyzer.model.pdus import Fragment, frame_range_of, frames_of, stub_of
+from analyzer.model.pdus import Fragments, frame_range_of, frames_of, stub_of
 from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint, FrameFiles, Frames, PlaceExtent, Record, Value, doc
 from analyzer.model.security import AuthInfo, Identity
@@ -268,7 +267,7 @@ class Side(Value, frozen=True, kw_only=True):
     `frames_of_dropped` carried it.
     """
 
-    pdus: Sequence[Fragment]
+    pdus: Fragments
     missing: Missing | None
     stub_length: int
     wire_length: int
@@ -289,6 +288,15 @@ class Side(Value, frozen=True, kw_only=True):
             return self.missing
         stub = stub_of(self.pdus)
         return stub if len(stub) == self.stub_length else stub.view(0, self.stub_length)
+
+    @property
+    def stub_data(self) -> bytes:
+        """The bytes of `stub`, empty where there is none."""
+        if self.missing is not None:
+            return b""
+        pdus = self.pdus
+        length = self.stub_length
+        return stub_of(pdus).part(0, length) if isinstance(pdus, tuple) else pdus.stub_bytes(length)
 
     @property
     def buffer(self) -> TracedBytes | None:

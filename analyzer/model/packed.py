@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, Texts
-from analyzer.core.origins import packed_length
+from analyzer.core.origins import pack_origins, packed_length
 from analyzer.core.spill import MappedLog
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallState
@@ -188,10 +188,9 @@ class _ReadCalls(CallWriter):
             raise InputError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
         return call
 
-    def _unpacked(self, row: Any) -> Pdus:
-        origins = row.origins if isinstance(row.origins, bytes) else self._log.read(*row.origins)
-        found = super()._unpacked(row)
-        if packed_length(origins) < len(found.whole):
+    def _pdus(self, row: Any) -> Pdus:
+        found = super()._pdus(row)
+        if packed_length(pack_origins(found.whole)) < len(found.whole):
             raise ValueError("bytes without an origin")
         _check(found)
         return found

@@ -117,7 +117,7 @@ class Packets:
             if sent is None:
                 continue
             if record.data is not None:
-                message = TracedBytes(record.data, PackedOrigins(record.origins), 0, record.steps)
+                message = TracedBytes(record.data, PackedOrigins(record.origins, len(record.data)), 0, record.steps)
             elif (captured := self._captured(record.origins, record.length)) is not None:
                 message = captured
             else:
@@ -126,7 +126,7 @@ class Packets:
 
     def _captured(self, origins: bytes, length: int) -> TracedBytes | None:
         """Bytes that are as they were captured, None where one of their frames is not here."""
-        source = PackedOrigins(origins)
+        source = PackedOrigins(origins, length)
         parts = []
         for extent in source.extents(0, length):
             frame = self.frame(extent.frame)

@@ -106,6 +106,23 @@ class Pdus(Sequence[Fragment]):
         pdu = self.whole[:] if stops is None else self.whole[stops[at - 1] if at else 0 : stops[at]]
         return fragment_of(pdu, start, stop, plain, self.step)
 
+    def __reduce__(self) -> tuple[type[Pdus], tuple[object, ...]]:
+        return Pdus, (self.whole, self.stops, self.bounds, self.step, self.plains, self.unsealed)
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        """Ids of the frames that carried them, ascending, each once."""
+        return self.whole.frames
+
+    @property
+    def frame_range(self) -> tuple[int, int] | None:
+        """The lowest and the highest of `frames`."""
+        return self.whole.frame_range
+
+    def stub_bytes(self, length: int) -> bytes:
+        """The first bytes of `stub`, without where they are from."""
+        return self.stub().part(0, length)
+
     def stub(self) -> TracedBytes:
         """The stubs of all PDUs, joined; what is not to be had is left out."""
         if self._stub is not None:
@@ -118,31 +135,28 @@ class Pdus(Sequence[Fragment]):
         return self._stub
 
 
-def stub_of(fragments: Sequence[Fragment]) -> TracedBytes:
+# The PDUs of a message: carried alike, or not.
+Fragments = Pdus | tuple[Fragment, ...]
+
+
+def stub_of(fragments: Fragments) -> TracedBytes:
     """The stubs of fragments, joined; what is not to be had is left out."""
-    if isinstance(fragments, Pdus):
+    if not isinstance(fragments, tuple):
         return fragments.stub()
     return TracedBytes.rejoined([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
 
 
-def times_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
-    """Times of the earliest and the latest frame that carried fragments."""
-    if isinstance(fragments, Pdus):
-        return fragments.whole.times
-    return spanned([fragment.pdu.times for fragment in fragments])
-
-
-def frame_range_of(fragments: Sequence[Fragment]) -> tuple[int, int] | None:
+def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:
     """The lowest and the highest id of the frames that carried fragments."""
-    if isinstance(fragments, Pdus):
-        return fragments.whole.frame_range
+    if not isinstance(fragments, tuple):
+        return fragments.frame_range
     return spanned([fragment.pdu.frame_range for fragment in fragments])
 
 
-def frames_of(fragments: Sequence[Fragment]) -> tuple[int, ...]:
+def frames_of(fragments: Fragments) -> tuple[int, ...]:
     """Ids of the frames that carried fragments, ascending, each once."""
-    if isinstance(fragments, Pdus):
-        return fragments.whole.frames
+    if not isinstance(fragments, tuple):
+        return fragments.frames
     frames: set[int] = set()
     for fragment in fragments:
         fragment.pdu.note_frames(frames)

@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter, is_
-from typing import Any, Generic, TypeVar, get_type_hints, overload
+from typing import Any, TypeVar, get_type_hints, overload
 
 from msgspec import Struct, msgpack
 
@@ -33,24 +33,24 @@ _INLINE = 2048
 # Bytes beyond this are moved into the log in parts.
 _AT_ONCE = 1 << 20
 _Bytes = bytes | tuple[int, int]
+# How many bytes state where the stub of a PDU begins and ends in it.
+_BOUNDS = 2 * array("I").itemsize
 _MISSING = tuple(Missing)
 
 _Item = TypeVar("_Item", bound=Hashable)
 
 
-class _Table(Generic[_Item]):
-    """Values that many calls share, by number."""
+class _Table(dict[_Item, int]):
+    """Values that many calls share: the number of each, and the values by number."""
 
     def __init__(self) -> None:
-        self.items: list[_Item] = []
-        self._numbers: dict[_Item, int] = {}
+        super().__init__()
+        self.items_by_number: list[_Item] = []
 
-    def number(self, item: _Item) -> int:
-        known = self._numbers.get(item)
-        if known is None:
-            known = self._numbers[item] = len(self.items)
-            self.items.append(item)
-        return known
+    def __missing__(self, item: _Item) -> int:
+        number = self[item] = len(self.items_by_number)
+        self.items_by_number.append(item)
+        return number
 
 
 class _PackedPdus(Struct, array_like=True, frozen=True, gc=False):
@@ -64,6 +64,48 @@ class _PackedPdus(Struct, array_like=True, frozen=True, gc=False):
     step: int = 0
     plains: tuple[bytes | int | None, ...] | None = None
     unsealed: _Bytes | None = None
+
+
+class _StoredPdus(Pdus):
+    """PDUs of a packed call: what is stated of them is read out of their row, what else is asked for is made of it."""
+
+    __slots__ = ("_calls", "row")
+
+    def __init__(self, row: _PackedPdus, calls: CallWriter) -> None:
+        self.row, self._calls = row, calls
+
+    def __getattr__(self, name: str) -> Any:
+        # The fields of `Pdus`, of which none is there before the first is asked for.
+        if name not in Pdus.__slots__:
+            raise AttributeError(name)
+        Pdus.__init__(self, *self._calls.unpacked(self.row))
+        return getattr(self, name)
+
+    def is_of(self, calls: CallWriter) -> bool:
+        """Whether they lie in the log of these calls."""
+        return self._calls is calls
+
+    def __len__(self) -> int:
+        return len(self.row.bounds) // _BOUNDS
+
+    @property
+    def frames(self) -> tuple[int, ...]:
+        origins = self._calls.origins(self.row)
+        return origins.frames(0, origins.length)
+
+    @property
+    def frame_range(self) -> tuple[int, int] | None:
+        origins = self._calls.origins(self.row)
+        return origins.frame_range(0, origins.length)
+
+    def stub_bytes(self, length: int) -> bytes:
+        row = self.row
+        if isinstance(row.unsealed, bytes):
+            return row.unsealed[:length]
+        if row.unsealed is None and row.stops is None and row.plains is None and isinstance(row.whole, bytes):
+            start, stop = array("I", row.bounds)
+            return row.whole[start : min(start + length, stop)]
+        return super().stub_bytes(length)
 
 
 class _PackedSide(Struct, array_like=True, frozen=True, gc=False):
@@ -132,13 +174,26 @@ def _counted(call: Call) -> Tally:
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
+# Of `Moments.handles`: nothing has to be known of the call but that it was made.
+NO_HANDLE = -2
+# Methods of PerflibV2 that name no query handle.
+_WITHOUT_HANDLE = frozenset(
+    {
+        Opnum.ENUMERATE_COUNTER_SET,
+        Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO,
+        Opnum.ENUMERATE_COUNTER_SET_INSTANCES,
+    }
+)
+
+
 class Moments:
     """When calls began and ended, in columns: times in ns, and frames for what has the same time.
 
     `first` is the first frame of the request (of the response where that is all there is), by which calls are ordered; `begin` its
     last, and `end` the first of the response, -1 for none. `perflib` and `requests` say of each call whether it is of PerflibV2,
     and whether its request is there. Most calls are polls: of those that were answered `handles` has the position of the query
-    handle in `handle_names`, and `channels` and `call_ids` what these are; of others `handles` is -1.
+    handle in `handle_names`, and `channels` and `call_ids` what these are. Of calls that are about no query handle `handles` is
+    `NO_HANDLE`, of others -1.
     """
 
     def __init__(self) -> None:
@@ -152,7 +207,7 @@ class Moments:
     @property
     def handle_names(self) -> Sequence[tuple[Endpoint, str]]:
         """Server and UUID of each handle."""
-        return self._names.items
+        return self._names.items_by_number
 
     def add(self, call: Call) -> None:
         request, answer = call.request, call.response
@@ -174,22 +229,26 @@ class Moments:
             self.end_frames.append(-1)
         self.requests.append(request is not None)
         self.perflib.append(call.is_perflib)
-        self.handles.append(self._polled(call))
+        self.handles.append(self._handle(call))
         self.channels.append(call.channel)
         self.call_ids.append(call.call_id)
 
     def replace(self, at: int, call: Call) -> None:
         """What kind of call it is now."""
         self.perflib[at] = call.is_perflib
-        self.handles[at] = self._polled(call)
+        self.handles[at] = self._handle(call)
 
-    def _polled(self, call: Call) -> int:
-        """The position of the handle of a poll that was answered, else -1."""
+    def _handle(self, call: Call) -> int:
+        """The position of the handle of a poll that was answered, else -1 or `NO_HANDLE`."""
         request = call.request
-        if call.opnum != Opnum.QUERY_COUNTER_DATA or request is None or call.response is None or not call.is_perflib:
+        if request is None:
+            return -1
+        if not call.is_perflib or call.opnum in _WITHOUT_HANDLE:
+            return NO_HANDLE
+        if call.opnum != Opnum.QUERY_COUNTER_DATA or call.response is None:
             return -1
         handle = request.params.get("hQuery")
-        return self._names.number((call.server, handle["uuid"])) if isinstance(handle, dict) else -1
+        return self._names[call.server, handle["uuid"]] if isinstance(handle, dict) else -1
 
 
 class Shared(Struct):
@@ -228,15 +287,16 @@ class CallWriter:
         writer._log = log
         writer._places, writer._lengths = array("q", places), array("I", lengths)
         commons = msgpack.decode(shared.commons, type=list[tuple[tuple([types[name] for name in _COMMON])]])  # type: ignore[misc]
-        writer._commons.items, writer._smbs.items = commons, shared.smbs
-        writer._texts.items, writer._steps.items = shared.texts, shared.steps
+        writer._commons.items_by_number, writer._smbs.items_by_number = commons, shared.smbs
+        writer._texts.items_by_number, writer._steps.items_by_number = shared.texts, shared.steps
         writer.tally.update(dict(shared.tally))
         return writer
 
     def packed(self) -> tuple[bytes, bytes, Shared, Iterator[bytes]]:
         """Where each call lies in the log and how long it is, what calls share, and the log in pieces."""
-        commons = _ENCODER.encode(self._commons.items)
-        shared = Shared(commons, self._smbs.items, self._texts.items, self._steps.items, list(self.tally.items()))
+        commons = _ENCODER.encode(self._commons.items_by_number)
+        tables = self._smbs.items_by_number, self._texts.items_by_number, self._steps.items_by_number
+        shared = Shared(commons, *tables, list(self.tally.items()))
         return self._places.tobytes(), self._lengths.tobytes(), shared, self._log.pieces()
 
     def __len__(self) -> int:
@@ -273,14 +333,14 @@ class CallWriter:
             (
                 self._common(call),
                 call.opnum,
-                self._texts.number(call.method),
+                self._texts[call.method],
                 call.call_id,
                 call.context_id,
-                self._texts.number(call.state),
+                self._texts[call.state],
                 call.reason,
                 call.status,
                 call.fault,
-                self._smbs.number(call.smb),
+                self._smbs[call.smb],
                 self._packed_side(call.request),
                 self._packed_side(call.response),
                 call.read,
@@ -297,7 +357,7 @@ class CallWriter:
         last = self._last_common.get(call.channel)
         if last is not None and all(map(is_, last[0], common)):
             return last[1]
-        number = self._commons.number(common)
+        number = self._commons[common]
         self._last_common[call.channel] = common, number
         return number
 
@@ -308,7 +368,7 @@ class CallWriter:
         pdus, missing = side.pdus, side.missing
         return (
             # PDUs that were carried or unsealed differently are packed one by one.
-            (self._packed(pdus),) if isinstance(pdus, Pdus) else [self._packed(_alone(fragment)) for fragment in pdus],
+            [self._packed(_alone(one)) for one in pdus] if isinstance(pdus, tuple) else (self._packed(pdus),),
             None if missing is None else _MISSING.index(missing),
             side.stub_length,
             side.wire_length,
@@ -323,27 +383,34 @@ class CallWriter:
             side.frames_of_dropped,
         )
 
-    def _packed(self, pdus: Pdus) -> tuple[Any, ...]:
+    def _packed(self, pdus: Pdus) -> _PackedPdus | tuple[Any, ...]:
         """As `_PackedPdus`."""
+        if type(pdus) is _StoredPdus and pdus.is_of(self):
+            return pdus.row
         whole, stops, plains, unsealed = pdus.whole, pdus.stops, pdus.plains, pdus.unsealed
         return (
             self._bytes(whole),
             self._bytes(pack_origins(whole)),
-            self._steps.number(whole.steps),
+            self._steps[whole.steps],
             pdus.bounds.tobytes(),
             None if stops is None else stops.tobytes(),
-            self._texts.number(pdus.step),
+            self._texts[pdus.step],
             None if plains is None else [_MISSING.index(one) if isinstance(one, Missing) else one for one in plains],
             None if unsealed is None else self._bytes(unsealed),
         )
 
     def _bytes(self, data: TracedBytes | bytes) -> _Bytes:
+        raw = data if isinstance(data, bytes) else data.data if type(data) is TracedBytes else None
+        if raw is not None and len(raw) <= _INLINE:
+            return raw
         if isinstance(data, LoggedBytes) and data.log is self._log:
             return data.position, len(data)
         length = len(data)
-        if length <= _AT_ONCE or isinstance(data, bytes):
-            raw = data if isinstance(data, bytes) else data.data
+        if raw is None and length <= _AT_ONCE:
+            raw = bytes(data)
+        if raw is not None:
             return raw if length <= _INLINE else (self._log.append(raw), length)
+        assert isinstance(data, TracedBytes)
         position = self._log.append(data.part(0, _AT_ONCE))
         for at in range(_AT_ONCE, length, _AT_ONCE):
             self._log.append(data.part(at, min(at + _AT_ONCE, length)))
@@ -367,7 +434,7 @@ class CallWriter:
             impersonation,
             security,
             identity,
-        ) = self._commons.items[row.common]
+        ) = self._commons.items_by_number[row.common]
         side = row.request or row.response
         return Call(
             number=number,
@@ -377,15 +444,15 @@ class CallWriter:
             transport=transport,
             pipe=pipe,
             session=session,
-            smb=self._smbs.items[row.smb],
+            smb=self._smbs.items_by_number[row.smb],
             auth=auth,
             interface=interface,
             syntax=syntax,
             opnum=row.opnum,
-            method=self._texts.items[row.method],
+            method=self._texts.items_by_number[row.method],
             call_id=row.call_id,
             context_id=row.context_id,
-            state=self._texts.items[row.state],  # type: ignore[arg-type]  # it was one of them
+            state=self._texts.items_by_number[row.state],  # type: ignore[arg-type]  # it was one of them
             reason=row.reason,
             status=row.status,
             fault=row.fault,
@@ -407,7 +474,7 @@ class CallWriter:
             return None
         pdus, missing = row.pdus, row.missing
         return Side(
-            pdus=self._unpacked(pdus[0]) if len(pdus) == 1 else tuple([self._unpacked(one)[0] for one in pdus]),
+            pdus=self._pdus(pdus[0]) if len(pdus) == 1 else tuple([self._pdus(one)[0] for one in pdus]),
             missing=None if missing is None else _MISSING[missing],
             stub_length=row.stub_length,
             wire_length=row.wire_length,
@@ -422,10 +489,20 @@ class CallWriter:
             problem=row.problem,
         )
 
-    def _unpacked(self, row: _PackedPdus) -> Pdus:
-        packed, stops_packed, step = row.origins, row.stops, self._texts.items[row.step] or ""
-        origins = PackedOrigins(packed if isinstance(packed, bytes) else self._log.read(*packed))
-        steps = self._steps.items[row.steps]
+    def _pdus(self, row: _PackedPdus) -> Pdus:
+        return _StoredPdus(row, self)
+
+    def origins(self, row: _PackedPdus) -> PackedOrigins:
+        """Where PDUs were captured."""
+        packed, whole = row.origins, row.whole
+        length = len(whole) if isinstance(whole, bytes) else whole[1]
+        return PackedOrigins(packed if isinstance(packed, bytes) else self._log.read(*packed), length)
+
+    def unpacked(self, row: _PackedPdus) -> tuple[Any, ...]:
+        """What `Pdus` are made of."""
+        stops_packed, step = row.stops, self._texts.items_by_number[row.step] or ""
+        origins = self.origins(row)
+        steps = self._steps.items_by_number[row.steps]
         whole = self._traced(row.whole, origins, 0, steps)
         bounds = array("I", row.bounds)
         stops = None if stops_packed is None else array("I", stops_packed)
@@ -433,13 +510,13 @@ class CallWriter:
         if row.plains is not None:
             plains = tuple([_MISSING[one] if isinstance(one, int) else one for one in row.plains])
         if row.unsealed is None:
-            return Pdus(whole, stops, bounds, step, plains)
+            return whole, stops, bounds, step, plains
         unsealed_steps = (*steps, step) if step else steps
         if stops is None:
             unsealed = self._traced(row.unsealed, origins, bounds[0], unsealed_steps)
         else:
             unsealed = self._traced(row.unsealed, StubSource(whole, stops, bounds), 0, unsealed_steps)
-        return Pdus(whole, stops, bounds, step, plains, unsealed)
+        return whole, stops, bounds, step, plains, unsealed
 
     def _traced(self, data: _Bytes, source: Any, start: int, steps: tuple[str, ...]) -> TracedBytes:
         if isinstance(data, bytes):

@@ -27,7 +27,7 @@ from msgspec import Struct
 from analyzer.model.call import Call, handle_of
 from analyzer.model.perflib import INTERFACE, Opnum
 from analyzer.model.query import QueryView
-from analyzer.model.store import Moments
+from analyzer.model.store import NO_HANDLE, Moments
 from analyzer.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
 from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
 
@@ -157,10 +157,12 @@ class _Following:
     def _begins(self, at: int) -> None:
         moments, taken = self._moments, self._order[at]
         handle = moments.handles[taken]
-        if handle >= 0:
-            # A poll that was answered: nothing else has to be known of it.
+        if handle >= 0 or handle == NO_HANDLE:
+            # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
             channel = moments.channels[taken]
             self._requested(channel, moments.call_ids[taken])
+            if handle == NO_HANDLE:
+                return
             server, name = moments.handle_names[handle]
             query = self._book.of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
@@ -206,7 +208,10 @@ class _Following:
     # A call ends
 
     def _ends(self, at: int) -> None:
-        if self._moments.handles[self._order[at]] >= 0:
+        handle = self._moments.handles[self._order[at]]
+        if handle == NO_HANDLE:
+            return
+        if handle >= 0:
             if (watch := self._watches.pop(at, None)) is not None:
                 watch.query.sync()
                 self._polled_once(at, watch)

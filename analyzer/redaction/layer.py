@@ -18,7 +18,7 @@ from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.metadata import Metadata
-from analyzer.model.pdus import Fragment, Pdus
+from analyzer.model.pdus import Fragment, Fragments, Pdus
 from analyzer.model.record import Endpoint
 from analyzer.model.security import AuthInfo, Identity
 from analyzer.redaction.pseudonyms import Pseudonyms
@@ -190,9 +190,9 @@ def _message(message: Message | None, stub: bytes | None) -> Message | None:
     return replace(message, fragments=kept, stub=new)
 
 
-def _joined(old: Sequence[Fragment], new: Sequence[Fragment]) -> Sequence[Fragment]:
+def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:
     """The PDUs as they were kept, with other bytes."""
-    if not isinstance(old, Pdus):
+    if isinstance(old, tuple):
         return tuple(new)
     whole = TracedBytes(b"".join(one.pdu.data for one in new), old.whole.source, old.whole.start, old.whole.steps)
     unsealed, plains = old.unsealed, old.plains

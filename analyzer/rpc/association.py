@@ -139,7 +139,7 @@ class Association:
     @property
     def memory(self) -> int:
         """About how many bytes of memory it takes."""
-        framers = len(self._framers[True]) + len(self._framers[False])
+        framers = self._framers[True].held + self._framers[False].held
         contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
         return _COST + framers + contexts + self._calls.memory
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from analyzer.auth.context import Sender, Unprotected
 from analyzer.channel.events import SmbInfo
@@ -108,55 +108,33 @@ class FragmentPart(Struct, frozen=True):
         return self.piece if self.length == len(self.piece) else self.piece[self.at : self.at + self.length]
 
 
-class CallSide:
-    """The request or the response of a call while its fragments come."""
+class CallSide(Struct):
+    """The request or the response of a call while its fragments come.
 
-    __slots__ = (
-        "damage",
-        "dropped_frames",
-        "dropped_times",
-        "first_length",
-        "header_signed",
-        "hint",
-        "is_bare",
-        "is_sealed",
-        "malformed",
-        "memory",
-        "order_big",
-        "over_limit",
-        "pdus",
-        "security",
-        "smb",
-        "state",
-        "still_sealed",
-        "trailer",
-        "verdicts",
-        "wire_length",
-    )
+    `memory` is about how many bytes of memory its fragments take. Of the fragments with a trailer, `still_sealed` is the first one
+    that stayed sealed.
+    """
 
-    def __init__(self, spill: Log | None = None) -> None:
-        self.state = _EMPTY
-        self.pdus = PduList(spill)
-        # About how many bytes of memory its fragments take.
-        self.memory = 0
-        self.wire_length = 0
-        self.hint = 0
-        self.first_length = 0
-        self.damage: str | None = None
-        self.malformed: str | None = None
-        self.over_limit = False
-        self.dropped_frames: set[int] = set()
-        self.dropped_times: tuple[int, int] | None = None
-        self.order_big = False
-        self.security: Security | None = None
-        self.trailer: SecTrailer | None = None
-        # What came of the fragments with a trailer: the first one that stayed sealed, and all there was of the rest.
-        self.still_sealed: Unprotected | None = None
-        self.is_sealed = False
-        self.verdicts: set[bool | None] = set()
-        self.header_signed: set[bool] = set()
-        self.is_bare = False
-        self.smb: SmbInfo | None = None
+    pdus: PduList
+    state: SideState = _EMPTY
+    memory: int = 0
+    wire_length: int = 0
+    hint: int = 0
+    first_length: int = 0
+    damage: str | None = None
+    malformed: str | None = None
+    over_limit: bool = False
+    dropped_frames: set[int] = field(default_factory=set)
+    dropped_times: tuple[int, int] | None = None
+    order_big: bool = False
+    security: Security | None = None
+    trailer: SecTrailer | None = None
+    still_sealed: Unprotected | None = None
+    is_sealed: bool = False
+    verdicts: set[bool | None] = field(default_factory=set)
+    header_signed: set[bool] = field(default_factory=set)
+    is_bare: bool = False
+    smb: SmbInfo | None = None
 
     def add(self, header: Header, part: FragmentPart, max_stub: int) -> bool:
         """Takes one fragment; False where the stub has just become longer than `max_stub` bytes, and is kept no more."""
@@ -233,42 +211,22 @@ class CallSide:
         return self.wire_length > self.first_length and self.hint - self.wire_length >= self.first_length > 0
 
 
-class PendingCall:
+class PendingCall(Struct):
     """One remote call on its way."""
 
-    __slots__ = (
-        "answer_gap",
-        "call_id",
-        "cancelled",
-        "context_id",
-        "drep",
-        "fault",
-        "maybe",
-        "object_uuid",
-        "opnum",
-        "orphaned",
-        "presentation",
-        "request",
-        "response",
-    )
-
-    def __init__(
-        self, call_id: int, context_id: int, presentation: Presentation | None, spill: Log | None = None
-    ) -> None:
-        """What is long of it is spilled to the log."""
-        self.call_id = call_id
-        self.context_id = context_id
-        self.presentation = presentation
-        self.opnum: int | None = None
-        self.object_uuid: str | None = None
-        self.drep = b""
-        self.maybe = False
-        self.request = CallSide(spill)
-        self.response = CallSide(spill)
-        self.fault: int | None = None
-        self.cancelled = False
-        self.orphaned = False
-        self.answer_gap: tuple[int, ...] | None = None
+    call_id: int
+    context_id: int
+    presentation: Presentation | None
+    request: CallSide
+    response: CallSide
+    opnum: int | None = None
+    object_uuid: str | None = None
+    drep: bytes = b""
+    maybe: bool = False
+    fault: int | None = None
+    cancelled: bool = False
+    orphaned: bool = False
+    answer_gap: tuple[int, ...] | None = None
 
     @property
     def has_request(self) -> bool:
@@ -386,7 +344,7 @@ class CallTable:
 
     def _new_call(self, header: Header, head: CallHead, part: FragmentPart, out: list[Event]) -> PendingCall:
         self._note_skipped_ids(header, part, out)
-        call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id), self._spill)
+        call = self._begun(header, head)
         call.drep = header.drep
         call.opnum = head.opnum
         call.object_uuid = head.object_uuid
@@ -399,6 +357,12 @@ class CallTable:
         self._calls[header.call_id] = call
         self._memory += _CALL_COST
         return call
+
+    def _begun(self, header: Header, head: CallHead) -> PendingCall:
+        """A call of which nothing has come. What is long of it is spilled to the log."""
+        presentation = self._presentations.get(head.context_id)
+        request, response = CallSide(PduList(self._spill)), CallSide(PduList(self._spill))
+        return PendingCall(header.call_id, head.context_id, presentation, request, response)
 
     def _emit_oldest(self, part: FragmentPart, out: list[Event]) -> None:
         """More calls are under way than are kept: the oldest has had no answer for long."""
@@ -417,7 +381,7 @@ class CallTable:
             self._emit(call, "", out)
             call = None
         if call is None:
-            call = PendingCall(header.call_id, head.context_id, self._presentations.get(head.context_id), self._spill)
+            call = self._begun(header, head)
             if len(self._early) >= _MAX_EARLY:
                 self._emit(self._early.pop(next(iter(self._early))), "", out)
             self._early[header.call_id] = call

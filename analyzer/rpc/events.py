@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from analyzer.core.events import Event
 from analyzer.core.traced import TracedBytes
 from analyzer.model.call import CallState
 from analyzer.model.connection import Channel
-from analyzer.model.pdus import Fragment, frame_range_of, frames_of
+from analyzer.model.pdus import Fragments, frame_range_of, frames_of
 from analyzer.model.security import AuthInfo
 
 
@@ -26,7 +25,7 @@ class Message(Struct, frozen=True):
     still end the stub. `fragments` are none where the stub was too long to be kept; then `frames_of_dropped` carried it.
     """
 
-    fragments: Sequence[Fragment]
+    fragments: Fragments
     stub: TracedBytes | Missing
     wire_length: int
     trailer: Literal["ok", "bad"] | None

@@ -9,7 +9,7 @@ from analyzer.core.frames import number_of
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.call import CallState
 from analyzer.model.connection import Channel
-from analyzer.model.pdus import stub_of, times_of
+from analyzer.model.pdus import stub_of
 from analyzer.model.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.calls import CallSide, PendingCall, Presentation, SideState
@@ -111,7 +111,7 @@ class ExchangeMaker:
     def _message(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Message:
         stub: TracedBytes | Missing
         verdict = None
-        fragments = side.pdus.kept()
+        fragments, times = side.pdus.kept()
         if side.malformed is not None:
             stub = Missing.UNDECODABLE
         elif not side.whole:
@@ -123,7 +123,6 @@ class ExchangeMaker:
             if is_request and (found := self._verification(call, stub.data)):
                 at, verdict = found
                 stub = stub.view(0, at)
-        times = times_of(fragments)
         if side.dropped_times is not None:
             times = spanned([side.dropped_times, times])
         first, last = times or (0, 0)

@@ -77,9 +77,10 @@ class Framer:
         self._lost_reason = ""
         self._lost_captured = True
 
-    def __len__(self) -> int:
+    @property
+    def held(self) -> int:
         """How many bytes of a PDU are held."""
-        return len(self._held)
+        return self._held.length
 
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | Lost]:
         """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
@@ -90,7 +91,7 @@ class Framer:
         for piece, start, stop in batch.spans:
             at = start
             while at < stop:
-                if not self._held and not self._seeking:
+                if not self._held.length and not self._seeking:
                     at = self._in_place(piece, at, stop, batch.smb, out)
                     if at == stop:
                         break

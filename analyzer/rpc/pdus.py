@@ -6,9 +6,10 @@ from array import array
 from collections.abc import Sequence
 from itertools import accumulate, chain
 
+from analyzer.core.origins import settled
 from analyzer.core.spill import Log, LoggedBytes, LoggedParts
 from analyzer.core.traced import EMPTY, TracedBytes, spanned
-from analyzer.model.pdus import Fragment, Pdus, Plain, StubSource, fragment_of
+from analyzer.model.pdus import Fragments, Pdus, Plain, StubSource, fragment_of
 
 # Piece, where a PDU begins in it, its length, where its stub begins and stops in the PDU, what came of it (spilled: where that lies
 # in the log), and what opened it.
@@ -78,34 +79,31 @@ class PduList:
             [piece.source.times(piece.start + first, piece.start + last) for piece, first, last in self._runs()]
         )
 
-    def kept(self) -> Sequence[Fragment]:
-        """All of them, for good."""
+    def kept(self) -> tuple[Fragments, tuple[int, int] | None]:
+        """All of them, for good, and the times of their earliest and latest frame: they hold on to nothing of a layer."""
         if not self._rows:
-            return ()
+            return (), None
         if len(self._rows) == 1:
             piece, at, length, start, stop, plain, step = self._rows[0]
-            whole = piece if length == len(piece) else piece[at : at + length]
-            return Pdus.of(whole, (length,), array("I", (start, stop)), (self._plain(plain),), step)
+            whole, times = settled(piece if length == len(piece) else piece[at : at + length])
+            return Pdus.of(whole, (length,), array("I", (start, stop)), (self._plain(plain),), step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
-        whole = self._whole()
+        whole, times = settled(self._whole())
         decrypted_by = set(steps) - {""}
+        step = next(iter(decrypted_by), "")
         if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
             bounds = array("I", chain.from_iterable(zip(starts, stops, strict=True)))
-            step = next(iter(decrypted_by), "")
             if (unsealed := self._unsealed(whole, lengths, bounds, step)) is not None:
-                return unsealed
-            return Pdus.of(whole, lengths, bounds, tuple(map(self._plain, plains)), step)
+                return unsealed, times
+            return Pdus.of(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
         # Differently carried or opened: not ordinary traffic, so it may cost more.
-        return tuple(
-            [
-                fragment_of(
-                    piece[at : at + length], start, stop, self._plain(plain), step or next(iter(decrypted_by), "")
-                )
-                for piece, at, length, start, stop, plain, step in self._rows
-            ]
-        )
+        fragments = [
+            fragment_of(settled(piece[at : at + length])[0], start, stop, self._plain(plain), opened_by or step)
+            for piece, at, length, start, stop, plain, opened_by in self._rows
+        ]
+        return tuple(fragments), times
 
     def _whole(self) -> TracedBytes:
         """The bytes of all PDUs."""

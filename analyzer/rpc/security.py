@@ -24,6 +24,8 @@ _MECHANISMS = {
     AuthType.NETLOGON: "netlogon",
     AuthType.DEFAULT: "default",
 }
+# A plain number: members of an enumeration are slower to find and to compare.
+_PRIVACY = int(AuthLevel.PRIVACY)
 # A sealed association may span thousands of frames; a report is served by the first of them.
 _MAX_FRAMES = 64
 
@@ -45,6 +47,7 @@ class Security:
         self._lost_before: list[tuple[Sender, int | None]] = []
         self._heard: set[Sender] = set()
         self._identity: Identity | None = None
+        self._step: str | None = None
         self._sealed = 0
         self._still_sealed = 0
         self._sealed_frames: set[int] = set()
@@ -77,8 +80,10 @@ class Security:
 
     @property
     def step(self) -> str:
-        """What opening a PDU is called among the steps of its bytes."""
-        return f"rpc-{self.mechanism}-seal"
+        """What opening a PDU is called among the steps of its bytes; it changes with tokens only."""
+        if self._step is None:
+            self._step = f"rpc-{self.mechanism}-seal"
+        return self._step
 
     def problems(self) -> list[Problem]:
         """What could not be verified or unsealed, each once for all PDUs it happened to."""
@@ -111,7 +116,7 @@ class Security:
     def token(self, sender: Sender, token: bytes) -> None:
         if token:
             self._heard.add(sender)
-            self._identity = None
+            self._identity = self._step = None
             self._handshake.feed(sender, token)
 
     def missed(self, sender: Sender) -> None:
@@ -130,7 +135,7 @@ class Security:
         Below PRIVACY the body is handed up as it was on the wire, whatever came of its checksum.
         """
         context = self._context or self._established()
-        sealed = trailer.level >= AuthLevel.PRIVACY
+        sealed = trailer.level >= _PRIVACY
         self._sealed += sealed
         result = context.open(sender, trailer.level, pdu, slice(start, trailer.start), trailer.value)
         if sealed:
@@ -145,7 +150,7 @@ class Security:
             return Unprotected(None, None, decryption, f"{decryption.value}: {why}" if why else decryption.value)
         verified = result.verified
         # A PDU that names a lower level than its context was bound with is believed only if its checksum is right.
-        if self.level >= AuthLevel.PRIVACY and not verified:
+        if self.level >= _PRIVACY and not verified:
             doubt = "its level is below that of the bind, and nothing proves it"
             return Unprotected(None, None, Decryption.WRONG_KEY, f"{Decryption.WRONG_KEY.value}: {doubt}")
         if verified is None and result.body is None and self._handshake.decryption is Decryption.DECRYPTED:

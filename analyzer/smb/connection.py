@@ -60,7 +60,8 @@ class SmbConnection:
     @property
     def memory(self) -> int:
         """About how many bytes of memory it takes."""
-        framings = sum(framing.memory for framing in self._framings if framing is not None)
+        sent, received = self._framings
+        framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
         return _COST + framings + self._link.memory + self._smb2.memory + self._smb1.memory
 
     def finish(self) -> list[Event]:

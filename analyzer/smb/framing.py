@@ -192,7 +192,7 @@ class Framing:
     @property
     def memory(self) -> int:
         """About how many bytes of memory the message takes that is coming in."""
-        return len(self._held) + self._pieces_length + _PIECE_COST * len(self._pieces)
+        return self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
 
     def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
         """Takes the bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the messages that
@@ -204,7 +204,7 @@ class Framing:
         stop = len(data) if stop is None else stop
         at = start
         while at < stop:
-            if self._state is FramingState.AT_HEADER and not len(self._held):
+            if self._state is FramingState.AT_HEADER and not self._held.length:
                 at = self._in_place(data, at, stop, out)
                 if at == stop:
                     break

@@ -8,7 +8,7 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.core.traced import TracedBytes
 from analyzer.model.call import SideName
 from analyzer.model.packets import CapturedFrame, Packets, SmbMessage
-from analyzer.model.pdus import Fragment, frames_of
+from analyzer.model.pdus import Fragments, frames_of
 from analyzer.model.view import Layer, Node, Run
 from analyzer.tcp.recognition import MAGICS
 from analyzer.viewmodel.frame import frame_tree
@@ -18,7 +18,7 @@ from analyzer.viewmodel.smb_fields import message_tree, sent_tree
 
 
 def carrier_layers(
-    name: SideName, pdus: Sequence[Fragment], packets: Packets, *, has_smb: bool
+    name: SideName, pdus: Fragments, packets: Packets, *, has_smb: bool
 ) -> tuple[list[Layer], str | None]:
     """The layers below the PDUs, and why there are none where that is so."""
     frames = frames_of(pdus)
@@ -35,7 +35,7 @@ def carrier_layers(
     return layers, None
 
 
-def _messages(packets: Packets, frames: Iterable[int], pdus: Sequence[Fragment]) -> list[SmbMessage]:
+def _messages(packets: Packets, frames: Iterable[int], pdus: Fragments) -> list[SmbMessage]:
     """The messages that carried bytes of these PDUs."""
     carried: dict[int, list[tuple[int, int]]] = {}
     for one in pdus:
@@ -104,7 +104,7 @@ def _smb_layers(name: SideName, messages: Sequence[SmbMessage]) -> Iterator[Laye
     yield from read
 
 
-def _stream_layer(name: SideName, pdus: Sequence[Fragment]) -> Layer:
+def _stream_layer(name: SideName, pdus: Fragments) -> Layer:
     """PDUs that TCP carries without SMB follow each other in its stream ([C706] chapter 12)."""
     whole = TracedBytes.join([one.pdu for one in pdus])
     data = whole.data

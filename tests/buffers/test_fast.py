@@ -114,8 +114,16 @@ HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
 @st.composite
 def stubs(draw: st.DrawFn) -> tuple[int, Side, bytes]:
     """A stub of the methods that have a fast path of their own, and of others."""
-    opnum = draw(st.sampled_from([0, 1, 2, 5, 6, 6, 7]))
-    if draw(st.booleans()):
+    opnum = draw(st.sampled_from([0, 1, 2, 3, 4, 5, 6, 6, 7, 7]))
+    is_response = draw(st.booleans())
+    if opnum == 4 or (opnum == 3 and is_response):
+        closed = Ndr().handle(HANDLE, draw(u32))
+        return opnum, "response" if is_response else "request", (closed.uint(draw(u32)) if is_response else closed).data
+    if opnum == 7:
+        asked = Ndr() if is_response else Ndr().handle(HANDLE, draw(u32)).uint(draw(u32))
+        made = asked.conformant(draw(st.binary(max_size=40)))
+        return opnum, "response" if is_response else "request", made.uint(draw(u32)).data
+    if is_response:
         data = draw(st.binary(max_size=40))
         made = Ndr().uint(draw(u32)).uint(draw(u32)).array(data, len(data) + draw(st.integers(0, 3)))
         return opnum, "response", made.uint(draw(u32)).data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.origins import PackedOrigins, pack_origins, settled
 from analyzer.core.traced import FrameTable, TracedBytes
 
 _FRAMES = st.tuples(st.binary(min_size=1, max_size=9), st.integers(1, 1 << 45), st.integers(0, 1 << 31))
@@ -44,10 +44,11 @@ _DATA = st.lists(
 def test_any_part_has_the_origin_it_had(data: TracedBytes, draw: st.DataObject) -> None:
     first = draw.draw(st.integers(0, len(data)))
     some = data[first : draw.draw(st.integers(first, len(data)))]
-    packed = TracedBytes(some.data, PackedOrigins(pack_origins(some)))
+    packed = TracedBytes(some.data, PackedOrigins(pack_origins(some), len(some)))
     start = draw.draw(st.integers(0, len(some)))
     stop = draw.draw(st.integers(start, len(some)))
     assert packed.origin(start, stop) == some.origin(start, stop)
     assert packed[start:stop].frames == some[start:stop].frames
-    again = TracedBytes(packed[start:stop].data, PackedOrigins(pack_origins(packed[start:stop])))
+    again, _ = settled(packed[start:stop])
+    assert settled(some)[1] == some.times
     assert again.origin(0, len(again)) == some.origin(start, stop)

@@ -70,7 +70,7 @@ def test_a_pdu_is_whole_with_its_last_byte_and_what_follows_stays(first: int) ->
     out = pipe.take(both[:first]) + pipe.take(both[first:], fresh=False)
     assert bytes_of(out) == [ASK, ASK]
     assert len(out) == 2
-    assert len(pipe.framer) == 3
+    assert pipe.framer.held == 3
     ends = pipe.framer.finish()
     assert ends == [CutPdu(None, ends[0].data, None), Lost(3, (2,), "the stream ends in the middle of a PDU", False)]  # type: ignore[union-attr]
     assert Pipe().framer.finish() == []

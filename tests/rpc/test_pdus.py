@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
 
 from hypothesis import given
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 from analyzer.core.absence import Missing
 from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
-from analyzer.model.pdus import Fragment, frames_of, stub_of
+from analyzer.model.pdus import Fragments, frames_of, stub_of
 from analyzer.model.store import CallWriter
 from analyzer.rpc import pdus as rpc_pdus
 from analyzer.rpc.call import plain_call
@@ -20,7 +19,7 @@ from analyzer.rpc.pdus import PduList
 from tests.build.calls import Calls
 
 
-def through_store(pdus: Sequence[Fragment]) -> Sequence[Fragment]:
+def through_store(pdus: Fragments) -> Fragments:
     """The same PDUs, as a call has them that was packed and spilled."""
     call = plain_call(Calls().exchange(6, b"", None))
     assert call.request is not None
@@ -47,7 +46,8 @@ def test_any_part_of_a_stub_in_clear(
     pdus = PduList()
     for piece, at, whole, (head, stub, _) in zip(pieces, starts, wholes, parts, strict=False):
         pdus.add(piece, at, len(whole), len(head), len(head) + len(stub), None, "")
-    kept = pdus.kept()
+    kept, times = pdus.kept()
+    assert times == pdus.times
     if packed:
         kept = through_store(kept)
     stub, stated = stub_of(kept), b"".join(part[1] for part in parts)
@@ -76,7 +76,8 @@ def test_what_is_long_is_the_same_from_its_spill_file(
                 step = "rpc-seal" if isinstance(plain, bytes) else ""
                 each.add(piece, 0, len(whole), len(head), len(head) + len(stub), plain, step)
             log.append(b"of another message")
-        expected, kept = here.kept(), there.kept()
+        (expected, _), (kept, times) = here.kept(), there.kept()
+        assert times == there.times
     finally:
         rpc_pdus._ROOM = before
     assert kept == expected == through_store(kept)
