@@ -119,6 +119,13 @@ class Pdus(Sequence[Fragment]):
         """The lowest and the highest of `frames`."""
         return self.whole.frame_range
 
+    @property
+    def stub_length(self) -> int:
+        """How long `stub` is."""
+        if self.unsealed is not None or self.plains is not None:
+            return len(self.stub())
+        return sum(self.bounds[1::2]) - sum(self.bounds[::2])
+
     def stub_bytes(self, length: int) -> bytes:
         """The first bytes of `stub`, without where they are from."""
         return self.stub().part(0, length)
@@ -144,6 +151,11 @@ def stub_of(fragments: Fragments) -> TracedBytes:
     if not isinstance(fragments, tuple):
         return fragments.stub()
     return TracedBytes.rejoined([one.plain for one in fragments if isinstance(one.plain, TracedBytes)])
+
+
+def stub_length_of(fragments: Fragments) -> int:
+    """How long the stubs of fragments are together."""
+    return len(stub_of(fragments)) if isinstance(fragments, tuple) else fragments.stub_length
 
 
 def frame_range_of(fragments: Fragments) -> tuple[int, int] | None:

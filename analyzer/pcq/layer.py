@@ -26,7 +26,7 @@ from analyzer.model.perflib import (
 )
 from analyzer.model.query import Identifier
 from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 
 _OPNUMS = frozenset(Opnum)
 
@@ -43,8 +43,8 @@ class Loss(Struct, frozen=True):
     channel: int
 
 
-def _begin(message: Message) -> Moment:
-    return message.first_time_ns, message.first_frame
+def _begin(side: Side) -> Moment:
+    return side.first_time_ns, side.first_frame
 
 
 class PerflibLayer:

@@ -12,10 +12,10 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from analyzer.channel.events import ChannelClosed, ChannelGap, SmbInfo
-from analyzer.core.absence import Missing
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
+from analyzer.model.call import Side
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.metadata import Metadata
 from analyzer.model.pdus import Fragment, Fragments, Pdus
@@ -24,7 +24,7 @@ from analyzer.model.security import AuthInfo, Identity
 from analyzer.redaction.pseudonyms import Pseudonyms
 from analyzer.redaction.stubs import redacted_call
 from analyzer.rpc.call import plain_call
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from analyzer.smb.state import RPC_PIPES
 from analyzer.tcp.events import Recognised
 
@@ -139,8 +139,8 @@ class Redactor:
             channel=channel,
             smb=self._smb(exchange.smb),
             auth=auth,
-            request=_message(exchange.request, stubs["request"]),
-            response=_message(exchange.response, stubs["response"]),
+            request=_side(exchange.request, stubs["request"]),
+            response=_side(exchange.response, stubs["response"]),
             reason=self._sentence(exchange.reason),
         )
 
@@ -158,13 +158,13 @@ class Redactor:
         return replace(auth, identity=self._identity(auth.identity), decrypted_by=decrypted_by)
 
 
-def _message(message: Message | None, stub: bytes | None) -> Message | None:
-    """The message with another stub; where there is none, its PDUs hold none either."""
-    if message is None:
+def _side(side: Side | None, stub: bytes | None) -> Side | None:
+    """The request or response with another stub; where there is none, its PDUs hold none either."""
+    if side is None:
         return None
     fragments: list[Fragment] = []
     at = 0
-    for fragment in message.fragments:
+    for fragment in side.pdus:
         start, stop = fragment.stub_start, fragment.stub_stop
         length = stop - start
         part = (stub[at : at + length] if stub is not None else b"").ljust(length, b"\0")
@@ -183,11 +183,9 @@ def _message(message: Message | None, stub: bytes | None) -> Message | None:
         if isinstance(plain, TracedBytes):
             plain = TracedBytes(part[: len(plain)], plain.source, plain.start, plain.steps)
         fragments.append(Fragment(pdu, start, stop, plain))
-    kept = _joined(message.fragments, fragments)
-    new: TracedBytes | Missing = message.stub
-    if isinstance(new, TracedBytes) and stub is not None:
-        new = TracedBytes(stub, new.source, new.start, new.steps)
-    return replace(message, fragments=kept, stub=new)
+    kept = _joined(side.pdus, fragments)
+    length = side.stub_length if side.missing is not None or stub is None else len(stub)
+    return replace(side, pdus=kept, stub_length=length)
 
 
 def _joined(old: Fragments, new: Sequence[Fragment]) -> Fragments:

@@ -17,7 +17,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.model.call import AuthFacts, Call, InterfaceFacts, Side, SmbFacts, StubProblem
 from analyzer.model.security import AuthInfo, AuthLevel, Decryption, Identity
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.interfaces import interface_name, method_name
 
 LEVEL_NAMES = {
@@ -57,8 +57,8 @@ def plain_call(exchange: Exchange) -> Call:
         impersonation=channel.impersonation,
         security=exchange.auth,
         smb_identity=channel.identity,
-        request=_side(exchange.request),
-        response=_side(exchange.response),
+        request=exchange.request,
+        response=exchange.response,
     )
 
 
@@ -163,21 +163,4 @@ def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
 def _smb(info: SmbInfo) -> SmbFacts:
     return SmbFacts(
         info.dialect, f"{info.session_id:#018x}", info.encrypted, info.signed, info.signature_ok, info.compressed
-    )
-
-
-def _side(message: Message | None) -> Side | None:
-    if message is None:
-        return None
-    stub = message.stub
-    return Side(
-        pdus=message.fragments,
-        missing=stub if isinstance(stub, Missing) else None,
-        stub_length=0 if isinstance(stub, Missing) else len(stub),
-        wire_length=message.wire_length,
-        verification_trailer=message.trailer,
-        big_endian=message.big_endian,
-        first_time_ns=message.first_time_ns,
-        last_time_ns=message.last_time_ns,
-        frames_of_dropped=message.frames_of_dropped,
     )

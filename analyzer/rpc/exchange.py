@@ -6,14 +6,14 @@ from typing import Literal
 
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
-from analyzer.core.traced import TracedBytes, spanned
-from analyzer.model.call import CallState
+from analyzer.core.traced import spanned
+from analyzer.model.call import CallState, Side
 from analyzer.model.connection import Channel
-from analyzer.model.pdus import stub_of
+from analyzer.model.pdus import stub_length_of, stub_of
 from analyzer.model.security import AuthInfo, AuthLevel, AuthType, Decryption
 from analyzer.rpc import trailer as verification
 from analyzer.rpc.calls import CallSide, PendingCall, Presentation, SideState
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.security import SecurityTable
 
 _NO_SECURITY = AuthInfo(AuthType.NONE, AuthLevel.NONE, "none", None, Decryption.NOT_SEALED, None, None)
@@ -57,8 +57,8 @@ class ExchangeMaker:
             call.call_id,
             call.context_id,
             call.object_uuid,
-            self._message(call, request, is_request=True) if has_request else None,
-            self._message(call, response, is_request=False) if response.state is not SideState.EMPTY else None,
+            self._side(call, request, is_request=True) if has_request else None,
+            self._side(call, response, is_request=False) if response.state is not SideState.EMPTY else None,
             call.fault,
             state,
             "; ".join(reasons) or None,
@@ -108,33 +108,33 @@ class ExchangeMaker:
             short = f"{side.wire_length} of {side.hint} announced bytes are there"
         return f"the {name} is not whole: {side.damage or short or 'its last fragment was not captured'}"
 
-    def _message(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Message:
-        stub: TracedBytes | Missing
-        verdict = None
+    def _side(self, call: PendingCall, side: CallSide, *, is_request: bool) -> Side:
+        """A request or a response, whose parameters are not read yet."""
+        missing, verdict, length = None, None, 0
         fragments, times = side.pdus.kept()
         if side.malformed is not None:
-            stub = Missing.UNDECODABLE
+            missing = Missing.UNDECODABLE
         elif not side.whole:
-            stub = Missing.NOT_CAPTURED
+            missing = Missing.NOT_CAPTURED
         elif side.still_sealed is not None:
-            stub = Missing.SEALED
+            missing = Missing.SEALED
         else:
-            stub = stub_of(fragments)
-            if is_request and (found := self._verification(call, stub.data)):
-                at, verdict = found
-                stub = stub.view(0, at)
+            length = stub_length_of(fragments)
+            if is_request and (found := self._verification(call, stub_of(fragments).data)):
+                length, verdict = found
         if side.dropped_times is not None:
             times = spanned([side.dropped_times, times])
         first, last = times or (0, 0)
-        return Message(
-            fragments,
-            stub,
-            side.wire_length,
-            verdict,
-            side.order_big,
-            first,
-            last,
-            tuple(sorted(side.dropped_frames)) if side.dropped_frames else (),
+        return Side(
+            pdus=fragments,
+            missing=missing,
+            stub_length=length,
+            wire_length=side.wire_length,
+            verification_trailer=verdict,
+            big_endian=side.order_big,
+            first_time_ns=first,
+            last_time_ns=last,
+            frames_of_dropped=tuple(sorted(side.dropped_frames)) if side.dropped_frames else (),
         )
 
     def _verification(self, call: PendingCall, stub: bytes) -> tuple[int, Literal["ok", "bad"]] | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 from msgspec import Struct, UnsetType, field
 
 from analyzer.contents.lines import numbered
@@ -45,15 +45,17 @@ _ERROR_NOT_ENOUGH_MEMORY = 8
 MOST_CALLS = 256
 
 
-def spread_of(values: Iterable[int]) -> Spread:
+def spread_of(values: array[int]) -> Spread:
     """How numbers are spread."""
-    ordered = sorted(values)
-    if not ordered:
+    if not values:
         return Spread(0, 0, None, None, None, None)
-    count = len(ordered)
-    middle = (ordered[(count - 1) // 2] + ordered[count // 2]) // 2
+    # Numbers of 8 bytes, where a list of as many integers is 40 bytes each.
+    ordered, count = np.sort(np.array(values, np.int64)), len(values)
+    middle = (int(ordered[(count - 1) // 2]) + int(ordered[count // 2])) // 2
     # The nearest rank: ceil(0.95 n), counted from 1.
-    return Spread(count, sum(ordered), ordered[0], middle, ordered[-(-95 * count // 100) - 1], ordered[-1])
+    return Spread(
+        count, sum(values), int(ordered[0]), middle, int(ordered[-(-95 * count // 100) - 1]), int(ordered[-1])
+    )
 
 
 def frames_of_calls(analysis: Analysis, calls: Iterable[int]) -> tuple[tuple[int, ...], tuple[int, ...] | UnsetType]:
@@ -146,21 +148,24 @@ def _is_retried(call: Call) -> bool:
 
 
 class _Polled(Struct):
-    """The polls of one handle, or the reads of one value: numbers and times of those that were tried, and of those answered."""
+    """The polls of one handle, or the reads of one value: how many were tried, number and time of the first and the last of them,
+    and the times of those that were answered."""
 
     ends: tuple[Endpoint, Endpoint]
     what: str | None = None
-    tried: tuple[Integers, Integers] = field(default_factory=lambda: (array("q"), array("q")))
-    done: tuple[Integers, Integers] = field(default_factory=lambda: (array("q"), array("q")))
+    tried: int = 0
+    first: tuple[int, int] = (0, 0)
+    last: tuple[int, int] = (0, 0)
+    done: Integers = field(default_factory=lambda: array("q"))
 
     def take(self, number: int, time_ns: int, *, is_new: bool, is_done: bool) -> None:
         if is_new:
-            self.tried[0].append(number)
-            self.tried[1].append(time_ns)
+            self.last = number, time_ns
+            self.first = self.last if not self.tried else self.first
+            self.tried += 1
         if is_done:
             # The tries of one read, with ever larger buffers, are one poll, made when the first was.
-            self.done[0].append(self.tried[0][-1])
-            self.done[1].append(self.tried[1][-1])
+            self.done.append(self.last[1])
 
 
 def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
@@ -192,25 +197,24 @@ def _is_table(read: PerformanceRead) -> bool:
 
 
 def _polls(handle: str, polled: _Polled, analysis: Analysis) -> PollStatsRecord:
-    numbers, moments = polled.tried
-    times = sorted(polled.done[1])
-    gaps = [later - earlier for earlier, later in pairwise(times)]
+    (first, first_ns), (last, last_ns) = polled.first, polled.last
+    gaps = array("q", np.diff(np.sort(np.array(polled.done, np.int64))).tobytes())
     spread = spread_of(gaps)
     middle = spread.median
     jitter = sum(abs(gap - middle) for gap in gaps) // len(gaps) if middle is not None else None
-    frames, files = frames_of_calls(analysis, (numbers[0], numbers[-1]))
+    frames, files = frames_of_calls(analysis, (first, last))
     server, client = polled.ends
     return PollStatsRecord(
         handle=handle,
         what=polled.what,
         server=server,
         client=client,
-        polls=len(times),
-        failed=len(numbers) - len(times),
-        first_call=numbers[0],
-        last_call=numbers[-1],
-        first_time_ns=moments[0],
-        last_time_ns=moments[-1],
+        polls=len(polled.done),
+        failed=polled.tried - len(polled.done),
+        first_call=first,
+        last_call=last,
+        first_time_ns=first_ns,
+        last_time_ns=last_ns,
         intervals_ns=spread,
         jitter_ns=jitter,
         frames=frames,

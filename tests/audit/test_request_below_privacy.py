@@ -40,7 +40,7 @@ def test_sealed_requests_are_accepted_whether_or_not_they_are_opened():
 
 def test_a_request_that_ends_before_its_trailer_proves_nothing():
     call = Calls(level=AuthLevel.PRIVACY).open_query()
-    cut = replace(call.request.fragments[0], pdu=call.request.fragments[0].pdu[:40])
-    verdict = judged("PCQ101", replace(call, request=replace(call.request, fragments=(cut,))))
+    cut = replace(call.request.pdus[0], pdu=call.request.pdus[0].pdu[:40])
+    verdict = judged("PCQ101", replace(call, request=replace(call.request, pdus=(cut,))))
     assert not verdict.findings
     assert verdict.verdict(SEALED) == "inconclusive"

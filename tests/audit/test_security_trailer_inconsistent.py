@@ -13,9 +13,9 @@ TRAILER = 56
 
 def patched(message, at, value):
     """The message with other bytes in its only PDU."""
-    (fragment,) = message.fragments
+    (fragment,) = message.pdus
     data = fragment.pdu.data[:at] + value + fragment.pdu.data[at + len(value) :]
-    return replace(message, fragments=(replace(fragment, pdu=fragment.pdu.replaced(data, "test")),))
+    return replace(message, pdus=(replace(fragment, pdu=fragment.pdu.replaced(data, "test")),))
 
 
 def test_trailers_that_agree_are_accepted():
@@ -26,7 +26,7 @@ def test_trailers_that_agree_are_accepted():
 
 def test_another_context_in_the_answer_is_flagged():
     call = Calls(level=AuthLevel.PRIVACY).open_query()
-    at = len(call.response.fragments[0].pdu) - 16 - 4
+    at = len(call.response.pdus[0].pdu) - 16 - 4
     (finding,) = judged("PCQ105", replace(call, response=patched(call.response, at, pack("<I", 7)))).findings
     assert (finding.judgement.expected, finding.judgement.seen) == ("0", "7")
     assert (finding.place.part, finding.place.stop) == ("response PDU 1", at + 4)
@@ -53,6 +53,6 @@ def test_calls_without_trailers_have_nothing_to_judge():
 
 def test_a_pdu_that_was_cut_proves_nothing():
     call = Calls(level=AuthLevel.PRIVACY).open_query()
-    cut = replace(call.request.fragments[0], pdu=call.request.fragments[0].pdu[:40])
-    verdict = judged("PCQ105", replace(call, request=replace(call.request, fragments=(cut,)), response=None))
+    cut = replace(call.request.pdus[0], pdu=call.request.pdus[0].pdu[:40])
+    verdict = judged("PCQ105", replace(call, request=replace(call.request, pdus=(cut,)), response=None))
     assert verdict.verdict(REQUIREMENT) == "inconclusive"

@@ -197,7 +197,7 @@ def test_many_fragments_stand_under_one_line() -> None:
     make = Calls()
     answer = make.counter_data(b"")
     assert answer.response is not None
-    many = replace(answer, response=replace(answer.response, fragments=tuple(answer.response.fragments) * 4))
+    many = replace(answer, response=replace(answer.response, pdus=tuple(answer.response.pdus) * 4))
 
     async def act(app: Browser, pilot: Pilot[None]) -> None:
         tree = app.query_one(Tree)

@@ -15,14 +15,14 @@ from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis, CaptureFacts
-from analyzer.model.call import CallState
+from analyzer.model.call import CallState, Side
 from analyzer.model.connection import Channel
 from analyzer.model.pdus import Fragment
 from analyzer.model.security import AuthInfo, AuthLevel, Decryption
 from analyzer.pcq.layer import CatalogLearner, PerflibLayer
 from analyzer.pipeline.run import _Collector
 from analyzer.resolution.resolve import resolved
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from analyzer.svcctl.layer import ServiceLayer
 from analyzer.winperf.layer import KeyFollower, WinregLayer
 from tests.build.buffers import Ndr
@@ -69,7 +69,7 @@ class Calls:
         opnum: int | None = None,
         fault: int | None = None,
         trailer: Literal["ok", "bad"] | None = None,
-    ) -> Message | None:
+    ) -> Side | None:
         """A request where an opnum is given, else a response or fault."""
         if stub is None:
             return None
@@ -85,11 +85,12 @@ class Calls:
         whole = pdu(ptype, head + data + bytes(pad), call_id=self.call_id, big=self.big_endian, auth=auth, pad=pad)
         traced = TracedBytes.of_frame(whole, self.frame, 100, self.frame * MS)
         plain = stub if isinstance(stub, Missing) else traced[start : start + len(data)]
-        return Message(
-            fragments=(Fragment(traced, start, start + len(data), plain),),
-            stub=plain,
+        return Side(
+            pdus=(Fragment(traced, start, start + len(data), plain),),
+            missing=plain if isinstance(plain, Missing) else None,
+            stub_length=0 if isinstance(plain, Missing) else len(data),
             wire_length=len(data),
-            trailer=trailer,
+            verification_trailer=trailer,
             big_endian=self.big_endian,
             first_time_ns=self.frame * MS,
             last_time_ns=self.frame * MS,
@@ -243,20 +244,20 @@ def winreg(**options: Any) -> Calls:
     return Calls(WINREG, **options)
 
 
-def with_stub(message: Message, stub: TracedBytes) -> Message:
+def with_stub(message: Side, stub: TracedBytes) -> Side:
     """The same message, had its (only) PDU carried this stub."""
-    (fragment,) = message.fragments
-    return replace(message, fragments=(replace(fragment, plain=stub),), stub=stub)
+    (fragment,) = message.pdus
+    return replace(message, pdus=(replace(fragment, plain=stub),), stub_length=len(stub))
 
 
 def sealed(exchange: Exchange) -> Exchange:
     """The same call, as it looks without a key."""
 
-    def unread(message: Message | None) -> Message | None:
+    def unread(message: Side | None) -> Side | None:
         if message is None:
             return None
-        fragments = tuple(replace(fragment, plain=Missing.SEALED) for fragment in message.fragments)
-        return replace(message, fragments=fragments, stub=Missing.SEALED)
+        fragments = tuple(replace(fragment, plain=Missing.SEALED) for fragment in message.pdus)
+        return replace(message, pdus=fragments, missing=Missing.SEALED, stub_length=0)
 
     return replace(
         exchange, request=unread(exchange.request), response=unread(exchange.response), state="sealed", reason="no key"

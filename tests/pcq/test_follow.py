@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from analyzer.channel.events import ChannelGap
 from analyzer.core.events import Event
-from analyzer.model.call import Call
+from analyzer.model.call import Call, Side
 from analyzer.model.query import QueryView
 from analyzer.model.store import CallWriter
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
@@ -37,7 +37,7 @@ def ids(view: QueryView | None) -> dict[int, int]:
 def moved(exchange: Exchange, request_ms: int | None = None, response_ms: int | None = None) -> Exchange:
     """The same call at another time."""
 
-    def at(message: Message | None, ms: int | None) -> Message | None:
+    def at(message: Side | None, ms: int | None) -> Side | None:
         if message is None or ms is None:
             return message
         return replace(message, first_time_ns=ms * MS, last_time_ns=ms * MS, frames_of_dropped=(ms,))

@@ -8,8 +8,9 @@ from typing import Any
 from analyzer.auth.keyring import Keyring
 from analyzer.core.events import Event, Problem
 from analyzer.core.traced import TracedBytes
+from analyzer.model.call import Side
 from analyzer.model.connection import Bound, Pdu
-from analyzer.rpc.events import Exchange, Message
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.layer import RpcLayer
 from tests.build.rpc import Conversation, ToyKeys
 
@@ -45,7 +46,7 @@ def pdus(events: Conversation | Iterable[Event]) -> list[Pdu]:
     return [event for event in reported(events) if isinstance(event, Pdu)]
 
 
-def stub(message: Message | None) -> bytes:
+def stub(message: Side | None) -> bytes:
     """The stub's bytes, which must be there."""
     assert message is not None
     assert isinstance(message.stub, TracedBytes), message.stub

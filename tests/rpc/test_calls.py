@@ -60,7 +60,7 @@ def test_the_stub_leads_back_to_its_frames():
     assert isinstance(message.stub, TracedBytes)
     (extent,) = message.stub.origin(0, 4)
     assert (extent.frame, extent.start, extent.length) == (3, 100 + 24, 4)
-    assert message.fragments[0].stub_start == 24
+    assert message.pdus[0].stub_start == 24
 
 
 def test_a_call_in_fragments_is_joined_in_both_directions():
@@ -73,7 +73,7 @@ def test_a_call_in_fragments_is_joined_in_both_directions():
     assert (stub(call.request), stub(call.response)) == (b"abcdefghij", b"ABCDEFGHIJKLMN")
     assert call.request.frames == (3, 4, 5, 6)
     assert call.response.wire_length == 14
-    assert len(call.response.fragments) == 4
+    assert len(call.response.pdus) == 4
 
 
 def test_fragments_of_several_calls_may_interleave():
@@ -244,7 +244,7 @@ def test_a_stub_beyond_the_bound_is_not_held():
         talk.client(request(1, piece, flags=flags))
     talk.server(response(b"ok"))
     call = only_call(talk, limits=Limits(stub=250))
-    assert (call.state, call.request.fragments, call.request.wire_length) == ("partial", (), 400)
+    assert (call.state, call.request.pdus, call.request.wire_length) == ("partial", (), 400)
     assert "limit" in call.reason
     assert [problem.kind for problem in problems(talk, limits=Limits(stub=250))] == ["limit"]
     assert only_call(talk, limits=Limits(stub=400)).state == "complete"

@@ -10,7 +10,8 @@ import pytest
 from analyzer.auth.keyring import Keyring
 from analyzer.auth.keytab import KerberosKey
 from analyzer.core.traced import TracedBytes
-from analyzer.rpc.events import Exchange, Message
+from analyzer.model.call import Side
+from analyzer.rpc.events import Exchange
 from analyzer.rpc.interfaces import interface_name, method_name
 from analyzer.rpc.layer import RpcLayer
 from analyzer.tcp.reassembler import Reassembler
@@ -31,7 +32,7 @@ def exchanges(path: Path, keyring: Keyring | None = None) -> Iterator[Exchange]:
 KRB_KEY = bytes.fromhex("85abb9b61dc2fa49d4cc04317bbd108f8f79df28239155ed7b144c5d2ebcf016")
 
 
-def _length(message: Message | None) -> int:
+def _length(message: Side | None) -> int:
     assert message is not None
     assert isinstance(message.stub, TracedBytes)
     return len(message.stub)
@@ -46,9 +47,9 @@ def test_ntlm_sealed_calls_of_windows_come_out_whole() -> None:
     assert method_name(svcctl[1].interface or "", 15) == "ROpenSCManagerW"
     assert {(call.auth.mechanism, call.auth.level, call.auth.verified) for call in svcctl} == {("ntlm", 6, True)}
     # Windows' client adds the verification trailer to its first requests on a context; the server's fault is sealed too.
-    assert [call.request.trailer for call in svcctl if call.request] == ["ok", "ok", None, None]
+    assert [call.request.verification_trailer for call in svcctl if call.request] == ["ok", "ok", None, None]
     assert [call.fault for call in svcctl] == [0x1C010002, None, None, None]
-    assert (_length(svcctl[3].response), len(svcctl[3].response.fragments if svcctl[3].response else ())) == (33592, 6)
+    assert (_length(svcctl[3].response), len(svcctl[3].response.pdus if svcctl[3].response else ())) == (33592, 6)
 
 
 def test_kerberos_sealed_ndr64_calls_of_windows_come_out_whole() -> None:
@@ -59,5 +60,5 @@ def test_kerberos_sealed_ndr64_calls_of_windows_come_out_whole() -> None:
     assert {(call.syntax, call.state, call.auth.verified) for call in drsuapi} == {("ndr64", "complete", True)}
     assert {call.auth.mechanism for call in drsuapi} == {"spnego-krb5"}
     assert drsuapi[0].request is not None
-    assert drsuapi[0].request.trailer == "ok"
+    assert drsuapi[0].request.verification_trailer == "ok"
     assert [_length(call.response) for call in drsuapi] == [96, 228, 24, 96, 228, 24]

@@ -64,7 +64,7 @@ def test_the_conversation_is_read_whole():
     found = [event for event in WHOLE_SEALED if isinstance(event, Exchange)]
     assert [stub(call.request) for call in found] == STUBS
     assert [call.interface for call in found] == [PCQ] * 6 + [WINREG]
-    assert found[3].request.trailer == "ok"
+    assert found[3].request.verification_trailer == "ok"
     assert not [event for event in WHOLE_SEALED if isinstance(event, Problem)]
 
 
@@ -98,7 +98,7 @@ def test_the_origin_of_any_opened_byte_leads_back_to_its_frame(which, at):
     (extent,) = opened.origin(at, at + 1)
     event = next(one for one in SEALED.events if isinstance(one, ChannelBatch) and extent.frame in one.data.frames)
     # Sealing keeps positions: the byte's place in its fragment is its place in the frame.
-    part = next(one for one in message.fragments if extent.frame in one.pdu.frames)
+    part = next(one for one in message.pdus if extent.frame in one.pdu.frames)
     inside = extent.start - 100
     assert part.stub_start <= inside < part.stub_stop
     assert part.plain.data[inside - part.stub_start] == opened.data[at]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from fractions import Fraction
 
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed
 @settings(deadline=None, max_examples=100)
 @given(st.lists(st.integers(0, 10**12), min_size=1))
 def test_a_spread_is_what_its_words_say(values: list[int]) -> None:
-    spread = spread_of(values)
+    spread = spread_of(array("q", values))
     ordered = sorted(values)
     assert (spread.count, spread.total, spread.min, spread.max) == (len(values), sum(values), ordered[0], ordered[-1])
     half = len(ordered) // 2
@@ -28,7 +29,7 @@ def test_a_spread_is_what_its_words_say(values: list[int]) -> None:
 
 
 def test_a_spread_of_nothing_has_no_numbers() -> None:
-    assert spread_of([]) == Spread(0, 0, None, None, None, None)
+    assert spread_of(array("q")) == Spread(0, 0, None, None, None, None)
 
 
 def slow(exchange: Exchange, by_ms: int) -> Exchange:
