@@ -87,7 +87,7 @@ class _Chain:
         for feed, takes in feeds:
             if takes.isdisjoint(map(type, events)):
                 continue
-            events = [higher for event in events for higher in feed(event)]
+            events = [higher for event in events for higher in (feed(event) if type(event) in takes else (event,))]
             if not events:
                 break
         return events

@@ -45,9 +45,9 @@ class SmbConnection:
             begun = self._framings[item.direction] or self._begin(item.direction, seeking=True)
             self._take(item.direction, begun.feed(item))
         else:
-            borders = item.borders
+            borders, ways = item.borders, item.ways
             for part, is_reply in enumerate(item.replies):
-                direction = item.way(part)
+                direction = ways[is_reply]
                 framing = self._framings[direction]
                 if framing is None:
                     offset = item.reply_offset if is_reply else item.offset

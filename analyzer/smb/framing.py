@@ -96,11 +96,11 @@ class Message(Struct, frozen=True):
 
     def begins_with(self, length: int) -> bytes:
         """The first bytes, without joining the others."""
-        start = self.start
+        start, data = self.start, self.data
         stop = start + length
         if stop > self.stop:
             stop = self.stop
-        return self.data.lead(stop)[start:stop]
+        return (data.data if type(data) is TracedBytes else data.lead(stop))[start:stop]
 
     @property
     def time_ns(self) -> int:

@@ -24,7 +24,7 @@ from analyzer.smb.crypto import (
 )
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.smb2_header import CANCEL, FLAG_SIGNED, Header, buffer_span
+from analyzer.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Header, buffer_span
 from analyzer.smb.state import MAX_FRAMES, Link, Session, SessionTimes
 from analyzer.smb.transforms import report
 
@@ -132,17 +132,18 @@ class Smb2Sessions:
 
     def check_signature(self, header: Header, message: Message, session: Session | None) -> bool | None:
         """Whether the signature is right; None where there is none, or no key to check it with."""
-        if not header.flags & FLAG_SIGNED or session is None:
+        flags = header.flags
+        if not flags & FLAG_SIGNED or session is None:
             return None
         session.signed += 1
         keys = session.proven_keys or session.keys
         key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
         algorithm = self._link.signing
-        if key is None or algorithm is None or not message.whole or not 0 < message.length <= MAX_CHECKED:
+        start, stop, length = message.start, message.stop, message.length
+        if key is None or algorithm is None or stop - start != length or not 0 < length <= MAX_CHECKED:
             return None
-        data = message.data.part(message.start, message.stop)
-        cancel = header.command == CANCEL
-        right = check_signature(algorithm, key, data, from_server=header.is_response, cancel=cancel)
+        data, cancel = message.data.part(start, stop), header.command == CANCEL
+        right = check_signature(algorithm, key, data, from_server=bool(flags & FLAG_RESPONSE), cancel=cancel)
         if right:
             session.verified += 1
         else:

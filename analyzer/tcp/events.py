@@ -64,7 +64,12 @@ class StreamBatch(Event, frozen=True):
 
     def way(self, part: int) -> Direction:
         """The direction of a part."""
-        return 1 if (self.direction == 1) != self.replies[part] else 0
+        return self.ways[self.replies[part]]
+
+    @property
+    def ways(self) -> tuple[Direction, Direction]:
+        """The directions of parts that are no reply, and of those that are."""
+        return (1, 0) if self.direction else (0, 1)
 
     @property
     def replied(self) -> int:
