@@ -39,11 +39,11 @@ def packed_length(packed: bytes) -> int:
     return found
 
 
-def settled(data: TracedBytes) -> tuple[TracedBytes, tuple[int, int] | None]:
-    """The same bytes, whose origins hold on to nothing of a layer, and the times of their earliest and latest frame."""
-    length = len(data)
-    packed, times = data.source.located(data.start, data.start + length)
-    return data.moved(PackedOrigins(packed, length)), times
+def settled(data: TracedBytes, start: int, stop: int) -> tuple[TracedBytes, tuple[int, int] | None]:
+    """The bytes `start` to `stop`, whose origins hold on to nothing of a layer, and the times of their earliest and latest
+    frame."""
+    packed, times = data.source.located(data.start + start, data.start + stop)
+    return data.moved(start, stop, PackedOrigins(packed, stop - start)), times
 
 
 class PackedOrigins(Source):

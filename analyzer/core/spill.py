@@ -194,7 +194,9 @@ class LoggedParts(TracedBytes):
     def data(self) -> bytes:  # type: ignore[override]
         return self.part(0, self._length)
 
-    def moved(self, source: Source) -> TracedBytes:
+    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
+        if (start, stop) != (0, self._length):
+            return super().moved(start, stop, source)
         return LoggedParts(self._log, self._parts, source, 0, self.steps)
 
     def part(self, start: int, stop: int) -> bytes:
@@ -226,8 +228,8 @@ class LoggedBytes(TracedBytes):
     def data(self) -> bytes:  # type: ignore[override]
         return self.log.read(self.position, self._length)
 
-    def moved(self, source: Source) -> TracedBytes:
-        return LoggedBytes(self.log, self.position, self._length, source, 0, self.steps)
+    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
+        return LoggedBytes(self.log, self.position + start, stop - start, source, 0, self.steps)
 
     def part(self, start: int, stop: int) -> bytes:
         start, stop, _ = slice(start, stop).indices(self._length)

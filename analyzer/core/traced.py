@@ -408,9 +408,9 @@ class TracedBytes:
             raise ValueError("traced bytes are sliced in steps of 1")
         return TracedBytes(data[start:stop], self.source, self.start + start, self.steps)
 
-    def moved(self, source: Source) -> TracedBytes:
-        """The same bytes, as those of another source from its position 0 on."""
-        return TracedBytes(self.data, source, 0, self.steps)
+    def moved(self, start: int, stop: int, source: Source) -> TracedBytes:
+        """The bytes `start` to `stop`, as those of another source from its position 0 on."""
+        return TracedBytes(self.data[start:stop], source, 0, self.steps)
 
     def replaced(self, data: bytes, step: str) -> TracedBytes:
         """What `step` made of these bytes. Of equal length, byte i keeps the address of byte i; else all share all."""

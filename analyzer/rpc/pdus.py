@@ -85,12 +85,13 @@ class PduList:
             return (), None
         if len(self._rows) == 1:
             piece, at, length, start, stop, plain, step = self._rows[0]
-            whole, times = settled(piece if length == len(piece) else piece[at : at + length])
+            whole, times = settled(piece, at, at + length)
             return Pdus.of(whole, (length,), array("I", (start, stop)), (self._plain(plain),), step), times
         if self._spilled and self._log is not None:
             self._spill(self._log)
         pieces, _, lengths, starts, stops, plains, steps = zip(*self._rows, strict=True)
-        whole, times = settled(self._whole())
+        joined = self._whole()
+        whole, times = settled(joined, 0, len(joined))
         decrypted_by = set(steps) - {""}
         step = next(iter(decrypted_by), "")
         if len(decrypted_by) <= 1 and {piece.steps for piece in pieces} == {whole.steps}:
@@ -100,7 +101,7 @@ class PduList:
             return Pdus.of(whole, lengths, bounds, tuple(map(self._plain, plains)), step), times
         # Differently carried or opened: not ordinary traffic, so it may cost more.
         fragments = [
-            fragment_of(settled(piece[at : at + length])[0], start, stop, self._plain(plain), opened_by or step)
+            fragment_of(settled(piece, at, at + length)[0], start, stop, self._plain(plain), opened_by or step)
             for piece, at, length, start, stop, plain, opened_by in self._rows
         ]
         return tuple(fragments), times

@@ -49,6 +49,6 @@ def test_any_part_has_the_origin_it_had(data: TracedBytes, draw: st.DataObject) 
     stop = draw.draw(st.integers(start, len(some)))
     assert packed.origin(start, stop) == some.origin(start, stop)
     assert packed[start:stop].frames == some[start:stop].frames
-    again, _ = settled(packed[start:stop])
-    assert settled(some)[1] == some.times
+    again, _ = settled(packed, start, stop)
+    assert settled(some, 0, len(some))[1] == some.times
     assert again.origin(0, len(again)) == some.origin(start, stop)
