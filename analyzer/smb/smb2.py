@@ -23,7 +23,6 @@ from analyzer.channel.events import SmbInfo
 from analyzer.core.cursor import Cursor
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
-from analyzer.core.traced import TracedBytes
 from analyzer.smb.crypto import TRANSFORM_LEN
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
@@ -153,8 +152,7 @@ class Smb2Reader:
         if length < HEADER_LEN:
             self._unreadable(direction, message, "its header is not in the capture")
             return
-        data = message.data
-        lead = data.data if type(data) is TracedBytes else data.lead(message.start + min(length, LONGEST))
+        lead = message.data.lead(message.start + min(length, LONGEST))
         header = read_header(lead, message.start, length)
         if self._link.client_direction is None:
             self._link.client_direction = _other(direction) if header.is_response else direction
@@ -279,9 +277,8 @@ class Smb2Reader:
         if command == CANCEL:
             return
         request = Request(command, session_id, tree_id, compound)
-        if len(self._pending) >= self._limits.requests and header.message_id not in self._pending:
+        if self._pop(header.message_id) is None and len(self._pending) >= self._limits.requests:
             self._forget_oldest(message)
-        self._pop(header.message_id)
         self._pending[header.message_id] = request
         take = _COMMANDS.get(command, _UNREAD).request
         if take is not None:
