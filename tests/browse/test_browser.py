@@ -219,7 +219,7 @@ def test_packets_come_when_they_are_read_and_the_place_stays() -> None:
     reading = Event()
 
     def packets(analysis: Analysis) -> Analysis:
-        assert reading.wait(60)
+        assert reading.wait(600)
         return whole
 
     async def run() -> None:
@@ -281,7 +281,7 @@ def test_keys_and_the_bar_go_on_while_it_reads() -> None:
     def reading(progress: Callable[[int, int], None]) -> Analysis:
         progress(1, 50)
         begun.set()
-        assert going_on.wait(60)
+        assert going_on.wait(600)
         return analysis_of(Calls().open_query())
 
     async def run() -> None:
@@ -309,7 +309,7 @@ def test_a_call_that_is_passed_by_is_not_taken_apart(monkeypatch: pytest.MonkeyP
 
     def slow(analysis: Analysis, number: int) -> CallView:
         taken.append(number)
-        assert going_on.wait(60)
+        assert going_on.wait(600)
         return call_view(analysis, number)
 
     async def act(app: Browser, pilot: Pilot[None]) -> None:

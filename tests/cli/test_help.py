@@ -80,7 +80,7 @@ def test_the_manual_page_that_is_installed_is_of_this_command_line() -> None:
 @pytest.mark.needs("groff")
 def test_groff_finds_nothing_wrong_with_it(tmp_path: Path) -> None:
     (tmp_path / "page.1").write_text(manual_page(), encoding="utf-8")
-    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=60)
+    done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", tmp_path / "page.1"], capture_output=True, timeout=600)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"EXIT STATUS" in re.sub(rb".\x08", b"", done.stdout)
 

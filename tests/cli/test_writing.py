@@ -148,7 +148,7 @@ def test_a_keytab_is_private_also_in_the_place_of_another_file(tmp_path: Path) -
 def test_a_closed_standard_output_is_a_sentence_and_70(form: str) -> None:
     words = [sys.executable, "-m", "analyzer", "timeline", str(CLEAR), "--format", form]
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *words], capture_output=True, timeout=60, env={"PATH": "/usr/bin:/bin"}
+        ["sh", "-c", 'exec "$@" >&-', "sh", *words], capture_output=True, timeout=600, env={"PATH": "/usr/bin:/bin"}
     )
     assert done.returncode == 70
     assert done.stderr.startswith(b"pcq-analyzer: standard output is closed")

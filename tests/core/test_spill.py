@@ -2,7 +2,7 @@
 
 import os
 import pickle
-from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,40 @@ from analyzer.core.spill import Log, LoggedBytes, LoggedParts
 from analyzer.core.traced import FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
+
+
+class Disk:
+    """The temporary file of a log, in memory: a full disk fails no test. Other threads in files of theirs are not counted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.read: list[int] = []
+        self.written: list[int] = []
+        self._own: set[int] = set()
+        pread, pwrite = os.pread, os.pwrite
+
+        def made(buffering: int) -> IO[bytes]:
+            file = os.fdopen(os.memfd_create("spill"), "rb+", buffering)
+            self._own.add(file.fileno())
+            return file
+
+        def reads(file: int, length: int, at: int) -> bytes:
+            if file in self._own:
+                self.read.append(length)
+            return pread(file, length, at)
+
+        def writes(file: int, data: bytes, at: int) -> int:
+            if file in self._own:
+                self.written.append(len(data))
+            return pwrite(file, data, at)
+
+        monkeypatch.setattr("tempfile.TemporaryFile", made)
+        monkeypatch.setattr(os, "pread", reads)
+        monkeypatch.setattr(os, "pwrite", writes)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
 
 
 @given(
@@ -37,31 +71,25 @@ def test_what_was_appended_is_read_back_wherever_it_lies(
         assert (len(held), held.steps, held.frames) == (len(data), plain.steps, plain.frames)
 
 
-def test_what_is_beyond_the_room_leaves_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[int] = []
-    pwrite = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda file, data, at: written.append(len(data)) or pwrite(file, data, at))
+def test_what_is_beyond_the_room_leaves_memory(disk: Disk) -> None:
     log = Log(2 * SEGMENT)
     for _ in range(5):
         log.append(b"a" * (SEGMENT // 2))
         log.append(b"b" * (SEGMENT // 2))
-    assert written == [SEGMENT] * 3
+    assert disk.written == [SEGMENT] * 3
     log.append(b"c" * 3 * SEGMENT)
-    assert written == [*[SEGMENT] * 3, 3 * SEGMENT]
+    assert disk.written == [*[SEGMENT] * 3, 3 * SEGMENT]
 
 
-def test_a_part_of_a_long_entry_is_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_a_long_entry_is_read_alone(disk: Disk) -> None:
     log = Log(0)
     place = log.append(b"0123456789" * SEGMENT)
     held = LoggedBytes(log, place, 10 * SEGMENT, FrameSource(1, 0, 0))
-    asked: list[int] = []
-    pread = os.pread
-    monkeypatch.setattr(os, "pread", lambda file, length, at: asked.append(length) or pread(file, length, at))
     assert held.view(1_000_000, 1_000_020).part(5, 10) == b"56789"
-    assert asked == [5]
+    assert disk.read == [5]
 
 
-def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_bytes_stay_in_memory_where_no_file_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no room")
 
@@ -91,12 +119,9 @@ def test_what_was_appended_in_parts_is_read_at_once(lengths: list[int], room: in
     assert b"".join(log.pieces()) == stated
 
 
-def test_long_entries_that_follow_each_other_are_read_by_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_entries_that_follow_each_other_are_read_at_once(disk: Disk) -> None:
     log = Log(0)
     for _ in range(3):
         log.append(b"a" * SEGMENT)
-    asked: list[int] = []
-    pread = os.pread
-    monkeypatch.setattr(os, "pread", lambda file, length, at: asked.append(length) or pread(file, length, at))
     assert log.read(5, 2 * SEGMENT) == b"a" * 2 * SEGMENT
-    assert asked == [2 * SEGMENT]
+    assert disk.read == [2 * SEGMENT]

@@ -35,7 +35,7 @@ def on_terminal(*arguments: object, **variables: str) -> tuple[int, str]:
             break
         shown += data
     os.close(main)
-    return process.wait(60), shown.decode().replace("\r\n", "\n")
+    return process.wait(600), shown.decode().replace("\r\n", "\n")
 
 
 def test_text_goes_through_the_pager() -> None:
@@ -70,7 +70,7 @@ def test_a_pipe_is_not_paged(tmp_path: Path) -> None:
         [sys.executable, "-m", "analyzer", "hosts", str(CLEAR)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         env={**os.environ, "PAGER": PAGER},
     )
     assert done.returncode == 0
