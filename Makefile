@@ -65,8 +65,10 @@ mutants: setup-tests
 	$(BIN)/python -m tools.mutants $(MUTANTS_ARGS)
 
 coverage: setup-tests
-	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --branch --source=analyzer --omit='*/_generated/*' -m pytest -p no:xdist $(PYTEST_ARGS)
-	$(BIN)/python tools/coverage_by_package.py
+	$(BIN)/python -m coverage erase --rcfile=tools/coverage.toml
+	env PCQ_PROPERTIES=0.1 $(BIN)/python -m coverage run --rcfile=tools/coverage.toml -m pytest -n auto --ignore=tests/test_benchmarks.py $(PYTEST_ARGS)
+	$(BIN)/python -m coverage combine --quiet --rcfile=tools/coverage.toml
+	$(BIN)/python tools/coverage_by_package.py --rcfile=tools/coverage.toml
 
 wine: setup-package
 	@PYTHON='$(abspath $(BIN))/python' sh tools/windows/wine/run.sh

@@ -18,8 +18,8 @@ from analyzer.audit.engine import rule_pages
 from analyzer.auth.keyring import Keyring
 from analyzer.pipeline.run import analyze
 from tests.readme import CAPTURE, with_sample
+from tests.tree import ROOT, files
 
-ROOT = Path(__file__).resolve().parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 VERSION = PYPROJECT["project"]["version"]
@@ -37,21 +37,10 @@ def _requirements() -> set[str]:
     return {re.split(r"[^A-Za-z0-9._-]", requirement)[0] for group in groups for requirement in group}
 
 
-def _tracked() -> list[Path]:
-    if not (ROOT / ".git").exists():
-        return [
-            path
-            for path in ROOT.rglob("*")
-            if path.is_file() and ".venv" not in path.parts and "node_modules" not in path.parts
-        ]
-    listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=True).stdout
-    return [ROOT / name.decode() for name in listed.split(b"\0") if name and (ROOT / name.decode()).is_file()]
-
-
 def _texts() -> list[tuple[str, str]]:
     """Tracked text files outside captures/, which is checked by hash, with their content."""
     found = []
-    for path in _tracked():
+    for path in files():
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith("captures/"):
             with suppress(UnicodeDecodeError):
@@ -224,9 +213,21 @@ _IN_THE_ROOT = {
 }
 
 
+def test_a_source_distribution_knows_its_files_without_git(tmp_path: Path) -> None:
+    """Those that git lists, and nothing that runs and builds leave there."""
+    for path in files():
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.touch()
+    for left in ("PKG-INFO", "analyzer/__pycache__/x.pyc", ".venv/bin/python", "web/node_modules/x.js", "a.egg-info/x"):
+        (tmp_path / left).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / left).touch()
+    assert [path.relative_to(tmp_path) for path in files(tmp_path)] == [path.relative_to(ROOT) for path in files()]
+
+
 def test_no_file_lies_where_none_belongs() -> None:
     """A file named `-` was committed once, and nothing noticed."""
-    names = [path.relative_to(ROOT).as_posix() for path in _tracked()]
+    names = [path.relative_to(ROOT).as_posix() for path in files()]
     unexpected = [
         name
         for name in names

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
+from fnmatch import fnmatch
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.tree import ROOT, files
+
 PLACES = ("analyzer", "docs", "ksy", "*.md", "benchmarks/*.py", "fuzz/*.py", "tools", "wireshark/*.py", "tests/*.py")
 # CHANGELOG.md names keys as they were.
 GENERATED = ("analyzer/buffers/_generated/", "analyzer/formats/page_assets/", "docs/performance.svg")
@@ -45,10 +45,12 @@ PRIVATE = {
 
 @cache
 def _files() -> list[tuple[str, str]]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", *PLACES], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.split("\0")
-    names = [name for name in listed if name and not name.startswith(GENERATED) and (ROOT / name).is_file()]
+    listed = [path.relative_to(ROOT).as_posix() for path in files()]
+    names = [
+        name
+        for name in listed
+        if any(fnmatch(name, place) or name.startswith(f"{place}/") for place in PLACES) and not name.startswith(GENERATED)
+    ]
     return [(name, (ROOT / name).read_text(encoding="utf-8")) for name in names if not name.endswith((".png", ".gz"))]
 
 

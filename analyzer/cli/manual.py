@@ -42,9 +42,7 @@ def manual_page() -> str:
 
 def _command(name: str, one: Any) -> Iterator[str]:
     inner = getattr(one, "commands", None)
-    arguments = " ".join(
-        item.make_metavar(None) if False else _metavar(item) for item in one.params if _is_argument(item)
-    )
+    arguments = " ".join(_metavar(item) for item in one.params if _is_argument(item))
     yield f'.SS "{_roff(f"{name} {arguments}".strip())}"'
     yield _roff(" ".join((one.help or "").split()))
     for item in one.params:
