@@ -49,7 +49,8 @@ def _files() -> list[tuple[str, str]]:
     names = [
         name
         for name in listed
-        if any(fnmatch(name, place) or name.startswith(f"{place}/") for place in PLACES) and not name.startswith(GENERATED)
+        if any(fnmatch(name, place) or name.startswith(f"{place}/") for place in PLACES)
+        and not name.startswith(GENERATED)
     ]
     return [(name, (ROOT / name).read_text(encoding="utf-8")) for name in names if not name.endswith((".png", ".gz"))]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth import ntlm_context
@@ -263,6 +263,44 @@ def test_all_contexts_of_an_analysis_share_what_searches_may_cost(monkeypatch: p
     assert "not looked for to the end" in str(results[-1].reason)
 
 
+def test_a_shared_keystream_that_is_not_found_again_says_so() -> None:
+    conversation = ntlm_handshake(flags=USUAL_FLAGS & ~ESS)
+    context = followed(conversation).context(SearchBudget(tries=20, keystream=1 << 16))
+    for _ in range(2):
+        pdu, where, verifier = protected_pdu(conversation, "initiator", bytes(5000))
+    result = context.open("initiator", PRIVACY, pdu, where, verifier)
+    assert (result.body, result.decryption) == (None, Decryption.WRONG_KEY)
+    context.lost("initiator", 5000)
+    result = context.open("initiator", PRIVACY, bytes(len(pdu) - 16) + pdu[-16:], where, verifier)
+    assert (
+        result.reason
+        == "messages before it were not captured and its place in the keystream was not looked for to the end"
+    )
+
+
+def test_places_of_the_latest_messages_alone_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntlm_context, "_REMEMBERED", 3)
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    made = [protected_pdu(conversation, "initiator", bytes([number]) * 16) for number in range(5)]
+    for pdu, where, verifier in made:
+        assert context.open("initiator", PRIVACY, pdu, where, verifier).verified is True
+    repeated = [context.open("initiator", PRIVACY, *one).verified for one in (made[4], made[0])]
+    assert repeated == [True, False]
+
+
+def test_a_place_that_is_no_multiple_of_four_is_found_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntlm_context, "_SEARCH_AHEAD", 256)
+    conversation = ntlm_handshake()
+    context = followed(conversation).context()
+    for size in (16, 17, 6):
+        pdu, where, verifier = protected_pdu(conversation, "initiator", bytes(size))
+        if size == 17:
+            context.lost("initiator", None)
+        else:
+            assert context.open("initiator", PRIVACY, pdu, where, verifier).verified is True
+
+
 def test_a_message_that_comes_twice_is_opened_twice() -> None:
     conversation = ntlm_handshake()
     context = followed(conversation).context()
@@ -373,6 +411,9 @@ def test_a_prepared_hmac_is_an_hmac(key: bytes, messages: list[bytes], name: str
 
 
 @settings(deadline=None)
+@example([("n", 300), ("n", 300), ("n", 300), ("b", 300)])
+@example([("l", 300), *[("n", 200)] * 5, ("b", 50), ("b", 300), ("n", 300)])
+@example([("j", 300), ("l", 0), *[("n", 250)] * 4])
 @given(st.lists(st.tuples(st.sampled_from("nljb"), st.integers(0, 300)), max_size=20))
 def test_a_keystream_is_the_same_wherever_it_was_looked_at(steps: list[tuple[str, int]]) -> None:
     """Messages opened as they come, looked ahead, jumped to and gone back to."""
@@ -380,6 +421,7 @@ def test_a_keystream_is_the_same_wherever_it_was_looked_at(steps: list[tuple[str
     expected, stream, position = Rc4(key).update(bytes(20_000)), _Keystream(key), 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ntlm_context, "_KEEP_BEHIND", 200)
+        patch.setattr(ntlm_context, "_FORGET", 100)
         for step, amount in steps:
             if step == "l":
                 assert stream.at(position + amount, 50, 100) == expected[position + amount :][:50]

@@ -72,6 +72,9 @@ def test_an_lm_response_alone_proves_the_password() -> None:
     proof = prove(challenge, answer, nt_hash(PASSWORD), PASSWORD)
     assert proof is not None
     assert proof.session_key == lm_hash(PASSWORD)[:8] + bytes(8)
+    assert prove(challenge, answer, nt_hash("another"), "another") is None
+    # Of an NT hash the LM hash cannot be made.
+    assert prove(challenge, answer, nt_hash(PASSWORD)) is None
 
 
 def test_sealing_without_extended_security_is_that_of_4_2_2_4() -> None:
