@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+# In seconds. Under a load of twenty, at the lowest priority, ten minutes were not enough.
+_HANGING = 4 * 3600
 
 
 @pytest.mark.needs("tshark", "tcpdump")
 def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
     argv = [sys.executable, str(BENCHMARKS / "run.py"), "--small", "--keep", str(tmp_path), "--only"]
     argv += ["mixed", "pcapng", "nanosecond", "vlan", "ipv6", "gzip", "zstd", "lz4", "polling", "buffers"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_HANGING, check=False)
     assert done.returncode == 0, done.stderr
     agreements = re.findall(r"(\S+): (.+) agree about", done.stderr)
     everybody = "pcq-analyzer timeline, tshark -T fields, tcpdump port 445, tshark"
@@ -32,5 +34,5 @@ def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
 @pytest.mark.needs("valgrind")
 def test_the_hot_paths_take_about_as_many_instructions_as_they_did() -> None:
     argv = [sys.executable, str(BENCHMARKS / "instructions.py")]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=_HANGING, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -18,6 +18,7 @@ import queue
 import shutil
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,12 +80,14 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
         raise InputError(f"There is no file {path}.")
     logging.getLogger("asyncio").addFilter(_is_news)
     loop = asyncio.new_event_loop()
-    if sys.version_info < (3, 12):
+    if sys.version_info < (3, 14):
         # One watcher waits for the child processes of all loops. pyshark, used on the main thread, attaches it to its own loop;
-        # with that loop closed or idle, no other loop hears of a process that ends.
-        watcher = asyncio.get_child_watcher()
-        if not isinstance(watcher, asyncio.ThreadedChildWatcher | asyncio.PidfdChildWatcher):
-            asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
+        # with that loop closed or idle, no other loop hears of a process that ends. From Python 3.12 on this is deprecated.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            watcher = asyncio.get_child_watcher()
+            if not isinstance(watcher, asyncio.ThreadedChildWatcher | asyncio.PidfdChildWatcher):
+                asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
     return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
 
 
