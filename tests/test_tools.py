@@ -220,6 +220,26 @@ def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypa
     assert known == found.known
 
 
+def test_mutants_that_are_listed_as_equivalent_are_made_and_have_a_reason() -> None:
+    """A line that changed is judged again."""
+    listed = mutants._equivalents()
+    made = {
+        mutants._key(ROOT, mutant)
+        for name in {one["file"] for one in listed}
+        for mutant in mutants.mutants_of(ROOT / name)
+    }
+    assert {(one["file"], one["line"], one["new"]) for one in listed} <= made
+    assert all(one["reason"] for one in listed)
+
+
+def test_floors_are_those_of_the_page() -> None:
+    """The command fails below them."""
+    floors = mutants._floors()
+    assert floors
+    assert all((ROOT / "analyzer" / name).exists() for name in floors)
+    assert all(0 < floor <= 1 for floor in floors.values())
+
+
 def test_the_table_of_hostile_shapes_takes_the_place_of_the_former_one() -> None:
     page = (ROOT / "docs/reliability.md").read_text("utf-8")
     written = hostile.with_table(page, ["| shape |", "| --- |", "| new |"], 7)
