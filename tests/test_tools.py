@@ -220,16 +220,13 @@ def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypa
     assert known == found.known
 
 
-def test_mutants_that_are_listed_as_equivalent_are_made_and_have_a_reason() -> None:
-    """A line that changed is judged again."""
+def test_mutants_that_are_listed_as_equivalent_have_a_reason() -> None:
+    """The command names those whose line is there no more."""
     listed = mutants._equivalents()
-    made = {
-        mutants._key(ROOT, mutant)
-        for name in {one["file"] for one in listed}
-        for mutant in mutants.mutants_of(ROOT / name)
-    }
-    assert {(one["file"], one["line"], one["new"]) for one in listed} <= made
-    assert all(one["reason"] for one in listed)
+    assert listed
+    assert all((ROOT / one["file"]).is_file() and one["reason"] and one["line"] != one["new"] for one in listed)
+    gone = {"file": "analyzer/__init__.py", "line": "this is no line of it", "new": "pass", "reason": "none"}
+    assert mutants._stale([*listed, gone])[-1] == gone
 
 
 def test_floors_are_those_of_the_page() -> None:

@@ -176,6 +176,8 @@ def main() -> int:
         return 0
     for name in mutant_tests.LIBRARIES.split():
         import_module(name)
+    for one in _stale(_equivalents()):
+        _say(f"{one['file']}: listed as equivalent, and there no more: {one['line']}")
     floors, are_met = _floors(), True
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copy = Path(folder) / "copy"
@@ -259,6 +261,15 @@ def _files(root: Path, package: str) -> list[Path]:
 def _equivalents() -> list[dict[str, str]]:
     found: list[dict[str, str]] = tomllib.loads(EQUIVALENT.read_text("utf-8")).get("mutant", [])
     return found
+
+
+def _stale(listed: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Those of the listed mutants whose line is there no more."""
+    lines = {
+        name: {line.strip() for line in (ROOT / name).read_text("utf-8").splitlines()}
+        for name in {one["file"] for one in listed}
+    }
+    return [one for one in listed if one["line"] not in lines[one["file"]]]
 
 
 def _key(root: Path, mutant: Mutant) -> tuple[str, str, str]:

@@ -125,10 +125,8 @@ class Framer:
         """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""
         if self._seeking or len(self._held) < HEADER_LEN:
             return 0
-        try:
-            return read_header(self._held.peek(HEADER_LEN)).frag_length - len(self._held)
-        except DecodeError:
-            return 0
+        # Bytes that are no header are not held.
+        return read_header(self._held.peek(HEADER_LEN)).frag_length - len(self._held)
 
     def _hold(self, data: TracedBytes, smb: SmbInfo | None, fresh: bool) -> None:
         if fresh or not self._spans or self._spans[-1][1] != smb:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from analyzer.channel.events import ChannelBatch, ChannelGap, SmbInfo
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.traced import TracedBytes
+from analyzer.rpc import framing
+from analyzer.rpc import pdu as pdu_module
 from analyzer.rpc.framing import CutPdu, Framer, Lost, RawPdu
 from analyzer.rpc.pdu import (
     HEADER_LEN,
+    Ptype,
     find_sec_trailer,
     looks_like_header,
     parse_bind,
@@ -70,6 +74,10 @@ def test_a_pdu_is_whole_with_its_last_byte_and_what_follows_stays(first: int) ->
     out = pipe.take(both[:first]) + pipe.take(both[first:], fresh=False)
     assert bytes_of(out) == [ASK, ASK]
     assert len(out) == 2
+    if 16 <= first < len(ASK):
+        # What lacks of a PDU is known from its header on; what follows is not copied.
+        assert isinstance(out[1], RawPdu)
+        assert (out[1].start, len(out[1].piece)) == (len(ASK) - first, len(both) - first)
     assert pipe.framer.held == 3
     ends = pipe.framer.finish()
     assert ends == [CutPdu(None, ends[0].data, None), Lost(3, (2,), "the stream ends in the middle of a PDU", False)]  # type: ignore[union-attr]
@@ -86,6 +94,11 @@ def test_a_pdu_keeps_how_its_first_byte_was_carried() -> None:
     out += pipe.take(ASK[5:], fresh=False, smb=sealed)
     out += pipe.take(ASK, smb=sealed)
     assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, plain, plain, plain, sealed]
+    # Neither the first nor the last of three pieces brought the first byte of the second PDU.
+    pipe.take(ASK[:10], smb=plain)
+    out = pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
+    out += pipe.take(ASK[10:], fresh=False, smb=plain)
+    assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, sealed]
     pipe.take(ASK[:20], smb=plain)
     (cut,) = pipe.gap(4)
     assert isinstance(cut, CutPdu)
@@ -156,6 +169,10 @@ def test_a_header_in_the_middle_is_doubted_more_than_one_that_begins_a_message()
     begun = Pipe()
     begun.gap(4, 1)
     assert bytes_of(begun.take(strange)) == [strange]
+    # The beginning of a piece is not that of a message.
+    within = Pipe()
+    within.gap(4, 1)
+    assert within.take(strange + bytes(20), fresh=False) == []
 
 
 def test_a_header_is_found_however_it_is_cut() -> None:
@@ -312,3 +329,30 @@ def test_the_fields_before_a_stub_are_those_of_its_kind(big: bool) -> None:
         parse_call_head(read_header(ask), ask, 0, 23)
     assert (raised.value.field, raised.value.start, raised.value.stop) == ("alloc_hint", 16, 23)
     assert parse_call_head(read_header(ask), ask, 0, 24).opnum == 0x0102
+
+
+def test_types_have_the_numbers_of_their_specification() -> None:
+    """C706 section 12.6.4, [MS-RPCE] 2.2.2 and [MS-RPCH] 2.2.3.5."""
+    assert {one.name: one.value for one in Ptype} == {
+        "REQUEST": 0,
+        "RESPONSE": 2,
+        "FAULT": 3,
+        "BIND": 11,
+        "BIND_ACK": 12,
+        "BIND_NAK": 13,
+        "ALTER_CONTEXT": 14,
+        "ALTER_CONTEXT_RESP": 15,
+        "AUTH3": 16,
+        "SHUTDOWN": 17,
+        "CO_CANCEL": 18,
+        "ORPHANED": 19,
+        "RTS": 20,
+    }
+
+
+def test_what_was_read_of_a_pdu_does_not_change() -> None:
+    """Values are shared by many calls."""
+    for module in (pdu_module, framing):
+        for one in vars(module).values():
+            if isinstance(one, type) and issubclass(one, msgspec.Struct) and one.__module__ == module.__name__:
+                assert one.__struct_config__.frozen, one
