@@ -121,7 +121,7 @@ class HostName(Value, frozen=True):
     """A name of a host, and where it was stated."""
 
     name: Annotated[str, doc("the name")]
-    source: Annotated[str, doc("where it was stated, in words")]
+    source: Annotated[str, doc("what showed it: the message and its field, in words")]
 
 
 class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
@@ -131,7 +131,7 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     roles: Annotated[tuple[str, ...], doc("`SMB client`, `SMB server`, `DCERPC client`, `DCERPC server`")]
     names: Annotated[tuple[HostName, ...], doc("its names")]
     users: Annotated[tuple[str, ...], doc("accounts that were used from there")]
-    os_versions: Annotated[tuple[str, ...], doc("versions of the operating system that it stated")]
+    os_versions: Annotated[tuple[str, ...], doc("versions of the operating system that it sent")]
     dialects: Annotated[tuple[str, ...], doc("SMB dialects that it negotiated as a server")]
 
 

@@ -43,7 +43,7 @@ class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
     opnum: Annotated[int | None, doc("number of the method")]
     calls: Annotated[int, doc("all calls")]
     failed: Annotated[int, doc("answered with a fault or a return value that is not 0")]
-    retried: Annotated[int, doc("of these, those that only stated that the buffer was too small")]
+    retried: Annotated[int, doc("of these, those whose only error was a buffer that was too small")]
     unanswered: Annotated[int, doc("without an answer in the capture")]
     unread: Annotated[int, doc("sealed, cut or malformed")]
     latency_ns: Annotated[Spread, doc("first frame of the response minus last frame of the request", unit="ns")]

@@ -11,6 +11,8 @@ A presentation context goes through these states, by its context id:
     OFFERED    bind_ack or alter_context_resp, result 0       ACCEPTED: calls may use it
     OFFERED    the same, another result, or bind_nak          REFUSED
     OFFERED    the end of the channel                         unknown: emitted as such
+    OFFERED    more than `_MAX_OFFERS` offers without answer  forgotten, the oldest first; calls may use it
+    ACCEPTED   bind or alter_context that offers it again     ACCEPTED as before, until the answer
     -          an answer whose offer was not met yet          kept until the offer comes (frames swapped by the capture)
 """
 

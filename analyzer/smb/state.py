@@ -15,13 +15,14 @@ SMB2, `smb1` those of SMB1:
     VALID        SESSION_SETUP of the same session                      VALID: renewed, the keys stay
     VALID        success of a new SESSION_SETUP with its id             OVER, and VALID for the new one
     VALID        LOGOFF response                                        OVER on all of its connections
-    VALID        more than MAX_SESSIONS after it, the connection ends   OVER, as soon as it has no connection left
+    IN SETUP     more setups under way than `Limits.sessions`           forgotten, the oldest first
+    VALID        more than `Limits.sessions`, the connection ends       OVER, as soon as it has no connection left
     OVER         -                                                      emitted as `SmbSession`, with its opens closed
 
 A tree ([MS-SMB2] section 3.3.1.9) of a session, by its TreeId:
 
     -            TREE_CONNECT response with success                     CONNECTED
-    CONNECTED    TREE_DISCONNECT response, more than MAX_TREES          forgotten; its opens are closed at a disconnect
+    CONNECTED    TREE_DISCONNECT response, more than `Limits.trees`     forgotten; its opens are closed at a disconnect
     CONNECTED    the session is over                                    forgotten
 
 An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe or file) may be known later than the open itself:
@@ -30,7 +31,7 @@ An open ([MS-SMB2] section 3.3.1.10), by its FileId; its kind (`Open.kind`: pipe
     -            a READ, WRITE or IOCTL that names it                   OPEN: unknown, the CREATE was not captured
     OPEN         its first data: they begin like DCERPC, or not         OPEN: a pipe with a channel, or a file
     OPEN         CLOSE response, the same id again, its tree's or its   closed: `ChannelClosed` where it had a channel
-                 session's end, more than MAX_OPENS
+                 session's end, more than `Limits.opens`
 """
 
 from __future__ import annotations
