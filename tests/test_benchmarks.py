@@ -31,6 +31,14 @@ def test_a_small_run_agrees_and_makes_its_page(tmp_path: Path) -> None:
         assert f"`{title}`: " in done.stdout
 
 
+def test_the_first_line_is_measured_with_and_without_waiting_for_the_rest() -> None:
+    capture = BENCHMARKS.parent / "captures" / "v1_samba_impacket_smb311_noauth.pcap"
+    argv = [sys.executable, str(BENCHMARKS / "first_line.py"), str(capture)]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"\| `(\w+)` \| 0\.\d MB \| \d+\.\d\d \|", done.stdout) == ["now", "capture"]
+
+
 @pytest.mark.needs("valgrind")
 def test_the_hot_paths_take_about_as_many_instructions_as_they_did() -> None:
     argv = [sys.executable, str(BENCHMARKS / "instructions.py")]

@@ -14,6 +14,8 @@ import pytest
 
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
+from analyzer.model.call import Call
+from analyzer.model.store import CallWriter
 from tests import truth
 from tests.build.buffers import Block
 from tests.build.counters import Info, Watch, large, one
@@ -103,9 +105,21 @@ def test_calls_stream_while_a_capture_is_read(cap: pcq.Capture, tmp_path: Path) 
 
 
 def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No call is kept: the writer of calls is not asked to take one."""
-    monkeypatch.setattr("analyzer.model.store.CallWriter.append", None)
+    """What is given out is left behind, with the log it lies in."""
+    monkeypatch.setattr("analyzer.capture.reader.FEWEST_BLOCK_BYTES", 4000)
+    monkeypatch.setattr("analyzer.capture.reader._MOST_STREAMED", 0)
+    monkeypatch.setattr("analyzer.capture.reader.CaptureReader.is_drained", property(lambda self: True))
+    monkeypatch.setattr("analyzer.resolution.stream._MOVED", 8)
+    append, longest = CallWriter.append, [0]
+
+    def noted(self: CallWriter, call: Call) -> int:
+        at = append(self, call)
+        longest[0] = max(longest[0], at + 1)
+        return at
+
+    monkeypatch.setattr(CallWriter, "append", noted)
     assert sum(1 for _ in pcq.iter_calls(CAPTURE.path)) == 103
+    assert 8 <= longest[0] < 40
 
 
 def test_problems_are_those_of_the_part(cap: pcq.Capture) -> None:

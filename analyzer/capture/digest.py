@@ -23,7 +23,13 @@ class HashedFile:
         self._again = 0
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
+        return self._noted(self._file.read(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        """What there is, once there is something."""
+        return self._noted(getattr(self._file, "read1", self._file.read)(size))
+
+    def _noted(self, data: bytes) -> bytes:
         self._size += len(data)
         if data and self._again < len(data):
             self._hash.update(memoryview(data)[self._again :] if self._again else data)

@@ -7,6 +7,7 @@ frames of one file always in the file's own order. A file's place in `CaptureInf
 
 from __future__ import annotations
 
+import select
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,10 @@ FEWEST_BLOCK_BYTES = 64 * 1024
 # What is known of a frame takes more memory than a record without data; a file of such records is given out in smaller blocks.
 MOST_FRAMES = 1 << 16
 _HEAD_BYTES = 512
+# Streaming, blocks grow up to this: more would be read before the first calls of it are printed.
+_MOST_STREAMED = 1024 * 1024
+# A pipe from which nothing came for so long has nothing for the moment.
+_IDLE_SECONDS = 0.2
 _GLOB_CHARACTERS = "*?["
 
 
@@ -156,6 +161,8 @@ class _File:
             name = getattr(source, "name", None)
             self.name = name if isinstance(name, str) else "<stream>"
         self.number = 0
+        # Whether it is read as its bytes come.
+        self.is_live = False
         self.first_time_ns: int | None = None
         self.reader: PcapFile | PcapngFile | None = None
         self._stream: ByteStream | None = None
@@ -171,8 +178,9 @@ class _File:
 
     def open(self, block_bytes: int, names: dict[str, str], *, fast: bool, hashing: bool = False) -> None:
         """Makes `reader` ready; an `InputError` where the source is no capture."""
+        through = partial(self._opened, hashing)
         stream, wrappings = open_stream(
-            self.source, self.name, self._limits, memory=self._memory, through=partial(self._opened, hashing)
+            self.source, self.name, self._limits, memory=self._memory, through=through, live=self.is_live
         )
         self._stream = stream
         try:
@@ -206,6 +214,16 @@ class _File:
             with suppress(OSError, ValueError):  # a pipe, or closed by now
                 self._position = self._file.tell()
         return self._position
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing is there to be read for the moment, and the end is not there either."""
+        if not self.is_live or self._file is None:
+            return False
+        try:
+            return not select.select([self._file], [], [], _IDLE_SECONDS)[0]
+        except (OSError, ValueError):  # no pipe that could be waited for
+            return False
 
     def find_first_time(self, *, fast: bool, hashing: bool = False) -> None:
         """Reads up to the first frame. A path is closed again, for there may be more files than may be open at once."""
@@ -304,8 +322,12 @@ class CaptureReader:
         hashing: bool = False,
         limits: Limits = DEFAULTS,
         bound: ReadBound | None = None,
+        streaming: bool = False,
     ) -> None:
+        """`streaming`, what was captured first comes soon: in small blocks, and from a pipe as its bytes come."""
         self._bound = bound
+        self._streaming = streaming
+        block_bytes = min(block_bytes, FEWEST_BLOCK_BYTES) if streaming else block_bytes
         # Never touched, so it costs no memory.
         np.empty(_KEPT_BYTES, np.uint8)
         self._fast = fast
@@ -314,6 +336,9 @@ class CaptureReader:
         failures: list[InputError] = []
         memory = DecompressorMemory(limits)
         files = [_File(source, limits, memory) for source in expand(sources, failures)]
+        for file in files:
+            is_pipe = not isinstance(file.source, Path) or file.source.is_fifo()
+            file.is_live = streaming and len(files) == 1 and is_pipe
         if len(files) == 1 and not failures:
             files[0].open(block_bytes, {}, fast=fast, hashing=hashing)
         else:
@@ -335,6 +360,11 @@ class CaptureReader:
     def digests(self) -> tuple[FileDigest, ...]:
         """What the files were that were read to their end, in the order of `info.files`."""
         return tuple(file.digest for file in self._files if file.digest is not None)
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing more is there to be read for the moment."""
+        return any(file.is_drained for file in self._files)
 
     def __iter__(self) -> Iterator[FrameBlock | Problem]:
         names: dict[str, str] = {}
@@ -364,6 +394,10 @@ class CaptureReader:
                     yield from _pieces(item)
                     if item is not whole:
                         return
+                    if self._streaming and self._block_bytes < _MOST_STREAMED:
+                        self._block_bytes *= 2
+                        for file in self._files:
+                            file.set_block_bytes(self._block_bytes)
                 else:
                     yield item
         finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from errno import EMFILE
 from io import BytesIO
@@ -52,10 +53,17 @@ class ByteStream(Protocol):
     def damage(self) -> str | None: ...
 
     @property
+    def is_live(self) -> bool:
+        """Whether `read_some` gives what is there, rather than all that was asked for."""
+
+    @property
     def is_limited(self) -> bool:
         """Whether the end came because a limit was reached, not because of damage."""
 
     def read(self, size: int) -> bytes: ...
+
+    def read_some(self, size: int) -> bytes:
+        """As `read`; of a live stream what is there, once there is something. No bytes are its end."""
 
     def step_back(self, size: int) -> bool:
         """Makes the last `size` bytes the next to be read again, where that costs nothing; says whether it did."""
@@ -67,14 +75,15 @@ def read_on(stream: ByteStream, rest: bytes, size: int) -> tuple[bytes, bool]:
     """What is left of the bytes before and `size` more or a little less, and whether that is the end."""
     if rest and len(rest) < size and stream.step_back(len(rest)):
         rest = b""
-    more = stream.read(size)
-    return rest + more if rest else more, len(more) < size
+    more = stream.read_some(size)
+    return rest + more if rest else more, len(more) < (1 if stream.is_live else size)
 
 
 class _FileStream:
     """A file as it is, with its first bytes seen beforehand."""
 
-    def __init__(self, file: BinaryIO | HashedFile, *, owned: bool) -> None:
+    def __init__(self, file: BinaryIO | HashedFile, *, owned: bool, live: bool = False) -> None:
+        self.is_live = live
         self.damage: str | None = None
         self._file = file
         self.is_limited = False
@@ -98,6 +107,19 @@ class _FileStream:
             self.taken += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def read_some(self, size: int) -> bytes:
+        if not self.is_live:
+            return self.read(size)
+        # A buffered file may hold some already; a raw one gives what there is.
+        read_once = getattr(self._file, "read1", self._file.read)
+        try:
+            part: bytes = read_once(size)
+        except OSError as error:
+            self.damage = f"reading failed: {error.strerror or error}"
+            return b""
+        self.taken += len(part)
+        return part
+
     def step_back(self, size: int) -> bool:
         # Only files we opened ourselves: a position in somebody else's is theirs.
         if not self._seekable:
@@ -109,6 +131,18 @@ class _FileStream:
     def close(self) -> None:
         if self._owned:
             self._file.close()
+
+
+class _Filling(ABC):
+    """A stream that always gives all that was asked for, as far as there is so much."""
+
+    is_live = False
+
+    @abstractmethod
+    def read(self, size: int) -> bytes: ...
+
+    def read_some(self, size: int) -> bytes:
+        return self.read(size)
 
 
 class Peeked:
@@ -126,6 +160,16 @@ class Peeked:
     def is_limited(self) -> bool:
         return self._stream.is_limited
 
+    @property
+    def is_live(self) -> bool:
+        return self._stream.is_live
+
+    def read_some(self, size: int) -> bytes:
+        if not self.is_live:
+            return self.read(size)
+        head, self._head = self._head[:size], self._head[size:]
+        return head or self._stream.read_some(size)
+
     def read(self, size: int) -> bytes:
         if not self._head:
             return self._stream.read(size)
@@ -139,7 +183,7 @@ class Peeked:
         self._stream.close()
 
 
-class _Bounded:
+class _Bounded(_Filling):
     """What a compressed stream becomes, as long as that is in proportion to what was read of the file."""
 
     def __init__(self, stream: ByteStream, file: _FileStream, limits: Limits) -> None:
@@ -229,7 +273,7 @@ _MEMBERS: dict[str, Callable[[int], _Member]] = {
 }
 
 
-class _Decompressed:
+class _Decompressed(_Filling):
     """One or more compressed members, one after the other, as plain bytes."""
 
     def __init__(self, kind: str, stream: ByteStream, most: int) -> None:
@@ -305,7 +349,7 @@ class _Decompressed:
         self._stream.close()
 
 
-class _ZstdStream:
+class _ZstdStream(_Filling):
     """Zstandard frames as plain bytes."""
 
     def __init__(self, stream: ByteStream, most: int) -> None:
@@ -366,7 +410,7 @@ class DecompressorLimitError(InputError):
     """A file is not read because others take what decompressors may have."""
 
 
-class _Charged:
+class _Charged(_Filling):
     """A compressed stream, and what it takes of the memory for all of them until it is closed."""
 
     def __init__(self, stream: ByteStream, memory: DecompressorMemory, size: int) -> None:
@@ -435,11 +479,12 @@ def open_stream(
     *,
     memory: DecompressorMemory | None = None,
     through: Callable[[BinaryIO], BinaryIO | HashedFile] | None = None,
+    live: bool = False,
 ) -> tuple[ByteStream, tuple[str, ...]]:
     """The plain bytes of a source, and the compressions that were taken off, outermost first.
 
     `memory` is what decompressors may take, shared with other files. `through` is called with the file once it is open, and
-    gives what it is read through.
+    gives what it is read through. A `live` source that is not compressed is read as its bytes come.
     """
     memory = memory if memory is not None else DecompressorMemory(limits)
     try:
@@ -447,7 +492,7 @@ def open_stream(
     except OSError as error:
         raise _unreadable(name, error) from None
     owned = isinstance(source, Path)
-    file = _FileStream(opened if through is None else through(opened), owned=owned)
+    file = _FileStream(opened if through is None else through(opened), owned=owned, live=live)
     stream: ByteStream = file
     wrappings: list[str] = []
     try:

@@ -10,6 +10,7 @@ from analyzer.output.gate import say
 if TYPE_CHECKING:
     from analyzer.core.errors import InputError
     from analyzer.model.analysis import Analysis
+    from analyzer.viewmodel.verdict import CallsMet
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_USAGE, EXIT_NOTHING, EXIT_UNREAD, EXIT_DIFFERS, EXIT_FILES, EXIT_FOREIGN = (
     0,
@@ -35,17 +36,23 @@ def say_why(error: InputError) -> None:
 
 
 def exit_of(
-    analysis: Analysis, *, strict: bool = False, is_enough: bool = False, asked_for: Callable[[], bool] | None = None
+    analysis: Analysis,
+    *,
+    strict: bool = False,
+    is_enough: bool = False,
+    asked_for: Callable[[], bool] | None = None,
+    met: CallsMet | None = None,
 ) -> int:
     """The exit code of an analysis that was completed; the sentence for it goes to standard error.
 
     `is_enough`: the command has shown something, also where the capture has no calls. That some files could not be read
     comes first, since nothing is known of what they hold. `asked_for` says whether it has shown calls that were asked for by
-    name, whatever they are about; it is asked where there is no performance call.
+    name, whatever they are about; it is asked where there is no performance call. `met` are the calls of an analysis that holds
+    none.
     """
     from analyzer.viewmodel.verdict import nothing_found, unread, unreadable
 
-    sentence = None if is_enough else nothing_found(analysis)
+    sentence = None if is_enough else nothing_found(analysis, met)
     if sentence is not None and asked_for is not None and asked_for():
         sentence = None
     if sentence is not None:
@@ -54,6 +61,6 @@ def exit_of(
         return EXIT_FILES
     if sentence is not None:
         return EXIT_NOTHING
-    if strict and unread(analysis):
+    if strict and unread(analysis, met):
         return EXIT_UNREAD
     return EXIT_DONE

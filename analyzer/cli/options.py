@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
+    from analyzer.pipeline.stream import Stream
     from analyzer.redaction.pseudonyms import Pseudonyms
+    from analyzer.views.streamed import StreamedTimeline
     from analyzer.views.view import View
 
 # So many files that could not be read are named on standard error.
@@ -59,6 +61,13 @@ class EntryFormat(StrEnum):
     timesketch = "timesketch"
     ecs = "ecs"
     zeek = "zeek"
+
+
+class NamesFrom(StrEnum):
+    """What names are taken from: the whole capture, or what of it was read by then."""
+
+    capture = "capture"
+    now = "now"
 
 
 class EngineName(StrEnum):
@@ -199,6 +208,16 @@ RedactKey = Annotated[
 ]
 
 
+NamesFromOption = Annotated[
+    NamesFrom,
+    typer.Option(
+        "--names-from",
+        help="Where names come from: the whole capture, which is read first; or, with `now`, the calls printed before: "
+        "each call is printed as soon as none that began before its end is open (text, jsonl).",
+    ),
+]
+
+
 class CaptureReading(Struct, frozen=True):
     """How the captures of a command are to be read: keys, engine and limits, as the user gave them."""
 
@@ -266,7 +285,6 @@ class CaptureReading(Struct, frozen=True):
         it is written to standard error."""
         from analyzer.output.progress import watching
         from analyzer.pipeline.run import analyze, sources_of
-        from analyzer.viewmodel.verdict import unreadable
 
         # What is loaded by now stays. What is read does too, and to look through it every 700 objects costs a tenth of the time.
         gc.freeze()
@@ -289,6 +307,13 @@ class CaptureReading(Struct, frozen=True):
                 pseudonyms=self.pseudonyms,
                 bound=self.bound,
             )
+        self.note(analysis)
+        return analysis
+
+    def note(self, analysis: Analysis) -> None:
+        """Everything was read: notes what it was, and says which files could not be read."""
+        from analyzer.viewmodel.verdict import unreadable
+
         if self.hashing:
             self.read.append(analysis.capture.digests)
             self.limits_reached.update(
@@ -296,7 +321,29 @@ class CaptureReading(Struct, frozen=True):
             )
         lost = unreadable(analysis)
         say(*lost[:_NAMED], *([f"and {len(lost) - _NAMED} more files that could not be read"] if lost[_NAMED:] else []))
-        return analysis
+
+    @contextmanager
+    def stream(self, files: list[str], *, watched: bool) -> Iterator[Stream]:
+        """The captures, to be read while calls are taken from them. The progress is written where it is `watched`."""
+        from analyzer.output.progress import watching
+        from analyzer.pipeline.run import sources_of, stream
+
+        if self.engine is not EngineName.own:
+            raise typer.BadParameter("tshark reads captures as a whole", param_hint="--names-from now")
+        self.refuse_cases(files, "has all names; leave --names-from out")
+        self.refuse_redaction("names that come later could stand in what is printed before; leave --names-from out")
+        with watching(_named({"files": files})) if watched else nullcontext() as progress:
+            yield stream(
+                sources_of(files),
+                self.keyring,
+                limits=self.limits,
+                progress=progress,
+                metadata=self.given_metadata(),
+                metadata_from=self.metadata_from,
+                failed=self.failures.append,
+                hashing=self.hashing,
+                bound=self.bound,
+            )
 
     def with_packets(self, analysis: Analysis, files: list[str], numbers: Iterable[int] | None = None) -> Analysis:
         """The analysis with the packets of calls with these numbers, of all by default, which are read once more."""
@@ -458,6 +505,16 @@ class Writing:
         destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
         destination.check()
         return destination
+
+    def stream(self, view: StreamedTimeline, form: str, ended: Callable[[], object]) -> None:
+        """Writes a view as it is made; `ended` is called when it is made to its end."""
+        from analyzer.formats.write import write_streamed
+
+        def evidence() -> EvidenceRecord | None:
+            ended()
+            return self.evidence()
+
+        write_streamed(view, form, self.destination, evidence=evidence)
 
     def write(self, view: View, form: str) -> None:
         from analyzer.formats.write import write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
@@ -20,12 +20,13 @@ from analyzer.core.traced import Extent, TracedBytes
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallRecord, CountersetFacts, ReadFacts, RegistryFacts, Side, SideName, SideRecord
-from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, SummaryRecord
+from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, StreamRecord, SummaryRecord
 from analyzer.model.connection import SmbSession
 from analyzer.model.name_tables import value_in_words
 from analyzer.model.record import PlaceExtent, Record
 from analyzer.model.registry import registry_value
 from analyzer.model.service import service_facts
+from analyzer.model.store import Tally
 from analyzer.output.json import Pieces
 from analyzer.rpc.status import fault_name
 
@@ -57,6 +58,10 @@ def capture_record(facts: CaptureFacts) -> CaptureRecord:
     )
 
 
+def stream_record(facts: CaptureFacts) -> StreamRecord:
+    return StreamRecord(schema=SCHEMA, files=facts.files, first_time_ns=facts.first_time_ns, names_from="now")
+
+
 def decoded_buffer(side: Side | None) -> BufferDecode | None:
     """The decoded `lpData` of one side, None where there is none or its layout is unknown."""
     if side is None or side.buffer_span is None or side.buffer_kind is None:
@@ -79,7 +84,9 @@ def buffer_order(side: Side) -> bool | None:
 class Damages:
     """What is wrong with the sides of calls that were decoded already, so that they need not be decoded again for that."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        """Of calls with this number and higher ones."""
+        self._first = first
         # For each call a bit for each side of which it is known that nothing is wrong.
         self._sound = bytearray()
         self._buffers: dict[tuple[int, SideName], DecodeError] = {}
@@ -97,18 +104,24 @@ class Damages:
             self._set(number, name)
 
     def _set(self, number: int, name: SideName) -> None:
-        if number >= len(self._sound):
-            self._sound.extend(bytes(number + 1024 - len(self._sound)))
-        self._sound[number] |= _BITS[name]
+        at = number - self._first
+        if at >= len(self._sound):
+            self._sound.extend(bytes(at + 1024 - len(self._sound)))
+        self._sound[at] |= _BITS[name]
+
+    def _known(self, number: int) -> int:
+        """The bits of a call."""
+        at = number - self._first
+        return self._sound[at] if at < len(self._sound) else 0
 
     def is_sound(self, number: int) -> bool:
         """Whether nothing is wrong with both sides, as far as it was looked at."""
-        return number < len(self._sound) and self._sound[number] == 3
+        return self._known(number) == 3
 
     def of(self, number: int, name: SideName, side: Side) -> DecodeError | None:
         """What is wrong with the buffer of a side; it is decoded where that was not done before."""
         known = self._buffers.get((number, name))
-        if known is not None or (number < len(self._sound) and self._sound[number] & _BITS[name]):
+        if known is not None or self._known(number) & _BITS[name]:
             return known
         return buffer_damage(side)
 
@@ -240,14 +253,25 @@ def call_record(
     )
 
 
+class CallRecords:
+    """Makes the records of calls that are shown, one after the other."""
+
+    def __init__(self, *, for_json: bool = False) -> None:
+        """`for_json`, buffers whose JSON is quickly had are `Raw`, for those who write it as it is."""
+        self._ready = ReadyTrees() if for_json else None
+        self._before: int | None = None
+
+    def record(self, call: Call, analysis: Analysis, damages: Damages | None = None) -> CallRecord:
+        """The record of the next call. What is wrong with its buffers is noted in `damages`."""
+        delta = call.time_ns - self._before if self._before is not None else None
+        self._before = call.time_ns
+        return call_record(call, analysis, damages, ready=self._ready, time_delta_ns=delta)
+
+
 def call_records(calls: Iterable[tuple[int, Call]], analysis: Analysis) -> Iterator[CallRecord]:
     """The records of some calls; buffers whose JSON is quickly had come as JSON text."""
-    ready = ReadyTrees()
-    before: int | None = None
-    for _, call in calls:
-        delta = call.time_ns - before if before is not None else None
-        yield call_record(call, analysis, ready=ready, time_delta_ns=delta)
-        before = call.time_ns
+    made = CallRecords(for_json=True)
+    return (made.record(call, analysis) for _, call in calls)
 
 
 def registry_facts(call: Call) -> RegistryFacts | None:
@@ -296,40 +320,41 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
     for number in range(1, len(analysis.calls) + 1):
         if damages.is_sound(number):
             continue
-        call = analysis.calls[number - 1]
-        layer = "winperf" if call.is_winreg else "pcq"
-        sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
-        for name, side in sides:
-            if side is None:
-                continue
-            if side.problem is not None:
-                yield Problem(
-                    "malformed", layer, side.frames, f"call #{number}: {name} stub does not decode: {side.problem}"
-                )
-            if (damage := damages.of(number, name, side)) is not None:
-                of_buffer = Problem.of(layer, damage, side.frames)
-                yield Problem(
-                    of_buffer.kind,
-                    layer,
-                    of_buffer.frames,
-                    f"call #{number}: {side.buffer_kind} buffer of the {name} is damaged: {of_buffer.text}",
-                )
+        yield from call_problems(analysis.calls[number - 1], damages)
 
 
-def summary_record(analysis: Analysis, problems: Counter[str], shown: int, selected_by: str | None) -> SummaryRecord:
-    """Counts: calls by state, by interface and method, problems by kind."""
+def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
+    """The problems of a decoded call; `damages` as for `all_problems`."""
+    number, layer = call.number, "winperf" if call.is_winreg else "pcq"
+    sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
+    for name, side in sides:
+        if side is None:
+            continue
+        if side.problem is not None:
+            text = f"call #{number}: {name} stub does not decode: {side.problem}"
+            yield Problem("malformed", layer, side.frames, text)
+        if (damage := damages.of(number, name, side)) is not None:
+            found = Problem.of(layer, damage, side.frames)
+            text = f"call #{number}: {side.buffer_kind} buffer of the {name} is damaged: {found.text}"
+            yield Problem(found.kind, layer, found.frames, text)
+
+
+def summary_record(
+    tally: Mapping[Tally, int], sessions: int, problems: Counter[str], shown: int, selected_by: str | None
+) -> SummaryRecord:
+    """Counts: calls by state, by interface and method, problems by kind. `tally` counts all calls, and `shown` those shown."""
     states: Counter[str] = Counter()
     methods: Counter[str] = Counter()
-    for (state, interface, method), count in analysis.calls.tally.items():
+    for (state, interface, method), count in tally.items():
         states[state] += count
         methods[f"{interface}.{method}"] += count
     return SummaryRecord(
-        calls=len(analysis.calls),
+        calls=sum(tally.values()),
         calls_by_state=_sorted(states),
         calls_by_method=_sorted(methods),
         problems=sum(problems.values()),
         problems_by_kind=_sorted(problems),
-        sessions=len(analysis.sessions),
+        sessions=sessions,
         calls_shown=shown,
         selected_by=selected_by,
     )
@@ -398,17 +423,14 @@ def timeline_records(
     """
     facts = analysis.capture
     damages = Damages()
-    ready = ReadyTrees() if for_json else None
+    made = CallRecords(for_json=for_json)
     yield capture_record(facts)
-    before: int | None = None
     count = 0
     for _, call in shown if shown is not None else enumerate(analysis.calls, 1):
-        delta = call.time_ns - before if before is not None else None
-        yield call_record(call, analysis, damages, ready=ready, time_delta_ns=delta)
-        before = call.time_ns
+        yield made.record(call, analysis, damages)
         count += 1
     kinds: Counter[str] = Counter()
     for problem in all_problems(analysis, damages):
         kinds[problem.kind] += 1
         yield problem_record(problem, facts)
-    yield summary_record(analysis, kinds, count, selected_by)
+    yield summary_record(analysis.calls.tally, len(analysis.sessions), kinds, count, selected_by)

@@ -37,6 +37,11 @@ class MemoryBudget:
         self.given_up += len(leaving)
         return leaving
 
+    @property
+    def holders(self) -> list[int]:
+        """Who holds something, the one silent longest first."""
+        return list(self._held)
+
     def ends(self, holder: int) -> None:
         """A holder is gone, and with it what it held."""
         self._total -= self._held.pop(holder, 0)

@@ -19,6 +19,17 @@ class Event(Struct, frozen=True):
     """Something a layer emits."""
 
 
+# A time in ns since 1970, then a frame: what has the same time is in the order of its frames.
+Moment = tuple[int, int]
+
+
+class BlockEnds(Event, frozen=True):
+    """Part of the capture was read: what is read from here on was captured at the moment `before` or later, as long as frames are
+    in the order of their times."""
+
+    before: Moment
+
+
 class CaptureEnds(Event, frozen=True):
     """Nothing more was captured; whatever ends from here on ends because of that."""
 

@@ -4,6 +4,10 @@ Wireshark numbers frames from 1 in each file. A capture may be several files; th
 position of its file in the upper bits, so ids of one file are the numbers themselves and ids sort file by file.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 FILE_SHIFT = 40
 _NUMBER_MASK = (1 << FILE_SHIFT) - 1
 
@@ -21,3 +25,26 @@ def file_of(frame: int) -> int:
 def number_of(frame: int) -> int:
     """The frame's number in its file, as Wireshark shows it."""
     return frame & _NUMBER_MASK
+
+
+class FrameSet:
+    """Ids of frames: a bit for each frame up to the last one of its file."""
+
+    def __init__(self) -> None:
+        self._bits: dict[int, bytearray] = {}
+
+    def update(self, frames: Iterable[int]) -> None:
+        """Adds some."""
+        for frame in frames:
+            bits, (at, bit) = self._bits.setdefault(file_of(frame), bytearray()), divmod(number_of(frame), 8)
+            if at >= len(bits):
+                bits.extend(bytes(at + 1 - len(bits)))
+            bits[at] |= 1 << bit
+
+    def issuperset(self, frames: Iterable[int]) -> bool:
+        """Whether all of some are among them."""
+        return all(frame in self for frame in frames)
+
+    def __contains__(self, frame: int) -> bool:
+        bits, (at, bit) = self._bits.get(file_of(frame), b""), divmod(number_of(frame), 8)
+        return at < len(bits) and bits[at] >> bit & 1 == 1

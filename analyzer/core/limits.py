@@ -49,6 +49,8 @@ class Limits(Struct, frozen=True):
     problems: int = 20_000
     listed: int = 100_000
     listed_memory: int = 48 * MIB
+    order_time: int = 10
+    order_calls: int = 1 << 16
 
 
 class About(NamedTuple):
@@ -217,5 +219,13 @@ ABOUT: dict[str, About] = {
         "Names in them may be as long as a message. The rest is counted.",
         None,
         "bytes",
+    ),
+    "order_time": About(
+        "seconds of the capture for which calls wait, with --names-from now, for one that began before them to end",
+        "Answers take milliseconds, seldom seconds; a call without one must not hold up the others. It is printed when it ends.",
+    ),
+    "order_calls": About(
+        "calls that wait so",
+        "More than answers overtake each other by; those that wait are printed then.",
     ),
 }

@@ -1,7 +1,7 @@
 """Times: integer nanoseconds since 1970 inside, ISO 8601 UTC outside; FILETIME ([MS-DTYP] section 2.3.3) in between."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from functools import lru_cache
@@ -24,6 +24,11 @@ _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?)?", re.IGNORECASE
 )
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*(ns|us|µs|ms|s|min|m|h|d)?", re.IGNORECASE)
+
+
+def earliest(times: Iterable[int | None], since_ns: int) -> int | None:
+    """The first of the times that are known and not before `since_ns`; None where there is none."""
+    return min((time for time in times if time is not None and time >= since_ns), default=None)
 
 
 def iso_time(time_ns: int) -> str:

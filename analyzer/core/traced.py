@@ -639,6 +639,11 @@ class TracedBuffer:
     def __len__(self) -> int:
         return self.length
 
+    @property
+    def since_ns(self) -> int | None:
+        """The time of the first byte, None where none is held."""
+        return self._parts[0].time_ns_at(self._used) if self._parts else None
+
     def append(self, item: TracedBytes) -> None:
         size = len(item.data)
         if size:

@@ -46,8 +46,10 @@ class TimeBound(Struct, frozen=True):
         """The moment in this capture. A time of day is of the day of the first frame, and of the next where the capture began
         after it and goes on until then."""
         first, last = facts.first_time_ns, facts.last_time_ns
-        if self.kind == "absolute" or first is None or last is None:
+        if self.kind == "absolute" or first is None:
             return self.ns
+        if last is None:
+            return self.after(first)
         if self.kind == "relative":
             return first + self.ns
         moment = first // _DAY_NS * _DAY_NS + self.ns

@@ -6,7 +6,7 @@ In: what the user asked for. Out: calls with their numbers, which stay those of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from analyzer.contents.machines import machine_names
 from analyzer.core.errors import InputError
 from analyzer.filters.bounds import TimeBound
 from analyzer.filters.parties import Account, Machine, Machines
-from analyzer.model.analysis import Analysis, Numbered, Part, Selected
+from analyzer.model.analysis import Analysis, Part, Selected
 from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
 from analyzer.rpc.interfaces import interface_names
@@ -50,21 +50,33 @@ class Selection(Struct, frozen=True):
         whole = Selected(analysis.calls, range(1, len(analysis.calls) + 1))
         if replace(self, tail=None) == EVERYTHING:
             return whole
-        numbered: Iterator[Numbered] = iter(whole)
+        passes = self.test(analysis)
+        return whole.only(number for number, call in whole if passes(call))
+
+    def test(self, analysis: Analysis) -> Callable[[Call], bool]:
+        """Whether a call is selected, before `tail`. Of the analysis no more is needed than `needs` leaves."""
+        tests: list[Callable[[Call], bool]] = []
         if self._asks_for_ends:
-            test = _EndsTest(self, analysis)
-            numbered = (item for item in numbered if test.of_call(item[1]))
-        if self.interfaces:
-            wanted = self.interfaces
-            numbered = (item for item in numbered if any(is_of(item[1], one) for one in wanted))
-        if self.handle is not None:
-            numbered = _on_handle(numbered, self.handle)
+            tests.append(_EndsTest(self, analysis).of_call)
+        if (wanted := self.interfaces) != ():
+            tests.append(lambda call: any(is_of(call, one) for one in wanted))
+        if (handle := self.handle) is not None:
+            tests.append(lambda call: handle in (call.handle, call.handle_uuid))
         if self.session is not None:
-            numbered = _in_session(numbered, self.session, analysis)
-        if self.filter is not None:
-            passes = self.filter
-            numbered = (item for item in numbered if passes(*item, analysis))
-        return whole.only(number for number, _ in numbered)
+            tests.append(_in_session(self.session, analysis))
+        if (by_filter := self.filter) is not None:
+            tests.append(lambda call: by_filter(call.number, call, analysis))
+        return lambda call: all(test(call) for test in tests)
+
+    @property
+    def needs_all(self) -> str | None:
+        """Which of the options needs the whole capture before it can select a call; None where none does."""
+        if self.tail is not None:
+            return "--tail"
+        if self.session is not None and self.session.startswith("#"):
+            return "--follow-session with the number of a call"
+        names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
+        return f"the name {names[0]}" if names else None
 
     def last(self, calls: Selected) -> Selected:
         """The last of the calls, where only those are asked for."""
@@ -86,8 +98,12 @@ class Selection(Struct, frozen=True):
 
     def finds(self, analysis: Analysis) -> bool:
         """Whether it asks for calls of some kind, and there are some."""
-        is_asking = self.interfaces or self.handle is not None or self.session is not None or self.filter is not None
-        return bool(is_asking) and len(self.calls(analysis)) > 0
+        return self.is_asking and len(self.calls(analysis)) > 0
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether it asks for calls of some kind."""
+        return bool(self.interfaces or self.handle or self.session) or self.filter is not None
 
     def of(self, analysis: Analysis) -> Analysis:
         """The analysis, of which only what is selected is shown; itself where that is everything."""
@@ -214,26 +230,17 @@ def session_name(text: str) -> str:
     raise ValueError(f"{text} is no session: write its id as 0x1d, or the number of a call in it")
 
 
-def _on_handle(calls: Iterable[Numbered], handle: str) -> Iterator[Numbered]:
-    for number, call in calls:
-        if handle in (call.handle, call.handle_uuid):
-            yield number, call
-
-
-def _in_session(calls: Iterable[Numbered], session: str, analysis: Analysis) -> Iterator[Numbered]:
-    """The calls of an SMB session, or of the TCP connection of a call that came without SMB."""
+def _in_session(session: str, analysis: Analysis) -> Callable[[Call], bool]:
+    """Whether a call is of an SMB session, or of the TCP connection of a call that came without SMB."""
     if not session.startswith("#"):
         session_id = int(session, 16)
-        for number, call in calls:
-            if call.smb is not None and int(call.smb.session_id, 16) == session_id:
-                yield number, call
-        return
+        return lambda call: call.smb is not None and int(call.smb.session_id, 16) == session_id
     number = int(session[1:])
     if not 1 <= number <= len(analysis.calls):
         count = len(analysis.calls)
         raise InputError(f"there is no call {session}; the capture has {count} call{'s' if count != 1 else ''}")
     place = _place(analysis.calls[number - 1])
-    yield from (item for item in calls if _place(item[1]) == place)
+    return lambda call: _place(call) == place
 
 
 def _place(call: Call) -> tuple[str, int]:

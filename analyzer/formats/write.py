@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from analyzer.model.evidence import EVIDENCE_KEY, EvidenceRecord, evidence_lines
-from analyzer.output.gate import Destination
+from analyzer.output.gate import Destination, is_read
 from analyzer.output.json import dumps, line, lines
 from analyzer.output.terminal import write_markup
 from analyzer.views.samples import Samples
@@ -17,6 +16,7 @@ from analyzer.views.view import View
 
 if TYPE_CHECKING:
     from analyzer.views.entries import Entries
+    from analyzer.views.streamed import StreamedTimeline
 
 # The forms that are made of entries.
 FOR_OTHERS = ("timesketch", "ecs", "zeek")
@@ -39,7 +39,7 @@ def write(
     """
     destination = destination.sparing(view.inputs())
     if form == "text":
-        write_markup(partial(_with_evidence, view, evidence), destination, pager=pager)
+        write_markup(lambda width: _with_evidence(view.lines(width), lambda: evidence), destination, pager=pager)
         return
     with destination.opened() as out:
         if form in FOR_OTHERS:
@@ -68,6 +68,25 @@ def write(
             write_parquet(view, out, None if evidence is None else {EVIDENCE_KEY: dumps(evidence).decode()})
 
 
+def write_streamed(
+    view: StreamedTimeline, form: str, destination: Destination, *, evidence: Callable[[], EvidenceRecord | None]
+) -> None:
+    """Writes a view as it is made, as `text` or `jsonl`; `evidence` comes last, when everything was read."""
+    destination = destination.sparing(view.inputs())
+    if form == "text":
+        write_markup(lambda width: _with_evidence(view.lines(width), evidence), destination, at_once=True)
+        return
+    with destination.opened() as out:
+        for batch in view.batches():
+            for text in lines(batch):
+                out.write(text)
+            out.flush()
+            if not is_read(out):
+                return
+        if (record := evidence()) is not None:
+            out.write(line(record))
+
+
 def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
     """Calls, sessions or findings as lines for programs of others."""
     from analyzer.views.entries import entries, kind_of
@@ -86,13 +105,13 @@ def lines_for_others(view: Entries, form: str) -> Iterator[bytes]:
     return zeek_lines(kind_of(view), entries(view), capture.first_time_ns, capture.last_time_ns)
 
 
-def _with_evidence(view: View, evidence: EvidenceRecord | None, width: int | None) -> Iterator[str]:
+def _with_evidence(lines: Iterable[str], evidence: Callable[[], EvidenceRecord | None]) -> Iterator[str]:
     from analyzer.views.text import safe
 
-    yield from view.lines(width)
-    if evidence is not None:
+    yield from lines
+    if (record := evidence()) is not None:
         yield ""
-        yield from map(safe, evidence_lines(evidence))
+        yield from map(safe, evidence_lines(record))
 
 
 def json_lines(view: View) -> Iterator[bytes]:

@@ -36,6 +36,15 @@ class CaptureRecord(Record, frozen=True, kw_only=True, tag="capture"):
     last_time_ns: Annotated[int | None, doc("time of the last frame", unit="ns since 1970 UTC")]
 
 
+class StreamRecord(Record, frozen=True, kw_only=True, tag="stream"):
+    """What follows is printed while the capture is read; `capture` comes near the end then."""
+
+    schema: Annotated[int, doc("version of this form of output")]
+    files: Annotated[tuple[str, ...], doc("the files, as given")]
+    first_time_ns: Annotated[int | None, doc("time of the first frame", unit="ns since 1970 UTC")]
+    names_from: Annotated[Literal["now"], doc("what names are taken from: what was printed before")]
+
+
 class ProblemRecord(Record, frozen=True, kw_only=True, tag="problem"):
     """Something that could not be read, or was read with a reservation."""
 

@@ -19,6 +19,7 @@ from analyzer.model.capture import (
     OmissionRecord,
     ProblemRecord,
     SessionRecord,
+    StreamRecord,
     SummaryRecord,
 )
 from analyzer.model.handle import HandleRecord
@@ -38,7 +39,7 @@ from analyzer.model.triage import TriageFile, TriageFinding, TriageProcess, Tria
 
 COMMANDS: Mapping[str, tuple[type[Record], ...]] = {
     "triage": (TriageFile, TriageFinding, TriageProcess, TriageSummary),
-    "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord),
+    "timeline": (CaptureRecord, CallRecord, ProblemRecord, SummaryRecord, StreamRecord),
     "samples": (SampleRecord,),
     "counters": (CounterRecord, BucketRecord),
     "sessions": (SessionRecord,),

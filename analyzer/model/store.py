@@ -170,7 +170,8 @@ _DECODER = msgpack.Decoder(_PackedCall)
 Tally = tuple[CallState, str, str | int | None]
 
 
-def _counted(call: Call) -> Tally:
+def tally_of(call: Call) -> Tally:
+    """Where a call is counted."""
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
@@ -309,15 +310,15 @@ class CallWriter:
         self._places.append(place)
         self._lengths.append(length)
         self.moments.add(call)
-        self.tally[_counted(call)] += 1
+        self.tally[tally_of(call)] += 1
         if call.interface.uuid is None:
             self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at
 
     def replace(self, at: int, call: Call) -> None:
         """What is known of a call now; its time and frames are as they were."""
-        self.tally[_counted(self[at])] -= 1
-        self.tally[_counted(call)] += 1
+        self.tally[tally_of(self[at])] -= 1
+        self.tally[tally_of(call)] += 1
         self._places[at], self._lengths[at] = self._put(call)
         self.moments.replace(at, call)
 

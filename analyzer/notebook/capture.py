@@ -43,7 +43,7 @@ from analyzer.output.json import document
 from analyzer.output.progress import watching
 from analyzer.pipeline.case import is_case, open_case, write_case
 from analyzer.pipeline.metadata import load_metadata
-from analyzer.pipeline.run import Engine, Source, digests_of, stream_calls
+from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
 from analyzer.series.counters import interval_of
 from analyzer.statistics.records import stats_records
@@ -404,9 +404,9 @@ def iter_calls(
 ) -> Iterator[CallDocument]:
     """The calls of a capture while it is read, each as `Capture.call` gives it, in memory that does not grow with the capture.
 
-    A call comes when it is complete, and is numbered then. What only the whole capture states is not in it: the order of the
-    requests, what a query handle held (`handle`, and so the names of counters in answers). `path` and `secrets` as for `analyze`;
-    a case gives its calls as `Capture.iter_calls` does. Raises `InputError` for what cannot be read.
+    A call comes as soon as none that began before its end is under way, in order and with its number, as with `--names-from now`
+    of `timeline`. Its names are those that the calls before it state. `path` and `secrets` as for `analyze`; a case gives its calls
+    as `Capture.iter_calls` does. Raises `InputError` for what cannot be read.
 
         for call in pcq.iter_calls("x.pcapng", secrets="x.secrets.json"):
             print(call["time"], call["method"], call["status_name"])
@@ -415,8 +415,10 @@ def iter_calls(
     if any(is_case(source) for source in sources):
         yield from Capture(run(sources)).iter_calls()
         return
-    for call, analysis in stream_calls(sources, _keyring(secrets), engine=engine):
-        yield CallDocument.of(call, analysis)
+    reading = stream(sources, _keyring(secrets), engine=engine)
+    for event in reading:
+        if isinstance(event, Call):
+            yield CallDocument.of(event, reading.analysis)
 
 
 def open(path: str | Path) -> Any:

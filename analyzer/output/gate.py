@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -179,6 +180,16 @@ def guarded_output() -> Iterator[IO[str]]:
         abandon_output()
         if not isinstance(error, BrokenPipeError):
             raise InputError(f"standard output cannot be written: {error.strerror or error}") from None
+
+
+def is_read(out: BinaryIO) -> bool:
+    """Whether what is written may still be read: not where it is a pipe whose reader went away, as far as the system can say."""
+    try:
+        watched = select.poll()
+        watched.register(out.fileno(), 0)
+        return not any(state & (select.POLLERR | select.POLLHUP) for _, state in watched.poll(0))
+    except (AttributeError, OSError, ValueError):  # a system without poll, or no file of the system
+        return True
 
 
 def abandon_output() -> None:

@@ -17,12 +17,16 @@ _paging = False
 
 
 def write_markup(
-    lines: Callable[[int | None], Iterable[str]], destination: Destination, *, pager: list[str] | None = None
+    lines: Callable[[int | None], Iterable[str]],
+    destination: Destination,
+    *,
+    pager: list[str] | None = None,
+    at_once: bool = False,
 ) -> None:
     """Writes lines that carry rich's markup; `lines` is given the columns there are, None where there is no terminal.
 
     What came from a capture must have been escaped before it was marked up (`report.text.safe`). On a terminal it goes through
-    the `pager`, where there is one.
+    the `pager`, where there is one. `at_once`, a reader has each line as soon as it is there.
     """
     from rich.text import Text
 
@@ -39,6 +43,8 @@ def write_markup(
     with destination.opened() as out:
         for line in lines(None):
             out.write((Text.from_markup(line, emoji=False).plain + "\n").encode("utf-8", "backslashreplace"))
+            if at_once:
+                out.flush()
 
 
 def _write_paged(lines: Callable[[int | None], Iterable[str]], pager: list[str]) -> None:

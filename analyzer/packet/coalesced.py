@@ -6,6 +6,8 @@ be ours, is held until then. So few frames wait, on their own, for those of the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from msgspec.structs import replace
 
@@ -29,6 +31,11 @@ class Coalesced:
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def blocks(self) -> Sequence[FrameBlock]:
+        """The frames that wait, by the block they came in."""
+        return self._blocks
 
     @property
     def enough(self) -> bool:

@@ -65,8 +65,17 @@ class Held(Struct, eq=False):
 class Dissector:
     """Takes frames apart. `fast=False` goes frame by frame, with the same result."""
 
-    def __init__(self, *, fast: bool = True, limits: Limits = DEFAULTS, tallies: Tallies | None = None) -> None:
-        """What is counted goes to `tallies`, for who has them to report; without them, `finish` does."""
+    def __init__(
+        self,
+        *,
+        fast: bool = True,
+        limits: Limits = DEFAULTS,
+        tallies: Tallies | None = None,
+        most_passed: int | None = None,
+    ) -> None:
+        """What is counted goes to `tallies`, for who has them to report; without them, `finish` does. A few frames of ours wait no
+        longer than for `most_passed` bytes of others (None: until there are more)."""
+        self._most_passed, self._passed = most_passed, 0
         self._fast = fast
         self._reports = tallies is None
         self.tallies = tallies if tallies is not None else Tallies()
@@ -89,11 +98,21 @@ class Dissector:
         while self._held_size - self._held[0].size >= LOOK_BEHIND_BYTES:
             yield from self._give_out()
 
-    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
-        """Gives out the rest, then the sums of what could not be read."""
+    @property
+    def since_ns(self) -> int | None:
+        """The time of the first frame that was looked at and not given out; None where there is none."""
+        blocks = [held.block for held in self._held]
+        return min((int(block.times_ns.min()) for block in (*blocks, *self._thin.blocks)), default=None)
+
+    def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+        """Gives out all that was looked at: of flows that are recognised later, what came before is not there then."""
         while self._held:
             yield from self._give_out()
         yield from self._give_out_thin()
+
+    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+        """Gives out the rest, then the sums of what could not be read."""
+        yield from self.flush()
         for lost in self._frames.finish():
             self._count_lost(lost)
         for (kind, text), stated in self._repeated.items():
@@ -210,6 +229,9 @@ class Dissector:
         if is_thin:
             if len(chosen):
                 self._thin.add(held.block, chosen)
+            self._passed += held.size
+            if self._most_passed is not None and self._passed >= self._most_passed:
+                yield from self._give_out_thin()
             return
         if len(chosen):
             yield from self._common(held, columns_of(held.block, held.views, chosen))
@@ -217,6 +239,7 @@ class Dissector:
 
     def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
         """The segments of the frames that waited for more."""
+        self._passed = 0
         if len(self._thin):
             block, chosen = self._thin.take()
             held = Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)

@@ -1,5 +1,7 @@
 """What each query handle held when the calls of a capture were made: calls in order in, a state of the handle for each out.
 
+Calls may come some at a time (`add`), each time with the moment up to which the capture was read (`until`).
+
 A call takes its time, and others may be under way: a data answer describes a handle as it was somewhere between its request
 and its response. So the begin and the end of each call are put in order by time, and
 
@@ -16,7 +18,7 @@ and its response. So the begin and the end of each call are put in order by time
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -24,10 +26,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.events import Moment
 from analyzer.model.call import Call, handle_of
 from analyzer.model.perflib import INTERFACE, Opnum
 from analyzer.model.query import QueryView
-from analyzer.model.store import NO_HANDLE, Moments
+from analyzer.model.store import NO_HANDLE, CallWriter, Moments
 from analyzer.pcq.layer import Loss, identifiers_of, may_answer_validate_counters
 from analyzer.pcq.queries import TOGETHER, UNREAD, BlockTypes, Query, QueryHandles, block_types
 
@@ -39,16 +42,6 @@ class _Watch(Struct):
     epoch: int
 
 
-def query_states(
-    calls: Sequence[Call], moments: Moments, order: Sequence[int], losses: Iterable[Loss] = ()
-) -> tuple[Sequence[int], Sequence[QueryView]]:
-    """For each of the calls, in order, the position of its query handle's state in the second value; -1 for none.
-
-    `moments` are those of the calls as they were taken, and `order` which of these each call is.
-    """
-    return _Following(calls, moments, order).through(_steps(moments, order, losses), _without_request(moments, order))
-
-
 # What happens at the same time is looked at in this order.
 _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 
@@ -56,45 +49,30 @@ _END, _LOSS, _BEGIN, _END_AT_ONCE = range(4)
 # About so many calls are put in order at a time.
 _AT_ONCE = 1 << 16
 _Numbers = npt.NDArray[np.int64]
+_Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 
-def _steps(moments: Moments, order: Sequence[int], losses: Iterable[Loss]) -> Iterator[tuple[int, int]]:
-    """What happened, in order: its kind, and the position of the call (the number of the channel of a loss)."""
-    taken = np.frombuffer(order, np.uint32)  # type: ignore[call-overload]  # an array
-    is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
-    begins = is_perflib | np.frombuffer(moments.requests, np.bool_)[taken]
-    begin_frames, end_frames = (
-        np.frombuffer(moments.begin_frames, np.int64),
-        np.frombuffer(moments.end_frames, np.int64),
+def _begin_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers]:
+    """Times and frames of the beginnings of calls at these positions."""
+    return np.frombuffer(moments.begin_times, np.int64)[taken], np.frombuffer(moments.begin_frames, np.int64)[taken]
+
+
+def _end_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
+    """Times and frames of their ends, and of which kind these are. An answer that was captured before its request ends with it."""
+    begun, asked = _begin_moments(moments, taken)
+    ended, answered = (
+        np.frombuffer(moments.end_times, np.int64)[taken],
+        np.frombuffer(moments.end_frames, np.int64)[taken],
     )
-    begin_times = np.frombuffer(moments.begin_times, np.int64)[taken]
-    # An answer that was captured before its request ends with it.
-    end_times = np.maximum(np.frombuffer(moments.end_times, np.int64)[taken], begin_times)
-    lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
-    # One window of time after the other: nothing as long as the capture is sorted.
-    bounds = np.unique(np.frombuffer(moments.first_times, np.int64)[taken[_AT_ONCE::_AT_ONCE]]).tolist()
-    for window in pairwise([None, *bounds, None]):
-        begun = np.flatnonzero(_within(begin_times, *window) & begins)
-        ended = np.flatnonzero(_within(end_times, *window) & is_perflib)
-        ended = ended[end_frames[taken[ended]] >= 0]
-        lost_now = lost[_within(lost[:, 0], *window)]
-        answered, asked = end_frames[taken[ended]], begin_frames[taken[ended]]
-        at_end = np.frombuffer(moments.end_times, np.int64)[taken[ended]] - begin_times[ended]
-        later = (at_end > 0) | ((at_end == 0) & (answered > asked))
-        kinds = np.concatenate(
-            [
-                np.full(len(begun), _BEGIN, np.int8),
-                np.where(later, _END, _END_AT_ONCE).astype(np.int8),
-                np.full(len(lost_now), _LOSS, np.int8),
-            ]
-        )
-        places = np.concatenate([begun, ended, lost_now[:, 2]])
-        times = np.concatenate([begin_times[begun], end_times[ended], lost_now[:, 0]])
-        frames = np.concatenate([begin_frames[taken[begun]], np.where(later, answered, asked), lost_now[:, 1]])
-        steps = np.lexsort((places, kinds, frames, times))
-        for first in range(0, len(steps), 4096):
-            some = steps[first : first + 4096]
-            yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
+    later = (ended > begun) | ((ended == begun) & (answered > asked))
+    kinds = np.where(later, _END, _END_AT_ONCE).astype(np.int8)
+    return np.maximum(ended, begun), np.where(later, answered, asked), kinds
+
+
+def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
+    """Which of these were before a moment."""
+    found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
+    return found
 
 
 def _within(times: _Numbers, first: int | None, stop: int | None) -> npt.NDArray[np.bool_]:
@@ -107,34 +85,47 @@ def _within(times: _Numbers, first: int | None, stop: int | None) -> npt.NDArray
     return found
 
 
-def _without_request(moments: Moments, order: Sequence[int]) -> list[int]:
-    """The positions of calls whose request is not there."""
-    taken = np.frombuffer(order, np.uint32)  # type: ignore[call-overload]  # an array
-    found: list[int] = np.flatnonzero(np.frombuffer(moments.requests, np.int8)[taken] == 0).tolist()
-    return found
+class Following:
+    """Follows the query handles of a capture. The place of a call counts from 0, in the order of the calls."""
 
-
-class _Following:
-    def __init__(self, calls: Sequence[Call], moments: Moments, order: Sequence[int]) -> None:
-        self._calls, self._moments, self._order = calls, moments, order
+    def __init__(self, calls: CallWriter, losses: list[Loss]) -> None:
+        """`losses` are taken out as they are looked at."""
+        self._calls, self._losses = calls, losses
+        # The place of the first call that is there, and from it on: positions among the calls as they were taken, and positions
+        # of the states of their handles, -1 for none.
+        self._first = 0
+        self._order = array("I")
+        self.views = array("i")
+        self.states: list[QueryView] = []
+        # The places of calls that are still to begin, and of those that are still to end.
+        self._to_begin = self._to_end = np.empty(0, np.int64)
         self._book = QueryHandles()
-        self._views = array("i", [-1]) * len(calls)
-        self._states: list[QueryView] = []
         # The state that was given out last for each handle, by number: the same one serves as long as nothing changes.
         self._latest: dict[int, int] = {}
         self._watches: dict[int, _Watch] = {}
         # ValidateCounters under way, by the number of their handle.
         self._changing: dict[int, int] = {}
-        # The polls of a handle since it last changed, by its number: the epoch they belong to, and their positions.
+        # The polls of a handle since it last changed, by its number: the epoch they belong to, and their places.
         self._polled: dict[int, tuple[int, array[int]]] = {}
         self._counts = _Counts()
 
-    def through(
-        self, steps: Iterable[tuple[int, int]], without_request: Iterable[int]
-    ) -> tuple[Sequence[int], Sequence[QueryView]]:
-        for at in without_request:
-            self._counts.take_answer(self._calls[at])
-        for kind, at in steps:
+    def add(self, order: Sequence[int]) -> None:
+        """More calls, in order: their positions among the calls as they were taken."""
+        moments, taken = self._calls.moments, np.array(order, np.int64)
+        places = np.arange(len(taken)) + self._first + len(self._order)
+        self._order.extend(order)
+        self.views.extend([-1] * len(taken))
+        is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
+        is_asked = np.frombuffer(moments.requests, np.bool_)[taken]
+        is_answered = np.frombuffer(moments.end_frames, np.int64)[taken] >= 0
+        self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
+        self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
+        for place in places[~is_asked].tolist():
+            self._counts.take_answer(self._call(place))
+
+    def until(self, before: Moment | None) -> None:
+        """Follows what happened before a moment (None: all that did) and was not followed yet."""
+        for kind, at in self._steps(before):
             if kind == _LOSS:
                 self._book.lost(at)
                 self._counts.lost(at)
@@ -142,20 +133,88 @@ class _Following:
                 self._begins(at)
             else:
                 self._ends(at)
-        return self._views, self._states
+
+    @property
+    def settled(self) -> int:
+        """The place of the first call that is still to begin or to end; behind the last one where there is none."""
+        waiting = [int(places.min()) for places in (self._to_begin, self._to_end) if len(places)]
+        return min(waiting, default=self._first + len(self._order))
+
+    def position(self, at: int) -> int:
+        """The position of a call among the calls as they were taken."""
+        return self._order[at - self._first]
+
+    def view(self, at: int) -> QueryView | None:
+        """The state of the handle of a call; None where it has none."""
+        view = self.views[at - self._first]
+        return self.states[view] if view >= 0 else None
+
+    def moved(self, first: int, calls: CallWriter, order: Sequence[int]) -> None:
+        """The calls before a place are not needed any more; the others are among other calls now, at these positions."""
+        views, states, known = array("i"), list[QueryView](), dict[int, int]()
+        for view in self.views[first - self._first :]:
+            if view >= 0 and view not in known:
+                known[view] = len(states)
+                states.append(self.states[view])
+            views.append(known.get(view, -1))
+        self._calls, self._first, self._order = calls, first, array("I", order)
+        self.views, self.states, self._latest = views, states, {}
+        polled = {
+            number: (epoch, array("I", [at for at in polls if at >= first]))
+            for number, (epoch, polls) in self._polled.items()
+        }
+        self._polled = {number: polls for number, polls in polled.items() if polls[1]}
+
+    def _call(self, at: int) -> Call:
+        return self._calls[self.position(at)]
+
+    def _steps(self, before: Moment | None) -> Iterator[tuple[int, int]]:
+        """What happened before a moment, in order: its kind, and the place of the call (the number of the channel of a loss)."""
+        moments, order = self._calls.moments, np.frombuffer(self._order, np.uint32)
+        begins, ends, losses = self._to_begin, self._to_end, list(self._losses)
+        if before is not None:
+            has_begun = _is_before(*_begin_moments(moments, order[begins - self._first]), before)
+            has_ended = _is_before(*_end_moments(moments, order[ends - self._first])[:2], before)
+            losses = [loss for loss in losses if loss.after < before]
+            self._losses[:] = [loss for loss in self._losses if loss.after >= before]
+            self._to_begin, self._to_end = begins[~has_begun], ends[~has_ended]
+            begins, ends = begins[has_begun], ends[has_ended]
+        else:
+            self._losses.clear()
+            self._to_begin = self._to_end = np.empty(0, np.int64)
+        begin_times = _begin_moments(moments, order[begins - self._first])[0]
+        end_times = _end_moments(moments, order[ends - self._first])[0]
+        lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
+        # One window of time after the other: nothing as long as the capture is sorted.
+        bounds = np.unique(np.frombuffer(moments.first_times, np.int64)[order[_AT_ONCE::_AT_ONCE]]).tolist()
+        for window in pairwise([None, *bounds, None]):
+            begun, ended = begins[_within(begin_times, *window)], ends[_within(end_times, *window)]
+            lost_now = lost[_within(lost[:, 0], *window)]
+            times, frames = _begin_moments(moments, order[begun - self._first])
+            later_times, later_frames, kinds = _end_moments(moments, order[ended - self._first])
+            kinds = np.concatenate(
+                [np.full(len(begun), _BEGIN, np.int8), kinds, np.full(len(lost_now), _LOSS, np.int8)]
+            )
+            places = np.concatenate([begun, ended, lost_now[:, 2]])
+            times = np.concatenate([times, later_times, lost_now[:, 0]])
+            frames = np.concatenate([frames, later_frames, lost_now[:, 1]])
+            steps = np.lexsort((places, kinds, frames, times))
+            for first in range(0, len(steps), 4096):
+                some = steps[first : first + 4096]
+                yield from zip(kinds[some].tolist(), places[some].tolist(), strict=True)
 
     def _is(self, at: int, view: QueryView) -> None:
         """The handle of a call, as it stood."""
         latest = self._latest.get(view.number)
-        if latest is None or self._states[latest] is not view:
-            latest = self._latest[view.number] = len(self._states)
-            self._states.append(view)
-        self._views[at] = latest
+        if latest is None or self.states[latest] is not view:
+            latest = self._latest[view.number] = len(self.states)
+            self.states.append(view)
+        self.views[at - self._first] = latest
 
     # A call begins
 
     def _begins(self, at: int) -> None:
-        moments, taken = self._moments, self._order[at]
+        moments, taken = self._calls.moments, self.position(at)
         handle = moments.handles[taken]
         if handle >= 0 or handle == NO_HANDLE:
             # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
@@ -167,7 +226,7 @@ class _Following:
             query = self._book.of(server, channel, name)
             self._watches[at] = _Watch(query, query.epoch)
             return
-        call = self._calls[at]
+        call = self._call(at)
         if call.request is not None:
             self._requested(call.channel, call.call_id)
         if not call.is_perflib:
@@ -208,7 +267,7 @@ class _Following:
     # A call ends
 
     def _ends(self, at: int) -> None:
-        handle = self._moments.handles[self._order[at]]
+        handle = self._calls.moments.handles[self.position(at)]
         if handle == NO_HANDLE:
             return
         if handle >= 0:
@@ -216,7 +275,7 @@ class _Following:
                 watch.query.sync()
                 self._polled_once(at, watch)
             return
-        call = self._calls[at]
+        call = self._call(at)
         assert call.is_perflib
         opnum = call.opnum
         succeeded = call.state == "complete" and call.status == 0
@@ -261,7 +320,7 @@ class _Following:
         elif self._is_alone(watch):
             query.informed(identifiers)
             for earlier in self._since(query):
-                if self._states[self._views[earlier]].id_source != "index":
+                if self.states[self.views[earlier - self._first]].id_source != "index":
                     self._is(earlier, query.view())
 
     def _polled_once(self, at: int, watch: _Watch) -> None:
@@ -272,7 +331,7 @@ class _Following:
             return
         polls = self._since(query)
         polls.append(at)
-        if query.is_at_stake and (answer := _shape(self._calls[at])) is not None and query.contradicted(answer):
+        if query.is_at_stake and (answer := _shape(self._call(at))) is not None and query.contradicted(answer):
             # The same list was polled before, and is no more certain for that.
             for earlier in polls:
                 self._is(earlier, query.view())

@@ -14,7 +14,7 @@ from analyzer.buffers import decode_buffer, decode_stub, stub_places
 from analyzer.channel.events import ChannelGap
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
-from analyzer.core.events import Event
+from analyzer.core.events import Event, Moment
 from analyzer.model.call import Call, Side, StubProblem
 from analyzer.model.catalog import Catalogs
 from analyzer.model.perflib import (
@@ -31,8 +31,6 @@ from analyzer.rpc.events import Exchange
 _OPNUMS = frozenset(Opnum)
 
 
-# A time, then a frame: what has the same time is in the order of its frames.
-Moment = tuple[int, int]
 _BEFORE_ALL: Moment = (-1, -1)
 
 
@@ -55,8 +53,10 @@ class PerflibLayer:
 
     takes: ClassVar[frozenset[type[Event]]] = frozenset({Exchange, ChannelGap})
 
-    def __init__(self, learner: CatalogLearner | None = None) -> None:
+    def __init__(self, learner: CatalogLearner | None = None, *, learning: bool = True) -> None:
+        """Unless it is `learning`, who takes the calls has them learnt."""
         self.losses: list[Loss] = []
+        self._learning = learning
         self.learner = learner or CatalogLearner()
         # When the answer of each channel began to come that did so last.
         self._last: dict[int, Moment] = {}
@@ -69,7 +69,8 @@ class PerflibLayer:
                     self._last[event.channel.number] = begin
             if event.interface == INTERFACE:
                 call = perflib_call(plain_call(event))
-                self.learner.learn(call)
+                if self._learning:
+                    self.learner.learn(call)
                 yield call
                 return
         elif isinstance(event, ChannelGap) and event.from_client:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 from msgspec.structs import replace
@@ -18,8 +18,9 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
-from analyzer.core.events import CaptureEnds, Event, Problem
+from analyzer.core.events import BlockEnds, CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.times import earliest
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalogs
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from analyzer.packet.segment import SegmentBatch
     from analyzer.packet.tallies import Tallies
     from analyzer.pcq.layer import PerflibLayer
+    from analyzer.pipeline.stream import Stream
     from analyzer.redaction.pseudonyms import Pseudonyms
     from analyzer.smb.state import KeyLog, MessageLog
     from analyzer.winperf.layer import KeyFollower
@@ -63,6 +65,13 @@ class Layer(Protocol):
     def finish(self) -> Iterable[Event]: ...
 
 
+@runtime_checkable
+class Waiting(Protocol):
+    """A layer in which something waits for what is still to come."""
+
+    def open_since(self, since_ns: int) -> int | None: ...
+
+
 _Feed = tuple[Callable[[Event], Iterable[Event]], frozenset[type[Event]]]
 
 
@@ -72,6 +81,10 @@ class _Chain:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = layers
         self._feeds = [(layer.feed, layer.takes) for layer in layers]
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what began at this time or later, and is not complete in some layer, began."""
+        return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
     def run(self, events: Iterable[Event]) -> Iterator[Event]:
         """What comes out on top of all events of a capture."""
@@ -134,7 +147,7 @@ def analyze(
     problems = [*analysis.problems, *notes_on_keys]
     if metadata:
         problems += _filled(analysis.calls, analysis.catalogs, analysis.name_tables, metadata, metadata_from)
-    capture = replace(read := facts(), digests=digests_of(read)) if hashing else facts()
+    capture = _with_digests(facts()) if hashing else facts()
     analysis = replace(analysis, capture=capture, problems=tuple(problems))
     if pseudonyms is not None:
         from analyzer.redaction.layer import without_names
@@ -200,31 +213,58 @@ def _read(
     return collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
 
 
-def stream_calls(
-    sources: Sequence[Source], keyring: Keyring | None = None, *, engine: Engine = "own", limits: Limits = DEFAULTS
-) -> Iterator[tuple[Call, Analysis]]:
-    """Calls as they complete while captures are read, each with an analysis that holds what servers reported by then, and no calls.
+def stream(
+    sources: Sequence[Source],
+    keyring: Keyring | None = None,
+    *,
+    engine: Engine = "own",
+    limits: Limits = DEFAULTS,
+    progress: Callable[[int, int], None] | None = None,
+    metadata: Sequence[Metadata] = (),
+    metadata_from: str | None = None,
+    failed: Callable[[Exception], None] | None = None,
+    hashing: bool = False,
+    bound: ReadBound | None = None,
+    block_bytes: int | None = None,
+) -> Stream:
+    """Captures that are read while calls are taken from them; all is as for `analyze`.
 
-    A call is numbered in the order of completion. What only the whole capture states is not there: the order of the requests, what
-    a query handle held. Memory does not grow with the calls. `sources` and what is raised as for `analyze`; a case holds its calls
-    in order already.
+    A call comes as soon as no call that began before its end is under way; the calls are in order, but for those that were waited
+    for too long. It is named by what the calls before it state. Memory does not grow with the calls. Captures are read in blocks of
+    `block_bytes` at first. A case is no capture.
     """
     from analyzer.pcq.layer import CatalogLearner, PerflibLayer
+    from analyzer.pipeline.stream import Stream
+    from analyzer.resolution.stream import CallStream
+    from analyzer.rpc.layer import RpcLayer
     from analyzer.winperf.layer import KeyFollower
 
-    keyring, _ = with_embedded(sources, keyring if keyring is not None else Keyring())
-    segments, facts = _own_segments(sources, None, limits) if engine == "own" else _tshark_segments(sources)
-    learner, follower = CatalogLearner(), KeyFollower()
-    above = _decoders(PerflibLayer(learner), follower)
-    none, number = CallStore(CallWriter(), ()), 0
-    for event in _Chain([*_layers(keyring, limits, pdus=False), *above]).run(segments):
-        if isinstance(event, Call | Exchange):
-            number += 1
-            call = event if isinstance(event, Call) else plain_call(event)
-            yield (
-                replace(call, number=number),
-                Analysis(facts(), none, (), (), (), (), learner.catalogs, follower.names),
-            )
+    keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
+    segments, facts = (
+        _own_segments(sources, progress, limits, hashing=hashing, bound=bound, streaming=True, block_bytes=block_bytes)
+        if engine == "own"
+        else _tshark_segments(sources, streaming=True)
+    )
+    learner, follower = CatalogLearner(), KeyFollower(learning=False)
+    pcq = PerflibLayer(learner, learning=False)
+    *below, rpc = _layers(keyring, limits, pdus=False)
+    assert isinstance(rpc, RpcLayer)
+    chain = _Chain([*below, rpc, *_decoders(pcq, follower)])
+    return Stream(
+        chain.run(segments),
+        chain.open_since,
+        rpc.open_before,
+        CallStream(pcq.losses, learner, follower, limits.order_calls),
+        _Collector(limits),
+        facts if not hashing else lambda: _with_digests(facts()),
+        learner.catalogs,
+        follower.names,
+        limits,
+        metadata=metadata,
+        metadata_from=metadata_from,
+        notes=notes,
+        failed=failed,
+    )
 
 
 def _decoders(pcq: PerflibLayer, follower: KeyFollower) -> list[Layer]:
@@ -487,6 +527,10 @@ class _Collector:
                 self.pdus.append(event)
 
 
+def _with_digests(facts: CaptureFacts) -> CaptureFacts:
+    return replace(facts, digests=digests_of(facts))
+
+
 def digests_of(facts: CaptureFacts) -> tuple[FileDigest, ...]:
     """The digest of every file: those that were not read to their end by ourselves are read for it."""
     from analyzer.capture.digest import digest_of
@@ -502,11 +546,21 @@ def _own_segments(
     *,
     hashing: bool = False,
     bound: ReadBound | None = None,
+    streaming: bool = False,
+    block_bytes: int | None = None,
 ) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
-    from analyzer.capture.reader import CaptureReader
-    from analyzer.packet.dissector import Dissector
+    """`streaming`, the ends of blocks come among the events."""
+    from analyzer.capture.reader import BLOCK_BYTES, CaptureReader
+    from analyzer.packet.dissector import LOOK_BEHIND_BYTES, Dissector
 
-    reader = CaptureReader(sources, hashing=hashing, limits=limits, bound=bound)
+    reader = CaptureReader(
+        sources,
+        hashing=hashing,
+        limits=limits,
+        bound=bound,
+        streaming=streaming,
+        block_bytes=BLOCK_BYTES if block_bytes is None else block_bytes,
+    )
 
     def facts() -> CaptureFacts:
         info = reader.info
@@ -516,7 +570,9 @@ def _own_segments(
     def position() -> int:
         return reader.position
 
-    return _segments(reader, Dissector(limits=limits), progress, position), facts
+    is_drained = (lambda: reader.is_drained) if streaming else None
+    dissector = Dissector(limits=limits, most_passed=LOOK_BEHIND_BYTES if streaming else None)
+    return _segments(reader, dissector, progress, position, is_drained), facts
 
 
 def _segments(
@@ -524,20 +580,34 @@ def _segments(
     dissector: Dissector,
     progress: Callable[[int, int], None] | None = None,
     position: Callable[[], int] = lambda: 0,
+    is_drained: Callable[[], bool] | None = None,
 ) -> Iterator[Event]:
-    count = 0
+    """`is_drained` says whether there is nothing more to read for the moment; with it, the ends of blocks come among the events."""
+    count, latest = 0, (-1, 0)
     for item in frames:
         if isinstance(item, Problem):
             yield item
             continue
         yield from dissector.feed(item)
         count += len(item)
+        if is_drained is not None:
+            if is_drained():
+                yield from dissector.flush()
+            last = int(item.times_ns.argmax())
+            latest = max(
+                latest, (int(item.times_ns[last]), int(item.frames[item.times_ns == item.times_ns[last]].max()) + 1)
+            )
+            since = dissector.since_ns
+            yield BlockEnds(latest if since is None else min(latest, (since, 0)))
         if progress is not None:
             progress(count, position())
     yield from dissector.finish()
 
 
-def _tshark_segments(sources: Sequence[Source]) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
+def _tshark_segments(
+    sources: Sequence[Source], *, streaming: bool = False
+) -> tuple[Iterable[Event], Callable[[], CaptureFacts]]:
+    """`streaming`, the ends of blocks come among the events."""
     from analyzer.packet.tshark import TsharkEngine
 
     tshark = TsharkEngine(sources)
@@ -546,4 +616,18 @@ def _tshark_segments(sources: Sequence[Source]) -> tuple[Iterable[Event], Callab
         info = tshark.info
         return CaptureFacts(info.files, info.frames, info.bytes, info.first_time_ns, info.last_time_ns)
 
-    return tshark, facts
+    return _in_blocks(tshark) if streaming else tshark, facts
+
+
+# So many segments are a block where there is no other.
+_SEGMENTS_OF_BLOCK = 256
+
+
+def _in_blocks(segments: Iterable[Event]) -> Iterator[Event]:
+    """Segments with the ends of blocks among them."""
+    from analyzer.packet.segment import SegmentBatch
+
+    for count, event in enumerate(segments, 1):
+        if isinstance(event, SegmentBatch) and count % _SEGMENTS_OF_BLOCK == 0:
+            yield BlockEnds((event.time_ns, 0))
+        yield event

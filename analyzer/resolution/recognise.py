@@ -15,7 +15,7 @@ Such calls say that they were recognised, and a note states why.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -36,7 +36,7 @@ from analyzer.rpc.interfaces import method_name
 from analyzer.winperf.layer import KeyFollower, winreg_call
 
 _UUIDS: dict[Interface, str] = {"perflib-v2": pcq.INTERFACE, "winreg": winreg.INTERFACE}
-_NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
+NAMES: dict[Interface, str] = {"perflib-v2": pcq.NAME, "winreg": winreg.NAME}
 # [MS-RRP] section 3.1.5 numbers its methods from 0 to 35.
 _WINREG_METHODS = 36
 _WINREG_DECODED = frozenset(winreg.Opnum)
@@ -44,7 +44,9 @@ _PERFLIB_DECODED = frozenset(pcq.Opnum)
 _MOST_FRAMES = 16
 
 
-class _Guess(Struct, frozen=True):
+class Guess(Struct, frozen=True):
+    """What the calls of a presentation context are taken for, and how many of them prove it."""
+
     interface: Interface
     syntax: Literal["ndr", "ndr64"]
     proofs: int
@@ -69,26 +71,28 @@ def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower)
         frames: set[int] = set()
         in_order = sorted(positions, key=calls.moments.first_times.__getitem__)
         for at in in_order:
-            call = _as_interface(calls[at], guess)
-            if guess.interface == "perflib-v2":
-                call = perflib_call(call)
-                learner.learn(call)
-            else:
-                call = follower.followed(winreg_call(call))
+            call = recognised(calls[at], guess, follower)
+            learner.learn(call)
             calls.replace(at, call)
-            if len(frames) < 4 * _MOST_FRAMES:
-                frames.update(call.frames)
+            frames_noted(frames, call)
         taken.extend(in_order)
-        notes.append(
-            Problem(
-                "note",
-                "timeline",
-                tuple(sorted(frames))[:_MOST_FRAMES],
-                f"the bind of {len(positions)} calls was not captured; they are taken for {_NAMES[guess.interface]}, because every "
-                f"stub decodes as such and {guess.proofs} of them carry what no other interface does",
-            )
-        )
+        notes.append(note_of(len(positions), guess, frames))
     return taken, notes
+
+
+def frames_noted(frames: set[int], call: Call) -> None:
+    """Adds the frames of a call, as long as there are few."""
+    if len(frames) < 4 * _MOST_FRAMES:
+        frames.update(call.frames)
+
+
+def note_of(count: int, guess: Guess, frames: Collection[int]) -> Problem:
+    """States what so many calls of a context were taken for."""
+    text = (
+        f"the bind of {count} calls was not captured; they are taken for {NAMES[guess.interface]}, because every "
+        f"stub decodes as such and {guess.proofs} of them carry what no other interface does"
+    )
+    return Problem("note", "timeline", tuple(sorted(frames))[:_MOST_FRAMES], text)
 
 
 class _Some(Iterable[Call]):
@@ -107,34 +111,55 @@ def interface_carried(calls: Sequence[Call]) -> Interface | None:
     return guess.interface if guess is not None else None
 
 
-def _only_reading(calls: Iterable[Call]) -> _Guess | None:
-    """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
-    readings: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
-        ("perflib-v2", "ndr"),
-        ("winreg", "ndr"),
-        ("perflib-v2", "ndr64"),
-        ("winreg", "ndr64"),
-    )
-    found: list[_Guess] = []
-    for interface, syntax in readings:
-        proofs = _proofs(calls, interface, syntax)
-        if proofs:
-            found.append(_Guess(interface, syntax, proofs))
-    return found[0] if len({guess.interface for guess in found}) == 1 else None
+_READINGS: tuple[tuple[Interface, Literal["ndr", "ndr64"]], ...] = (
+    ("perflib-v2", "ndr"),
+    ("winreg", "ndr"),
+    ("perflib-v2", "ndr64"),
+    ("winreg", "ndr64"),
+)
 
 
-def _proofs(calls: Iterable[Call], interface: Interface, syntax: str) -> int:
-    """How many calls prove the reading; 0 where one contradicts it."""
-    proofs = 0
-    for call in calls:
+class Readings:
+    """What the calls of one presentation context can be read as, call by call."""
+
+    def __init__(self) -> None:
+        # How many calls prove each reading that none has contradicted.
+        self._proofs = dict.fromkeys(_READINGS, 0)
+        self.count = 0
+
+    def take(self, call: Call) -> None:
+        """One more call of the context."""
+        self.count += 1
         if call.opnum is None or call.fault is not None:
-            continue
-        request = _read(call.request, interface, call.opnum, "request", syntax)
-        response = _read(call.response, interface, call.opnum, "response", syntax)
-        if request is False or response is False:
-            return 0
-        proofs += _proves(interface, call.opnum, request, response)
-    return proofs
+            return
+        for interface, syntax in list(self._proofs):
+            request = _read(call.request, interface, call.opnum, "request", syntax)
+            response = _read(call.response, interface, call.opnum, "response", syntax)
+            if request is False or response is False:
+                del self._proofs[interface, syntax]
+            else:
+                self._proofs[interface, syntax] += _proves(interface, call.opnum, request, response)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether there is a reading that no call has contradicted."""
+        return bool(self._proofs)
+
+    @property
+    def only(self) -> Guess | None:
+        """The only reading that fits all calls and is proven by one; None where there is none, or more than one interface."""
+        found = [Guess(interface, syntax, proofs) for (interface, syntax), proofs in self._proofs.items() if proofs]
+        return found[0] if len({guess.interface for guess in found}) == 1 else None
+
+
+def _only_reading(calls: Iterable[Call]) -> Guess | None:
+    """What all these calls can only be read as."""
+    readings = Readings()
+    for call in calls:
+        readings.take(call)
+        if not readings.is_undecided:
+            return None
+    return readings.only
 
 
 def _read(
@@ -184,7 +209,13 @@ def _proves(
     return False
 
 
-def _as_interface(call: Call, guess: _Guess) -> Call:
+def recognised(call: Call, guess: Guess, follower: KeyFollower) -> Call:
+    """The call decoded as what it is taken for."""
+    call = _as_interface(call, guess)
+    return perflib_call(call) if guess.interface == "perflib-v2" else follower.followed(winreg_call(call))
+
+
+def _as_interface(call: Call, guess: Guess) -> Call:
     """The call as one of the recognised interface; what only lacked its bind is complete now."""
     sides = [side for side in (call.request, call.response) if side is not None]
     is_whole = call.request is not None and all(side.missing is None for side in sides)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from analyzer.core.events import Problem
 from analyzer.model.store import CallStore, CallWriter
-from analyzer.pcq.follow import query_states
+from analyzer.pcq.follow import Following
 from analyzer.pcq.layer import CatalogLearner, Loss
 from analyzer.resolution.order import call_order
 from analyzer.resolution.recognise import recognise
@@ -23,5 +23,7 @@ def resolved(
 ) -> tuple[CallStore, list[Problem]]:
     """The calls in order, and what is to be stated of those that were recognised."""
     taken, notes = recognise(calls, learner, follower)
-    order = call_order(calls, taken)
-    return CallStore(calls, order, *query_states(CallStore(calls, order), calls.moments, order, losses)), notes
+    order, following = call_order(calls, taken), Following(calls, list(losses))
+    following.add(order)
+    following.until(None)
+    return CallStore(calls, order, following.views, following.states), notes

@@ -18,7 +18,7 @@ A presentation context goes through these states, by its context id:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
+from analyzer.core.times import earliest
 from analyzer.model.connection import Bound, Channel, FeaturesOffered, Pdu
 from analyzer.model.pdus import Plain
 from analyzer.model.security import AuthLevel, Decryption
@@ -144,6 +145,15 @@ class Association:
         framers = self._framers[True].held + self._framers[False].held
         contexts = _PRESENTATION_COST * len(self._presentations) + _SECURITY_COST * len(self._security)
         return _COST + framers + contexts + self._calls.memory
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what began at this time or later, and is not complete, began."""
+        framers = (framer.since_ns for framer in self._framers.values())
+        return earliest((*framers, self._calls.open_since(since_ns)), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[PendingCall]:
+        """The calls under way that began before this time."""
+        return self._calls.open_before(before_ns)
 
     @property
     def _channel(self) -> Channel:

@@ -24,7 +24,7 @@ What a gap took stays missing, and the call states it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 from msgspec import Struct, field
@@ -34,6 +34,7 @@ from analyzer.channel.events import SmbInfo
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.core.spill import Log
+from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes, spanned
 from analyzer.model.pdus import Plain
 from analyzer.model.security import Decryption
@@ -268,6 +269,17 @@ class CallTable:
     def memory(self) -> int:
         """About how many bytes of memory the calls under way take."""
         return self._memory
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of the calls began that began at this time or later and are under way."""
+        times = (call.request.times for call in self._calls.values())
+        return earliest((both[0] for both in times if both is not None), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[PendingCall]:
+        """The calls under way that began before this time; also those of which the request is not there."""
+        for call in (*self._early.values(), *self._calls.values()):
+            if (times := call.request.times or call.response.times) is not None and times[0] < before_ns:
+                yield call
 
     def get(self, call_id: int) -> PendingCall | None:
         """The call on its way that has this id."""

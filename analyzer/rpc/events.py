@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
+from msgspec import Struct
+
 from analyzer.channel.events import SmbInfo
-from analyzer.core.events import Event
+from analyzer.core.events import Event, Moment
 from analyzer.model.call import CallState, Side
 from analyzer.model.connection import Channel
 from analyzer.model.security import AuthInfo
+
+
+class OpenCall(Struct, frozen=True):
+    """A call that is under way on a channel, and when it began."""
+
+    channel: int
+    call_id: int
+    began: Moment
 
 
 class Exchange(Event, frozen=True):

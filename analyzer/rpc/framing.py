@@ -82,6 +82,11 @@ class Framer:
         """How many bytes of a PDU are held."""
         return self._held.length
 
+    @property
+    def since_ns(self) -> int | None:
+        """When the PDU began that is held; None where none is, or none is in sight."""
+        return None if self._seeking else self._held.since_ns
+
     def feed(self, batch: ChannelBatch | ChannelGap) -> list[RawPdu | CutPdu | Lost]:
         """Takes bytes in order; gives PDUs as they become whole. A gap gives what is held of a PDU, which is all there will be."""
         out: list[RawPdu | CutPdu | Lost] = []

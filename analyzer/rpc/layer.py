@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 from analyzer.auth import handshake
@@ -13,8 +13,10 @@ from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.spill import Log
+from analyzer.core.times import earliest
 from analyzer.model.connection import Channel
 from analyzer.rpc.association import Association
+from analyzer.rpc.events import OpenCall
 
 _CAPTURE_ENDS = "the capture ends before the answer"
 _GIVEN_UP = "the association was given up before the answer: too much was under way in all of them"
@@ -61,6 +63,18 @@ class RpcLayer:
         if isinstance(event, CaptureEnds):
             self._unanswered = _CAPTURE_ENDS
         return [event]
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what began at this time or later, and is not complete, began."""
+        return earliest((each.open_since(since_ns) for each in self._associations.values()), since_ns)
+
+    def open_before(self, before_ns: int) -> Iterator[OpenCall]:
+        """The calls under way that began before this time."""
+        for channel, association in self._associations.items():
+            for call in association.open_before(before_ns):
+                times = call.request.times or call.response.times
+                assert times is not None
+                yield OpenCall(channel, call.call_id, (times[0], call.first_frame))
 
     def finish(self) -> list[Event]:
         """The capture ends: calls on their way are emitted as far as they got."""

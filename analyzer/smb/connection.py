@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Event, Problem
+from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.smb.compression import OutputLimitError, decompress_message
 from analyzer.smb.emitter import Emitter
@@ -63,6 +64,10 @@ class SmbConnection:
         sent, received = self._framings
         framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
         return _COST + framings + self._link.memory + self._smb2.memory + self._smb1.memory
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first message began that began at this time or later and is not whole."""
+        return earliest((framing.since_ns for framing in self._framings if framing is not None), since_ns)
 
     def finish(self) -> list[Event]:
         """The connection ends."""

@@ -194,6 +194,13 @@ class Framing:
         """About how many bytes of memory the message takes that is coming in."""
         return self._held.length + self._pieces_length + _PIECE_COST * len(self._pieces)
 
+    @property
+    def since_ns(self) -> int | None:
+        """When the message began that is coming in; None where none is."""
+        if self._state is FramingState.SEEKING:
+            return None
+        return self._pieces[0][1].time_ns_at(0) if self._pieces else self._held.since_ns
+
     def feed(self, data: TracedBytes | Gap, start: int = 0, stop: int | None = None) -> list[Framed]:
         """Takes the bytes of `data` from `start` to `stop`, or that bytes are missing behind what was fed; gives the messages that
         this completes."""

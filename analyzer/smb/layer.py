@@ -10,6 +10,7 @@ from analyzer.channel.channels import Channels
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.times import earliest
 from analyzer.smb.connection import SmbConnection
 from analyzer.smb.state import KeyLog, MessageLog, World
 from analyzer.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
@@ -56,6 +57,10 @@ class SmbLayer:
             if closed is not None:
                 return closed.finish()
         return [event]
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first message began that began at this time or later and is not whole."""
+        return earliest((each.open_since(since_ns) for each in self._connections.values()), since_ns)
 
     def finish(self) -> list[Event]:
         """The capture ends, and with it every connection."""

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 
 from analyzer.core.events import Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
+from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment
 from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
@@ -331,6 +332,11 @@ class Ordering:
             self._holding[flow.connection.number] = flow
             if force is None:
                 self._check_limits(flow, out)
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what waits behind holes was captured, of that captured at this time or later."""
+        held = (half.held[0].data for flow in self._holding.values() for half in flow.halves if half.held)
+        return earliest((data.first_time_ns for data in held if data is not None), since_ns)
 
     def _check_limits(self, flow: Flow, out: list[Event]) -> None:
         for half in flow.halves:

@@ -24,6 +24,7 @@ from typing import ClassVar
 from analyzer.core.budget import MemoryBudget
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.core.times import earliest
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FARTHEST_AHEAD, FIN, RST, SYN, Segment, SegmentBatch
 from analyzer.tcp.events import Connection, StreamBatch, StreamClosed
@@ -107,6 +108,12 @@ class Reassembler:
         for segment in event:
             out.extend(self._recognised(self._segment(segment)))
         return out
+
+    def open_since(self, since_ns: int) -> int | None:
+        """When the first of what waits was captured, of that captured at this time or later."""
+        waiting = [self._flows[number] for number in self._undecided.holders if number in self._flows]
+        segments = (item.time_ns for flow in waiting for item in (*flow.first_segments, *flow.out_of_window))
+        return earliest((earliest(segments, since_ns), self._order.open_since(since_ns)), since_ns)
 
     def finish(self) -> list[Event]:
         """What the end of the capture completes."""

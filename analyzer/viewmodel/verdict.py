@@ -7,12 +7,14 @@ relatives. A sealed call of winreg counts as one: nothing states what it reads.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from analyzer.contents.lines import all_problems
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
+from analyzer.core.frames import FrameSet
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Side
+from analyzer.model.call import Call, Side
 from analyzer.statistics.summary import is_performance
 
 # Layers that only speak of connections that are ours: what they lost may have been a call.
@@ -22,20 +24,49 @@ _NAMED = 5
 _LOSSES = frozenset({"unreadable", "failed", "gap", "sealed", "truncated", "malformed", "unsupported", "limit"})
 
 
-def nothing_found(analysis: Analysis) -> str | None:
+class CallsMet:
+    """What is to be known of the calls of a capture to say whether there was anything to read; they may come one by one."""
+
+    def __init__(self, calls: Iterable[Call] = ()) -> None:
+        self.has_performance = False
+        # Whether a performance call could not be read.
+        self.is_unread = False
+        # The frames of the calls that are certainly about something else.
+        self.others = FrameSet()
+        self.interfaces: Counter[str] = Counter()
+        for call in calls:
+            self.take(call)
+
+    def take(self, call: Call) -> None:
+        """One more call."""
+        self.interfaces[call.interface.name or call.interface.uuid or "unknown interface"] += 1
+        if is_performance(call):
+            self.has_performance = True
+            self.is_unread |= call.state != "complete"
+            return
+        for side in (call.request, call.response):
+            if side is not None:
+                self.others.update(side.frames)
+
+
+def nothing_found(analysis: Analysis, met: CallsMet | None = None) -> str | None:
     """Why there is nothing to show, and what there is instead; None where there is a performance call, or something that may
-    hide one."""
-    if any(map(is_performance, analysis.calls)):
+    hide one. `met` are its calls, where it does not hold them."""
+    if met is None:
+        if any(map(is_performance, analysis.calls)):
+            return None
+        met = CallsMet(analysis.calls)
+    if met.has_performance:
         return None
-    others = _frames_of_others(analysis)
-    if any(problem.layer in _OURS and _may_hide(problem, others) for problem in analysis.problems):
+    others = met.others
+    if any(problem.layer in _OURS and may_hide(problem, others) for problem in analysis.problems):
         return None
     first, *more = analysis.capture.files
     name = ", ".join(analysis.capture.files) if len(more) < _NAMED else f"{first} and {len(more)} more files"
     if analysis.capture.frames == 0:
         return f"{name} holds no frames."
-    if analysis.calls:
-        return f"{name} holds {_count(len(analysis.calls), 'DCERPC call')} ({_interfaces(analysis)}), but no performance call."
+    if (calls := met.interfaces.total()) > 0:
+        return f"{name} holds {_count(calls, 'DCERPC call')} ({_interfaces(met)}), but no performance call."
     if analysis.bounds:
         return f"{name} holds {_count(len(analysis.bounds), 'DCERPC bind')}, but no call."
     if analysis.sessions:
@@ -46,9 +77,9 @@ def nothing_found(analysis: Analysis) -> str | None:
     return f"{name} holds {_count(analysis.capture.frames, 'frame')}, but neither SMB nor DCERPC among them."
 
 
-def _interfaces(analysis: Analysis) -> str:
+def _interfaces(met: CallsMet) -> str:
     """The interfaces called, the most frequent first."""
-    counts = Counter(call.interface.name or call.interface.uuid or "unknown interface" for call in analysis.calls)
+    counts = met.interfaces
     names = [name for name, _ in counts.most_common(_NAMED)]
     more = len(counts) - len(names)
     return ", ".join(names) + (f" and {more} more" if more else "")
@@ -93,20 +124,14 @@ def unreadable(analysis: Analysis) -> list[str]:
     return [problem.text for problem in analysis.problems if problem.kind == "unreadable"]
 
 
-def unread(analysis: Analysis) -> bool:
-    """Whether a performance call, or something that may have been one, could not be read."""
-    if any(call.state != "complete" and is_performance(call) for call in analysis.calls):
-        return True
-    others = _frames_of_others(analysis)
-    return any(_may_hide(problem, others) for problem in all_problems(analysis))
+def unread(analysis: Analysis, met: CallsMet | None = None) -> bool:
+    """Whether a performance call, or something that may have been one, could not be read. `met` are its calls, with what is wrong
+    with them, where it does not hold them."""
+    problems = all_problems(analysis) if met is None else analysis.problems
+    met = met or CallsMet(analysis.calls)
+    return met.is_unread or any(may_hide(problem, met.others) for problem in problems)
 
 
-def _frames_of_others(analysis: Analysis) -> set[int]:
-    """The frames of the calls that are certainly about something else."""
-    sides = (side for call in analysis.calls if not is_performance(call) for side in (call.request, call.response))
-    return {frame for side in sides if side is not None for frame in side.frames}
-
-
-def _may_hide(problem: Problem, others: set[int]) -> bool:
+def may_hide(problem: Problem, others: FrameSet) -> bool:
     """Whether a problem is a loss, and not one inside the calls of other interfaces alone."""
     return problem.kind in _LOSSES and not (problem.frames and others.issuperset(problem.frames))

@@ -283,7 +283,7 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         yield from (styled("yellow", text) for text in folded(f"  {hint}", 4, width))
     grouped = alike(problems)
     for group in grouped[:_SHOWN_PROBLEMS]:
-        words = _problem_words(group[0], facts)
+        words = problem_words(group[0], facts)
         if len(group) > 1:
             words += f" (and {len(group) - 1:,} more like it)"
         yield from (styled("yellow", text) for text in folded(words, 4, width))
@@ -291,6 +291,15 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         yield styled("yellow", f"  {text}")
 
 
-def _problem_words(problem: Problem, facts: CaptureFacts) -> str:
+def total_words(states: Counter[str], count: int) -> str:
+    """How many calls ended how; `count` are all that there are."""
+    detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
+    shown = states.total()
+    total = f"{shown} of {count} call" if shown != count else f"{count} call"
+    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")
+
+
+def problem_words(problem: Problem, facts: CaptureFacts) -> str:
+    """A problem in a line."""
     where = frames_words(problem.frames, facts)
     return f"  {problem.kind} ({problem.layer}{', ' + where if where else ''}): {problem.text}"

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from analyzer.contents.lines import Damages
 from analyzer.filters.selection import EVERYTHING, Selection
 from analyzer.model.analysis import Analysis, Selected
-from analyzer.model.call import Call
 from analyzer.views.legend import Legend
 from analyzer.views.runs import find_runs
-from analyzer.views.text import call_lines, call_run_lines, folded, header_lines, problem_lines, safe, time_words
+from analyzer.views.text import (
+    call_lines,
+    call_run_lines,
+    folded,
+    header_lines,
+    problem_lines,
+    safe,
+    time_words,
+    total_words,
+)
 from analyzer.views.view import Clock
 
 # Below so many columns room is dear.
@@ -62,7 +70,7 @@ def timeline_lines(
     yield ""
     # A read's tries count one by one, also where only the last is shown; of the last calls asked for, those that are shown.
     counted = selected if selection.tail is None else lines
-    total = _totals([call for _, call in counted], len(analysis.calls))
+    total = total_words(Counter(call.state for _, call in counted), len(analysis.calls))
     by = f" ({selection.words})" if selection.words is not None else ""
     yield from (safe(line) for line in folded(total + by, 4, width))
 
@@ -73,11 +81,3 @@ def _without_early_tries(calls: Selected) -> Selected:
     last = {read: number for number, read in reads}
     early = {number for number, read in reads if last[read] != number}
     return calls.only(number for number, _ in calls if number not in early) if early else calls
-
-
-def _totals(calls: Sequence[Call], count: int) -> str:
-    """How many calls ended how."""
-    states = Counter(call.state for call in calls)
-    detail = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    total = f"{len(calls)} of {count} call" if len(calls) != count else f"{count} call"
-    return total + ("s" if count != 1 else "") + (f": {detail}" if detail else "")

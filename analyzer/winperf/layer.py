@@ -58,8 +58,10 @@ class WinregLayer:
 class KeyFollower:
     """Follows performance keys and reads from call to call, and learns the name tables, in `names`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, learning: bool = True) -> None:
+        """Unless it is `learning`, who takes the calls has the name tables learnt."""
         self.names = NameTables()
+        self._learning = learning
         self._keys: dict[tuple[str, str], str] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self._count = 0
@@ -92,8 +94,6 @@ class KeyFollower:
             if isinstance(value, str) and (key is not None or kind is not None):
                 read = self._read(place, key, handle, value, call.status)
                 call = _with_kind(call, kind)
-                if call.status == ERROR_SUCCESS and kind == "name-table":
-                    self._learn(server, table_language(value, key), call.response)
         elif opnum == Opnum.BASE_REG_ENUM_VALUE and call.response is not None:
             call = _with_kind(call, _kind_of(call.response.params.get("lpValueNameOut"), key, call))
         elif opnum in PREDEFINED_KEYS or opnum in _OPENING:
@@ -104,7 +104,17 @@ class KeyFollower:
         path = self._path(call, place) if key is None else None
         if opnum == Opnum.BASE_REG_CLOSE_KEY and place is not None and call.status == ERROR_SUCCESS:
             self._paths.forget(place)
-        return replace(call, read=read, key=key, key_number=number, path=path)
+        call = replace(call, read=read, key=key, key_number=number, path=path)
+        if self._learning:
+            self.learn(call)
+        return call
+
+    def learn(self, call: Call) -> None:
+        """Notes the names in an answer that is a name table."""
+        read, response = call.read, call.response
+        if read is None or call.status != ERROR_SUCCESS or response is None or response.buffer_kind != "name-table":
+            return
+        self._learn(call.server, table_language(read.value_name, read.key), response)
 
     def _path(self, call: Call, place: tuple[str, str] | None) -> str | None:
         """The key that a call is about; a handle that it gives out is known by it from now on."""

@@ -76,6 +76,8 @@ REACHED: dict[str, tuple[str, int, dict[str, int], str]] = {
 REFUSED = {"wrappings", "decompressors"}
 # Segments that no longer wait: their flow, should it ever send what is ours, is read as one whose beginning was not captured.
 NOTHING_LOST = {"waiting", "waiting_bytes", "started"}
+# Calls that are printed while a capture is read (tests/pipeline/test_stream.py, tests/resolution/test_stream.py).
+OUT_OF_ORDER = {"order_time", "order_calls"}
 
 
 def limited(paths: list[Path], **limits: Any) -> list[str]:
@@ -84,7 +86,8 @@ def limited(paths: list[Path], **limits: Any) -> list[str]:
 
 
 def test_every_limit_is_tried() -> None:
-    assert REACHED.keys() | REFUSED | NOTHING_LOST == {field.name for field in structs.fields(Limits)}
+    tried = REACHED.keys() | REFUSED | NOTHING_LOST | OUT_OF_ORDER
+    assert tried == {field.name for field in structs.fields(Limits)}
 
 
 @pytest.mark.parametrize("name", REACHED)

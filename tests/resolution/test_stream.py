@@ -1,0 +1,150 @@
+"""Calls come in order as soon as nothing before them is open; what is open for too long keeps its number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+from analyzer.core.events import Moment, Problem
+from analyzer.model.call import Call
+from analyzer.model.perflib import INTERFACE
+from analyzer.pcq.layer import CatalogLearner, Loss, perflib_call
+from analyzer.resolution import stream as stream_module
+from analyzer.resolution.stream import CallStream
+from analyzer.rpc.call import plain_call
+from analyzer.rpc.events import Exchange, OpenCall
+from analyzer.winperf.layer import KeyFollower
+from tests.build.calls import MS, Calls
+from tests.build.rpc import CHANNEL
+from tests.resolution.test_recognise import DATA, nameless
+
+HANDLE, OTHER = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
+
+
+class Fed:
+    """A stream of calls, and what came of them."""
+
+    def __init__(self, losses: Iterable[Loss] = (), *, most: int = 100) -> None:
+        self.stream = CallStream(list(losses), CatalogLearner(), KeyFollower(learning=False), most)
+        self.problems: list[Problem] = []
+
+    def take(self, *calls: Exchange | Call) -> Fed:
+        for call in calls:
+            made = call if isinstance(call, Call) else perflib_call(plain_call(call))
+            self.problems += self.stream.take(made)
+        return self
+
+    def until(self, before: Moment | None, *still_open: OpenCall) -> list[tuple[int, int]]:
+        """Number and call id of the calls that came."""
+        return [(call.number, call.call_id) for call in self.stream.until(before, still_open)]
+
+
+def at(frame: int) -> Moment:
+    return frame * MS, frame
+
+
+def polls(count: int, *, handle: str = HANDLE) -> list[Exchange]:
+    """Polls whose requests are in frames 1, 3, 5, ..., and whose answers are in 2, 4, 6, ..."""
+    make = Calls()
+    return [make.counter_data(DATA, handle=handle) for _ in range(count)]
+
+
+def slow(first: int, last: int, call_id: int) -> Exchange:
+    """A poll with its request and its answer in these frames."""
+    make = Calls(first_frame=first)
+    make.call_id = call_id - 1
+    asked = make.counter_data(DATA, handle=OTHER)
+    make.frame, make.call_id = last - 2, call_id - 1
+    answered = make.counter_data(DATA, handle=OTHER)
+    return type(asked)(
+        **{**{name: getattr(asked, name) for name in asked.__struct_fields__}, "response": answered.response}
+    )
+
+
+def test_a_call_comes_when_all_before_its_end_was_read() -> None:
+    fed = Fed().take(*polls(2))
+    assert fed.until(at(2)) == []
+    assert fed.until((2 * MS, 3)) == [(1, 1)]
+    assert fed.until(at(4)) == []
+    assert fed.until(at(5)) == [(2, 2)]
+    assert fed.until(None) == []
+
+
+def test_order_is_that_of_requests_whichever_ended_first() -> None:
+    first, second = polls(2)
+    late = slow(2, 9, 77)
+    fed = Fed().take(first, second)
+    # The slow one is open, so that nothing is known from its beginning on.
+    assert fed.until(at(2)) == []
+    fed.take(late)
+    assert fed.until(at(10)) == [(1, 1), (2, 77), (3, 2)]
+
+
+def test_what_is_passed_over_keeps_its_number() -> None:
+    first, second = polls(2)
+    fed = Fed().take(first, second)
+    is_open = OpenCall(CHANNEL.number, 77, at(2))
+    assert fed.until(at(6), is_open) == [(1, 1), (3, 2)]
+    # It is stated as long as it is open, and has one number.
+    assert fed.until(at(7), is_open) == []
+    fed.take(slow(2, 9, 77))
+    assert fed.until(at(10)) == [(2, 77)]
+    assert fed.stream.late == 0
+    assert list(fed.stream.notes()) == []
+
+
+def test_what_nobody_knew_to_be_open_is_late_and_that_is_stated() -> None:
+    fed = Fed().take(*polls(2))
+    assert fed.until(at(6)) == [(1, 1), (2, 2)]
+    fed.take(slow(2, 9, 77))
+    assert fed.until(None) == [(3, 77)]
+    (note,) = fed.stream.notes()
+    assert note.kind == "note"
+    assert note.text.startswith("1 calls began before")
+
+
+def test_no_more_wait_than_may() -> None:
+    fed = Fed(most=10).take(*polls(10))
+    assert fed.until(at(1)) == []
+    fed.take(*polls(12)[10:])
+    assert [number for number, _ in fed.until(at(1))] == list(range(1, 13))
+
+
+@pytest.mark.parametrize("moved", [1, 4, 4096])
+def test_moving_what_waits_changes_nothing(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "_MOVED", moved)
+    make = Calls()
+    opened, other = make.open_query(handle=HANDLE), make.open_query(handle=OTHER)
+    calls = [opened, other, *(make.counter_data(DATA, handle=handle) for handle in (HANDLE, OTHER) * 10)]
+    fed, found = Fed(), list[Call]()
+    for frame, call in zip(range(2, 100, 2), calls, strict=False):
+        fed.take(call)
+        found += fed.stream.until(at(frame))
+    found += fed.stream.until(None)
+    assert [call.number for call in found] == list(range(1, 23))
+    assert [call.handle for call in found] == ["q1", "q2"] * 11
+    assert [call.call_id for call in found] == list(range(1, 23))
+    assert sum(fed.stream.tally.values()) == 22
+
+
+def test_calls_without_a_bind_are_known_from_the_first_proof_on() -> None:
+    make = Calls()
+    fed = Fed().take(*nameless(make.open_query(), make.counter_data(DATA), make.close_query()))
+    assert [call.interface.uuid for call in fed.stream.until(None)] == [None, INTERFACE, INTERFACE]
+    (note,) = fed.stream.notes()
+    assert "3 calls" in note.text
+    assert note.text.endswith("the first 1 of them were printed before that was known")
+
+
+def test_a_call_that_contradicts_ends_that() -> None:
+    make = Calls()
+    calls = nameless(
+        make.counter_data(DATA), make.exchange(6, b"something else", b"altogether"), make.counter_data(DATA)
+    )
+    fed = Fed().take(*calls)
+    assert [call.interface.uuid for call in fed.stream.until(None)] == [INTERFACE, None, None]
+    (problem,) = fed.problems
+    assert problem.frames == (3, 4)
+    assert "taken for PerflibV2 so far" in problem.text
+    assert list(fed.stream.notes()) == []
