@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
@@ -88,22 +89,30 @@ def collect(
         from analyzer.collect.cluster import DaskExecutor, cluster
     except ImportError:
         raise InputError("collect needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
+    from analyzer.collect.collection import abandon
     from analyzer.collect.collection import collect as run
-    from analyzer.output.store import StoreError
+    from analyzer.collect.sources import shown
+    from analyzer.output.store import StorageError
 
     keys = token_hex(8)
-    request = _request(reading, sources, output, window, retries, profile, keys)
+    asked = {"sources": " ".join(map(shown, sources)), "since": since, "until": until, "retries": str(retries)}
+    asked |= {"scheduler": scheduler, "workers": str(workers) if workers else None, "memory": memory}
+    stated = {option: value for option, value in asked.items() if value is not None}
+    request = _request(reading, sources, output, window, retries, profile, keys, stated)
     if scheduler is not None and not scheduler.startswith("tls://") and reading.keyring:
         say("warning: the keys travel to the workers as they are; a scheduler at tls:// encrypts them on their way")
-    with cluster(
-        reading.keyring, keys=keys, scheduler=scheduler, workers=workers, memory=memory, retries=retries
-    ) as client:
-        say(f"dashboard: {client.dashboard_link}")
-        with watching_stages() as watcher:
-            try:
+    try:
+        with cluster(
+            reading.keyring, keys=keys, scheduler=scheduler, workers=workers, memory=memory, retries=retries
+        ) as client:
+            say(f"dashboard: {client.dashboard_link}")
+            with watching_stages() as watcher:
                 done = run(request, DaskExecutor(client, retries, watcher))
-            except StoreError as error:
-                raise InputError(str(error), hint="What was there before is as it was.") from None
+    except StorageError as error:
+        raise InputError(str(error), hint="What was there before is as it was.") from None
+    finally:
+        # Where a run was ended, workers wrote until they were gone.
+        abandon(request)
     raise typer.Exit(_report(done, output))
 
 
@@ -115,6 +124,7 @@ def _request(
     retries: int,
     profile: str,
     keys: str,
+    asked: dict[str, str],
 ) -> Request:
     """What is asked for, with the sources as they are found."""
     from analyzer.audit.engine import Profile
@@ -138,6 +148,7 @@ def _request(
         tuple(reading.given_metadata()),
         reading.metadata_from,
         keys,
+        asked,
     )
 
 
@@ -174,9 +185,9 @@ def _report(done: Done, output: str) -> int:
 def summary(done: Done) -> Iterator[str]:
     """What each stage cost, a line each."""
     manifest = done.manifest
-    yield (
-        f"{done.read} of {len(manifest.sources)} files read, {done.analysed} of {manifest.conversations} conversations analysed"
-    )
+    yield f"{done.read} of {len(manifest.sources)} files read; {manifest.conversations} conversations, {done.analysed} analyses"
+    for reason, count in Counter(entry.reason for entry in manifest.skipped).items():
+        yield f"  {count} skipped: {reason}"
     yield f"  {'stage':<10}{'tasks':>8}{'failed':>8}{'in, MB':>12}{'out, MB':>12}{'cpu, s':>10}{'elapsed, s':>12}"
     for stage in manifest.stages:
         yield _line(stage)

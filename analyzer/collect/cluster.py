@@ -9,14 +9,17 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from threading import current_thread, main_thread
 from typing import Any, Protocol, TypeVar
 
 import dask
 from distributed import Client, LocalCluster, as_completed
+from distributed.client import FutureCancelledError
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from analyzer.auth.keyring import Keyring
@@ -62,6 +65,29 @@ class KeysPlugin(WorkerPlugin):  # type: ignore[misc]
         return f"KeysPlugin({self.name})"
 
 
+class AsidePlugin(WorkerPlugin):  # type: ignore[misc]
+    """Puts a worker in a process group of its own: Ctrl-C on the terminal is for the command, which ends its workers."""
+
+    name = "pcq-aside"
+
+    def setup(self, worker: Any) -> None:
+        if hasattr(os, "setpgid"):
+            os.setpgid(0, 0)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """What is started meanwhile never hears of Ctrl-C, until the plugin is there."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class DaskExecutor:
     """Runs stages on a cluster (`collection.Executor`)."""
 
@@ -73,7 +99,8 @@ class DaskExecutor:
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
     ) -> Iterator[tuple[Task, Result | Exception]]:
-        """The longest tasks begin first, so that none of them is alone at the end."""
+        """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where the scheduler is
+        lost."""
         total, done = sum(map(size, tasks)), 0
         self._report(stage, 0, total, 0, len(tasks))
         waiting = {}
@@ -87,6 +114,10 @@ class DaskExecutor:
             result: Result | Exception
             try:
                 result = future.result()
+            except FutureCancelledError:
+                raise InputError(
+                    "the scheduler was lost", hint="The dataset is as it was; run again when there is a scheduler."
+                ) from None
             except Exception as error:
                 result = error
             future.release()
@@ -133,27 +164,31 @@ def cluster(
     os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
     try:
         with (
-            warnings.catch_warnings(
-                action="ignore"
-            ),  # that the usual port of the dashboard is taken: another is stated
             dask.config.set({"distributed.scheduler.allowed-failures": retries}),
-            LocalCluster(
-                n_workers=workers or os.cpu_count() or 1,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address=_DASHBOARD,
-                memory_limit=memory or "auto",
-                silence_logs=logging.CRITICAL,
-            ) as local,
+            _local(workers, memory) as local,
             Client(local) as client,
             _keys(client, keyring, keys),
         ):
+            client.register_plugin(AsidePlugin())
             yield client
     finally:
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)
+
+
+def _local(workers: int | None, memory: str | None) -> LocalCluster:
+    # That the usual port of the dashboard is taken is no warning: another is stated.
+    with warnings.catch_warnings(action="ignore"), _interrupts_ignored():
+        return LocalCluster(
+            n_workers=workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=_DASHBOARD,
+            memory_limit=memory or "auto",
+            silence_logs=logging.CRITICAL,
+        )
 
 
 @contextmanager

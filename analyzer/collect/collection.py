@@ -4,6 +4,7 @@ Stages, each a set of tasks that know nothing of each other (`Executor` runs the
 
     cut      each new file once: pieces by pair of hosts, facts                                      (`cut`)
     analyse  each conversation that is touched: the pipeline over its pieces                         (`analyse`)
+    joined   once more, those that turned out to belong together
     render   conversations whose rows changed: tables by day and server                              (`render`)
 
 Between them, here: which pairs of hosts are one conversation, and what is counted over all. Last, everything takes its place and
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from itertools import count
 from time import monotonic
@@ -83,6 +85,9 @@ class Request(Struct, frozen=True):
     metadata: tuple[Metadata, ...] = ()
     metadata_from: str | None = None
     keys: str = ""
+    # What else was asked for, in words: the manifest states it.
+    asked: dict[str, str] = field(default_factory=dict)
+    run: str = field(default_factory=lambda: secrets.token_hex(6))
 
 
 class Done(Struct):
@@ -109,14 +114,21 @@ def collect(request: Request, executor: Executor) -> Done:
             hint="Name a directory that is new, or the dataset that is to grow.",
         )
     tidy(store, known, facts)
-    job = Job(request.dataset, secrets.token_hex(6), request.limits, request.retries, request.profile, request.keys)
+    job = Job(request.dataset, request.run, request.limits, request.retries, request.profile, request.keys)
     run = _Run(request, executor, store, job, facts)
     try:
         return run.run(known)
     except BaseException:
-        store.remove(job.staging)
-        store.prune()
+        abandon(request)
         raise
+
+
+def abandon(request: Request) -> None:
+    """Removes what a run left that was ended; what workers write even then, the next run removes."""
+    store = Store(request.dataset)
+    with suppress(OSError):
+        store.remove(f"{STAGING}/{request.run}")
+        store.prune(STAGING)
 
 
 class _Run:
@@ -216,8 +228,13 @@ class _Run:
         tasks = [CutTask(self._job, number, source, window) for number, source in plan.new]
         for facts in self._cut_all(tasks):
             files[facts.number] = facts
-        skipped = [one for one in files.values() if one.status == "read" and not one.frames and window != (None, None)]
-        self._skipped = [SkippedEntry(shown(one.source.url), "no frame is of the time asked for") for one in skipped]
+        asked = {source.url for source in self._request.sources}
+        for one in plan.known:
+            if one.source.url in asked:
+                self._skipped.append(SkippedEntry(shown(one.source.url), "it was read by an earlier run"))
+        for one in files.values():
+            if one.status == "read" and not one.frames and window != (None, None):
+                self._skipped.append(SkippedEntry(shown(one.source.url), "no frame is of the time asked for"))
         return [files[number] for number in sorted(files)]
 
     def _cut_all(self, tasks: Sequence[CutTask]) -> Iterator[FileFacts]:
@@ -265,7 +282,7 @@ class _Run:
                 groups.join(one.pairs[0], pair)
         secret_files = tuple(one.source.url for one in index.files if one.has_secrets)
         known = {groups.of(one.pairs[0]): one for one in facts.conversations if set(one.pairs) & pairs}
-        done = 0
+        done, stage = 0, "analyse"
         while True:
             wanted = groups.members(pairs)
             known = {first: one for first, one in known.items() if first in wanted and one.pairs == wanted[first]}
@@ -275,12 +292,12 @@ class _Run:
                 if first not in known or is_touched:
                     number = known[first].number if first in known else self._number_of(group)
                     tasks.append(AnalyseTask(self._job, number, group, index.parts(group), secret_files))
-            for task, result in self._stage("analyse", analyse, tasks, lambda task: task.size, _cost_of_conversation):
+            for task, result in self._stage(stage, analyse, tasks, lambda task: task.size, _cost_of_conversation):
                 if isinstance(result, Exception):
                     result = self._failed(task, result)
                 known[groups.of(task.pairs[0])] = result
                 done += 1
-            touched, asked = set(), set()
+            touched, asked, stage = set(), set(), "joined"
             if not linked(known, groups):
                 break
         facts.conversations = sorted(known.values(), key=lambda one: one.number)
@@ -369,7 +386,8 @@ class _Run:
         extra = [one.failure for one in self._facts.conversations if one.failure]
         extra += [one.failure for one in self._facts.batches if one.failure]
         self._problems += [Problem("failed", "pipeline", (), text) for text in extra]
-        return commit(self._store, self._job, self._facts, self._stages, self._skipped, self._problems, self.options)
+        stated = self.options, self._request.asked
+        return commit(self._store, self._job, self._facts, self._stages, self._skipped, self._problems, stated)
 
 
 def reason_of(error: BaseException) -> str:

@@ -22,14 +22,14 @@ from analyzer.collect.manifest import (
     TableEntry,
     packed_facts,
 )
-from analyzer.collect.schemas import TABLES
+from analyzer.collect.schemas import STORED
 from analyzer.collect.shared import write_shared
 from analyzer.collect.sources import shown
 from analyzer.core.events import Problem
 from analyzer.model.capture import SCHEMA
 from analyzer.output.store import Store
 
-_DIRECTORIES = frozenset({*TABLES, PIECES, STATE, FACTS, STAGING})
+_DIRECTORIES = frozenset({*STORED, PIECES, STATE, FACTS, STAGING})
 _LIBRARIES = ("dask", "distributed", "fsspec", "msgspec", "numpy", "polars", "zstandard")
 
 
@@ -40,11 +40,11 @@ def commit(
     stages: Sequence[StageEntry],
     skipped: Sequence[SkippedEntry],
     problems: Sequence[Problem],
-    options: dict[str, str],
+    stated: tuple[dict[str, str], dict[str, str]],
 ) -> Manifest:
     """Writes what is left to write, and makes the dataset what the facts say. Raises `StoreError`."""
     facts.shared = write_shared(store, job, facts.files, facts.conversations, facts.batches, problems)
-    manifest = _manifest(job, facts, stages, skipped, options)
+    manifest = _manifest(job, facts, stages, skipped, stated)
     manifest.facts = f"{FACTS}/facts-{job.run}.msgpack.zst"
     store.write(job.place(manifest.facts), packed_facts(facts))
     for name in store.names(job.staging):
@@ -78,7 +78,11 @@ def _files_of(manifest: Manifest, facts: Facts) -> set[str]:
 
 
 def _manifest(
-    job: Job, facts: Facts, stages: Sequence[StageEntry], skipped: Sequence[SkippedEntry], options: dict[str, str]
+    job: Job,
+    facts: Facts,
+    stages: Sequence[StageEntry],
+    skipped: Sequence[SkippedEntry],
+    stated: tuple[dict[str, str], dict[str, str]],
 ) -> Manifest:
     written = [*(file for batch in facts.batches for file in batch.files), *facts.shared]
     return Manifest(
@@ -90,7 +94,8 @@ def _manifest(
         frames=sum(one.frames for one in facts.files),
         bytes=sum(one.bytes for one in facts.files),
         conversations=len(facts.conversations),
-        options=options,
+        options=stated[0],
+        asked=stated[1],
         limits=msgspec.structs.asdict(job.limits),
         versions={name: found for name in _LIBRARIES if (found := _version(name)) is not None},
         stages=list(stages),
@@ -113,7 +118,7 @@ def _manifest(
             for one in facts.files
         ],
         skipped=list(skipped),
-        tables={name: _table(schema, name, written) for name, schema in TABLES.items()},
+        tables={name: _table(schema, name, written) for name, schema in STORED.items()},
     )
 
 

@@ -36,6 +36,9 @@ def cut_file(task: CutTask) -> FileFacts:
         reason = error.strerror or str(error)
         facts.problems.append(unreadable(InputError(f"{shown(url)} cannot be read: {reason}")))
         return facts
+    except InputError as error:
+        facts.problems.append(unreadable(error))
+        return facts
     try:
         reader = CaptureReader([cast(BinaryIO, file)], hashing=True, limits=task.job.limits)
     except InputError as error:
@@ -63,7 +66,7 @@ def secrets_in(url: str, retries: int) -> tuple[bytes, ...]:
     """The secrets that a file carries in front of its packets."""
     try:
         file = RetriedFile(url, retries)
-    except OSError:
+    except (OSError, InputError):
         return ()
     found = embedded_secrets(cast(BinaryIO, file))
     file.close()

@@ -40,7 +40,7 @@ class SourceEntry(Struct, frozen=True, kw_only=True):
 
 
 class SkippedEntry(Struct, frozen=True):
-    """A capture that was named and not read, and why."""
+    """A capture that was named and of which the last run read nothing, and why."""
 
     url: str
     reason: str
@@ -67,7 +67,7 @@ class StageEntry(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, kw_only=True):
-    """The manifest of a dataset."""
+    """The manifest of a dataset. `options` are those that rows depend on, `asked` what else the last run was asked for."""
 
     format: str = FORMAT
     version: int = VERSION
@@ -80,6 +80,7 @@ class Manifest(Struct, kw_only=True):
     bytes: int = 0
     conversations: int = 0
     options: dict[str, str] = field(default_factory=dict)
+    asked: dict[str, str] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     stages: list[StageEntry] = field(default_factory=list)

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from analyzer.audit.engine import Audit, Profile
 from analyzer.audit.records import finding_record
 from analyzer.collect.facts import BatchFacts, Job, Judged, Member, RenderTask, TableFile
+from analyzer.collect.schemas import stored
 from analyzer.formats.dataframes import problems_table
 from analyzer.formats.schema import table_of_records
 from analyzer.formats.tables import tables_of
@@ -40,8 +41,8 @@ from analyzer.views.timeline import Timeline
 NUMBER_SHIFT = 32
 # Rows of a table that wait to be written, and a Parquet file is of.
 ROWS_OF_FILE = 100_000
-# What readers of partitioned tables take for null.
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+# What rows of no day or server are in: pandas refuses the name that other readers take for null.
+NO_DAY, NO_SERVER = "1970-01-01", "none"
 _NUMBERS = {"number", "call", "session", "series", "previous_call", "read_number"}
 _TIMES = {"sessions": "first_time", "handles": "first_time"}
 # Where calls are named in words, and how.
@@ -155,7 +156,7 @@ class _Conversation:
             moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
         )
         for (day, ip), rows in table.partition_by("__day", "__server", as_dict=True, include_key=False).items():
-            self._out.add(name, str(day or NO_VALUE), str(ip or NO_VALUE), rows)
+            self._out.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)
 
     def _numbers(self, kind: str, table: pl.DataFrame) -> list[pl.Expr]:
         """The columns with numbers of this conversation, as those of the dataset."""
@@ -254,7 +255,7 @@ def write_table(store: Store, job: Job, table: str, name: str, rows: pl.DataFram
     from io import BytesIO
 
     out = BytesIO()
-    rows.write_parquet(out)
+    stored(rows).write_parquet(out)
     with store.writing(f"{job.staging}/{name}") as file:
         file.write(out.getbuffer())
     return TableFile(table, name, rows.height, out.tell())

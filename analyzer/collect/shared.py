@@ -11,7 +11,7 @@ from analyzer.audit.records import coverage_record
 from analyzer.audit.rule import rule_pages
 from analyzer.audit.verdicts import Outcome
 from analyzer.collect.facts import BatchFacts, ConversationFacts, FileFacts, Job, Judged, TableFile
-from analyzer.collect.render import NO_VALUE, partition, write_table
+from analyzer.collect.render import NO_DAY, NO_SERVER, partition, write_table
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.formats.schema import table_of_records
@@ -37,7 +37,7 @@ def write_shared(
     tables = {
         "hosts": table_of_records(HostRecord, hosts_of(batches, files)),
         "coverage": table_of_records(CoverageRecord, coverage_of(batches)),
-        f"problems/{partition(NO_VALUE, NO_VALUE)}": table_of_records(
+        f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
             ProblemRecord, map(_problem_record, [*problems_of(files, conversations), *problems])
         ),
     }

@@ -12,12 +12,12 @@ from io import UnsupportedOperation
 from os import SEEK_CUR, SEEK_SET
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
+from analyzer.output.store import file_system
 
 # What a directory is searched for: names of captures as programs write them, rotated and compressed ones too.
 _NAMES = (".pcap", ".pcapng", ".cap", ".pcapng1")
@@ -57,20 +57,16 @@ def find_sources(names: Iterable[str], failures: list[InputError]) -> list[Sourc
                 found.setdefault(source.url, source)
         except InputError as error:
             failures.append(error)
-        except (OSError, ImportError, ValueError) as error:
-            failures.append(InputError(f"{name} cannot be read: {_reason(error)}"))
+        except Exception as error:
+            # File systems have exceptions of their own for storage that gives no answer.
+            if "://" not in name and not isinstance(error, OSError | ValueError):
+                raise
+            failures.append(InputError(f"{shown(name)} cannot be read: {_reason(error)}"))
     return [found[url] for url in sorted(found)]
 
 
 def _expanded(name: str) -> Iterator[SourceFile]:
-    from fsspec.core import url_to_fs
-
-    if urlsplit(name).password is not None:
-        raise InputError(
-            f"{name.partition('://')[0]}://... has a password in it, which would be stored in the dataset",
-            hint="Put it in the configuration of fsspec, or use keys.",
-        )
-    fs, path = url_to_fs(name)
+    fs, path = file_system(name)
     local = fs.protocol[0] == "file"
 
     def source(path: str, info: Mapping[str, Any]) -> SourceFile:
@@ -110,10 +106,8 @@ class RetriedFile:
     """
 
     def __init__(self, url: str, retries: int) -> None:
-        from fsspec.core import url_to_fs
-
         self.name = url
-        self._fs, self._path = url_to_fs(url)
+        self._fs, self._path = file_system(url)
         self._retries = retries
         self._file: BinaryIO | None = None
         self._at = 0

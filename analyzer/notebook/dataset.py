@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from analyzer.collect.manifest import MANIFEST, Manifest, read_facts, read_manifest
-from analyzer.collect.schemas import PARTITIONED, TABLES
+from analyzer.collect.schemas import PARTITIONED, TABLES, restored
 from analyzer.core.errors import InputError
 from analyzer.notebook.html import table_of, text_of
 from analyzer.output.store import Store
@@ -78,8 +78,8 @@ class Dataset:
             return pl.LazyFrame(schema=schema)
         files = [self._store.url(file) for file in entry.files]
         if not divided:
-            return pl.scan_parquet(files)
-        return pl.scan_parquet(files, hive_partitioning=True, hive_schema=divided)
+            return restored(pl.scan_parquet(files), name)
+        return restored(pl.scan_parquet(files, hive_partitioning=True, hive_schema=divided), name)
 
     @property
     def calls(self) -> pl.LazyFrame:

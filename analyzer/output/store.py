@@ -12,25 +12,64 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
 
 from analyzer.core.errors import InputError
 
+# What fsspec needs for the URLs of other storage, by their scheme.
+_PACKAGES = {
+    "s3": "s3fs",
+    "s3a": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "abfs": "adlfs",
+    "abfss": "adlfs",
+    "az": "adlfs",
+    "ssh": "paramiko",
+    "sftp": "paramiko",
+}
 
-class StoreError(OSError):
-    """What could not be written, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+
+class StorageError(OSError):
+    """Storage that gave no answer, in a sentence. (Its pickle is its text: it comes from other processes.)"""
+
+
+class StoreError(StorageError):
+    """What could not be written, in a sentence."""
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """The file system (fsspec) of a URL or a path of this machine, and the path in it.
+
+    Raises `InputError` where there is none of the scheme, its package is not installed, or it cannot be reached.
+    """
+    from fsspec.core import url_to_fs
+
+    scheme = url.partition("://")[0]
+    try:
+        if urlsplit(url).password is not None:
+            raise InputError(
+                f"{scheme}://... has a password in it, which would be stored in the dataset",
+                hint="Put it in the configuration of fsspec, or use keys.",
+            )
+        fs, path = url_to_fs(url)
+    except ImportError:
+        package = _PACKAGES.get(scheme, f"of fsspec for {scheme}://")
+        raise InputError(
+            f"{url} needs the package {package}",
+            hint=f"pip install {package}, on every machine that reads or writes." if scheme in _PACKAGES else None,
+        ) from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{url} cannot be used: {error}") from None
+    return fs, str(path)
 
 
 class Store:
     """The files below a URL, or below a path of this machine."""
 
     def __init__(self, root: str) -> None:
-        from fsspec.core import url_to_fs
-
         self.root = root
-        try:
-            self._fs, self._base = url_to_fs(root)
-        except (ImportError, ValueError) as error:
-            raise InputError(f"{root} is no place that can be written: {error}") from None
+        self._fs, self._base = file_system(root)
         # The directory, where it is one of this machine.
         self.local = Path(self._base) if self._fs.protocol[0] == "file" else None
 
@@ -41,31 +80,46 @@ class Store:
         """A file for a program that opens it by itself: a path, or a URL."""
         return str(self.local / name) if self.local is not None else str(self._fs.unstrip_protocol(self._path(name)))
 
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """What befalls object storage (its file systems have exceptions of their own) as a `StorageError`."""
+        try:
+            yield
+        except OSError:
+            raise
+        except Exception as error:
+            if self.local is not None:
+                raise
+            raise StorageError(f"{self.root} gives no answer: {error}") from None
+
     def exists(self, name: str) -> bool:
-        return bool(self._fs.exists(self._path(name)))
+        with self._asked():
+            return bool(self._fs.exists(self._path(name)))
 
     def names(self, below: str) -> list[str]:
         """The files below a name, at any depth; none where there is no such directory."""
         start = len(self._base.rstrip("/")) + 1
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), self._asked():
             return sorted(path[start:] for path in self._fs.find(self._path(below)))
         return []
 
     def size(self, name: str) -> int:
-        return int(self._fs.size(self._path(name)))
+        with self._asked():
+            return int(self._fs.size(self._path(name)))
 
     def read(self, name: str, start: int | None = None, stop: int | None = None) -> bytes:
         """The bytes of a file, or some of them."""
-        return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
+        with self._asked():
+            return cast(bytes, self._fs.cat_file(self._path(name), start=start, end=stop))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
         """A file open for bytes, which takes its place when all is written. Raises `StoreError`."""
         try:
-            with self._local_file(name) if self.local is not None else self._object(name) as out:
+            with self._asked(), self._local_file(name) if self.local is not None else self._object(name) as out:
                 yield out
-        except StoreError:
-            raise
+        except StorageError as error:
+            raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
@@ -75,7 +129,8 @@ class Store:
 
     def fetch(self, name: str, to: Path) -> Path:
         """A copy of a file on this machine."""
-        self._fs.get_file(self._path(name), str(to))
+        with self._asked():
+            self._fs.get_file(self._path(name), str(to))
         return to
 
     @contextmanager
@@ -113,19 +168,22 @@ class Store:
                 (self.local / to).parent.mkdir(parents=True, exist_ok=True)
                 (self.local / name).replace(self.local / to)
             else:
-                self._fs.mv(self._path(name), self._path(to))
+                with self._asked():
+                    self._fs.mv(self._path(name), self._path(to))
+        except StorageError as error:
+            raise StoreError(str(error)) from error
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error.strerror or error}") from error
 
     def remove(self, name: str) -> None:
         """Removes a file, or a directory with all that is in it; what is not there is removed already."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError), self._asked():
             self._fs.rm(self._path(name), recursive=True)
 
-    def prune(self) -> None:
-        """Removes directories that are empty; object storage has none."""
+    def prune(self, below: str = "") -> None:
+        """Removes directories that are empty, the one below which they are too; object storage has none."""
         if self.local is not None:
-            for path, _, _ in os.walk(self.local, topdown=False):
+            for path, _, _ in os.walk(self.local / below, topdown=False):
                 if Path(path) != self.local:
                     with suppress(OSError):
                         Path(path).rmdir()

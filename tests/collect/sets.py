@@ -21,7 +21,7 @@ from analyzer.collect.collection import Done, Request, collect
 from analyzer.collect.facts import Window
 from analyzer.collect.keys import forget, hold
 from analyzer.collect.manifest import read_manifest
-from analyzer.collect.schemas import TABLES
+from analyzer.collect.schemas import STORED, TABLES, restored
 from analyzer.collect.sources import find_sources
 from analyzer.core.limits import DEFAULTS
 from analyzer.formats.dataframes import problems_table
@@ -153,7 +153,9 @@ def of_dataset(dataset: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     tables = {}
     for name, table in manifest.tables.items():
         parts = [pl.read_parquet(dataset / file, hive_partitioning=False) for file in table.files]
-        tables[name] = pl.concat(parts) if parts else pl.DataFrame(schema=dict(TABLES[name]))
+        whole = pl.concat(parts) if parts else pl.DataFrame(schema=dict(STORED[name]))
+        assert dict(whole.schema) == dict(STORED[name]), name
+        tables[name] = restored(whole.lazy(), name).collect()
         assert dict(tables[name].schema) == dict(TABLES[name]), name
         assert tables[name].height == table.rows
     return tables, [source.url for source in manifest.sources]

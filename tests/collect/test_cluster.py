@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 from analyzer.collect.collection import Request, collect
+from analyzer.collect.manifest import read_manifest
 from analyzer.collect.sources import find_sources
+from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
+from analyzer.output.store import Store
 from tests.cli.test_commands import process
 from tests.collect.sets import (
     CAPTURES,
@@ -137,11 +140,37 @@ def test_the_command_says_what_was_done_and_what_could_not_be_read(ring: Path, t
     assert result.stdout == b""
     assert "dashboard: http://127.0.0.1:" in words
     assert "bad.pcap is not a capture" in words
-    assert "10 of 11 files" in words or "11 of 11 files" in words
+    assert "\n11 of 11 files read; 1 conversations, 1 analyses\n" in words
+    asked = read_manifest(Store(str(tmp_path / "out"))).asked  # type: ignore[union-attr]
+    assert asked == {"sources": f"{ring} {tmp_path / 'bad.pcap'}", "retries": "3", "workers": "1"}
     for stage in ("cut", "analyse", "render"):
         assert f"\n  {stage} " in words
     assert "distributed" not in words
     assert not leaks(result.stderr)
+
+
+def test_an_interrupt_of_the_terminal_is_for_the_command_alone(client: Any) -> None:
+    groups = set(client.run(os.getpgrp).values())
+    assert groups
+    assert os.getpgrp() not in groups
+
+
+def test_a_scheduler_that_is_lost_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    from distributed.client import FutureCancelledError
+
+    from analyzer.collect import cluster
+
+    class Lost:
+        def submit(self, *_: object, key: str, **__: object) -> Lost:
+            self.key = key
+            return self
+
+        def result(self) -> None:
+            raise FutureCancelledError(self.key, "scheduler-connection-lost")
+
+    monkeypatch.setattr(cluster, "as_completed", list)
+    with pytest.raises(InputError, match="the scheduler was lost"):
+        list(cluster.DaskExecutor(Lost(), 0).run("cut", len, ["x"], len))  # type: ignore[arg-type]
 
 
 class Hungry:

@@ -98,6 +98,9 @@ def test_a_dataset_grows_to_what_it_would_have_been(tmp_path: Path) -> None:
         executor = Here()
         done = collected(tmp_path / "in", tmp_path / "out", keyring, executor=executor)
         assert done.read == len([stage for stage, _ in executor.ran if stage == "cut"]) == number - first
+        skipped = [(entry.url, entry.reason) for entry in done.manifest.skipped]
+        before = sorted(str(tmp_path / "in" / path.name) for path in files[:first])
+        assert sorted(skipped) == [(url, "it was read by an earlier run") for url in before]
         assert not unlike(tmp_path, keyring, alone=False)
     executor = Here()
     assert not collected(tmp_path / "in", tmp_path / "out", keyring, executor=executor).read

@@ -19,6 +19,7 @@ from analyzer.output import store
 from tests.build.capture import NANO, pcap
 from tests.collect.sets import (
     CAPTURES,
+    Here,
     collected,
     difference,
     frames_of,
@@ -169,6 +170,65 @@ def test_what_stands_for_no_file_is_a_problem(ring: Path, tmp_path: Path) -> Non
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("url", "package"),
+    [("gs://b/x", "gcsfs"), ("abfs://b/x", "adlfs"), ("ssh://h/x", "paramiko"), ("s3://b/x", "s3fs")],
+)
+def test_the_package_that_reads_a_url_is_named(url: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise ImportError("Please install something")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    failures: list[InputError] = []
+    assert not sources.find_sources([url], failures)
+    assert str(failures[0]) == f"{url} needs the package {package}"
+    assert str(failures[0].hint).startswith(f"pip install {package},")
+
+
+def test_storage_that_refuses_has_a_sentence_and_no_password(flaky: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class NoCredentialsError(Exception):
+        """Of a library that has exceptions of its own."""
+
+    def refuses(*_: object, **__: object) -> None:
+        raise NoCredentialsError("no credentials")
+
+    for name in ("exists", "find", "cat_file", "rm", "_open"):
+        monkeypatch.setattr(flaky, name, refuses)
+    failures: list[InputError] = []
+    assert not sources.find_sources(["flaky://set"], failures)
+    assert str(failures[0]) == "flaky://set cannot be read: no credentials"
+    place = store.Store("flaky://out")
+    for ask in (lambda: place.exists("x"), lambda: place.names(""), lambda: place.read("x"), lambda: place.remove("x")):
+        with pytest.raises(store.StorageError, match=r"flaky://out gives no answer: no credentials"):
+            ask()
+    with pytest.raises(store.StoreError, match="no credentials"):
+        place.write("x", b"")
+    with pytest.raises(InputError, match="has a password in it") as refused:
+        store.Store("s3://user:secret@host/x")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_run_that_is_ended_leaves_nothing(ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ended(Here):
+        def run(self, stage: str, *more: Any) -> Iterator[tuple[Any, Any]]:
+            for pair in super().run(stage, *more):
+                yield pair
+                raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        collected(ring, out, Keyring(), executor=Ended())
+    assert not list(out.iterdir())
+
+    def not_empty(place: store.Store, name: str) -> None:
+        raise OSError(errno.ENOTEMPTY, f"a worker writes to {name} even now")
+
+    # What ended it is raised all the same.
+    monkeypatch.setattr(store.Store, "remove", not_empty)
+    with pytest.raises(KeyboardInterrupt):
+        collected(ring, out, Keyring(), executor=Ended())
+
+
 @pytest.mark.parametrize("after", [0, 3, 9, 15])
 def test_a_full_disk_leaves_the_dataset_as_it_was(
     after: int, ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -227,7 +287,8 @@ def test_times_bound_what_is_read_and_a_later_run_reads_on(tmp_path: Path) -> No
     inside = [frame for frame in frames if since <= frame[0] < until]
     (tmp_path / "some" / "0.pcap").write_bytes(pcap(inside, magic=NANO, network=link_type))
     done = collected(tmp_path / "in", tmp_path / "out", Keyring(), window=(since, until))
-    assert [entry.url.rsplit("/", 1)[-1] for entry in done.manifest.skipped] == ["0.pcap"]
+    skipped = {entry.url.rsplit("/", 1)[-1]: entry.reason for entry in done.manifest.skipped}
+    assert skipped == {"0.pcap": "no frame is of the time asked for"}
     assert done.manifest.frames == len(inside)
     calls = of_dataset(tmp_path / "out")[0]["calls"]
     assert calls["time"].to_list() == single(tmp_path / "some", Keyring())[0]["calls"]["time"].to_list()
@@ -270,8 +331,8 @@ def test_other_programs_open_the_tables_and_a_notebook_has_them_lazily(tmp_path:
     )
     found = duckdb.sql(f"SELECT count(*), count(DISTINCT day), count(DISTINCT server) FROM {of_samples}")
     assert found.fetchall() == [(rows, 2, 2)]
-    nobody = duckdb.sql(f"SELECT count(*) FROM {of_problems} WHERE server IS NULL").fetchall()
-    assert nobody == [(ds.problems.filter(pl.col("server").is_null()).collect().height,)]
+    nobody = duckdb.sql(f"SELECT count(*) FROM {of_problems} WHERE server = 'none'").fetchall()
+    assert nobody == [(ds.problems.filter(pl.col("server") == "none").collect().height,)]
     assert len(pd.read_parquet(out / "samples")) == rows
     table = ds.calls.collect()
     number = table["number"][-1]
