@@ -15,6 +15,7 @@ from time import process_time
 from urllib.parse import quote
 
 import polars as pl
+from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.audit.engine import Audit, Profile
@@ -100,7 +101,7 @@ class _Conversation:
 
     def __init__(self, analysis: Analysis, member: Member, out: _Tables, facts: BatchFacts) -> None:
         self._analysis, self._member, self._out, self._facts = analysis, member, out, facts
-        self._base = member.number << NUMBER_SHIFT
+        self._numbers = Numbering(member.number, member.files)
 
     def write(self, profile: str) -> None:
         analysis = self._analysis
@@ -112,8 +113,7 @@ class _Conversation:
         ):
             for table in tables_of(view):
                 self._put(name, table)
-        handles = [self._renumbered(record) for record in handle_records(analysis)]
-        self._put("handles", table_of_records(HandleRecord, handles))
+        self._put("handles", handles_of(analysis, self._numbers))
         self._put("problems", problems_table(analysis))
         self._findings(profile)
         self._facts.hosts += host_records(analysis)
@@ -122,15 +122,7 @@ class _Conversation:
         audit = Audit(self._analysis, profile=Profile(profile))
         records = [finding_record(one, self._analysis.capture) for one in audit.findings()]
         self._put("findings", table_of_records(FindingRecord, records))
-        for requirement, found in audit.coverage.items():
-            if found.counts or found.excused or found.accepted or found.reasons:
-                judged = Judged(
-                    {outcome.name: count for outcome, count in found.counts.items()},
-                    found.excused,
-                    found.accepted,
-                    dict(found.reasons),
-                )
-                self._facts.coverage.setdefault(requirement, Judged()).add(judged)
+        add_judged(self._facts.coverage, audit)
 
     def _put(self, name: str, table: pl.DataFrame) -> None:
         """Rows with the numbers of the dataset, by day and server."""
@@ -151,65 +143,88 @@ class _Conversation:
         else:
             moment = pl.lit(member.first_time_ns).cast(pl.Datetime("ns", "UTC"))
         server = pl.col("server_ip") if "server_ip" in table.columns else pl.lit(member.server)
-        table = table.cast({pl.Categorical: pl.String})
-        table = table.with_columns(self._numbers(name, table)).with_columns(
+        table = self._numbers.of(name, table).with_columns(
             moment.dt.strftime("%Y-%m-%d").alias("__day"), server.alias("__server")
         )
         for (day, ip), rows in table.partition_by("__day", "__server", as_dict=True, include_key=False).items():
             self._out.add(name, str(day or NO_DAY), str(ip or NO_SERVER), rows)
 
-    def _numbers(self, kind: str, table: pl.DataFrame) -> list[pl.Expr]:
-        """The columns with numbers of this conversation, as those of the dataset."""
-        number, files = self._member.number, self._member.files
-        found: list[pl.Expr] = [pl.col(name) + self._base for name in table.columns if name in _NUMBERS]
-        if table.schema.get("handle") is not None and "uuid" not in table.columns:
-            found.append(pl.col("handle").str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{number}-${{2}}"))
+
+def handles_of(analysis: Analysis, numbers: Numbering) -> pl.DataFrame:
+    """The table of handles, with numbers of the dataset."""
+    return table_of_records(HandleRecord, map(numbers.of_handle, handle_records(analysis)))
+
+
+def add_judged(judged: dict[str, Judged], audit: Audit) -> None:
+    """Adds what an audit counted of each requirement, once its findings were read."""
+    for requirement, found in audit.coverage.items():
+        if found.counts or found.excused or found.accepted or found.reasons:
+            counts = {outcome.name: count for outcome, count in found.counts.items()}
+            one = Judged(counts, found.excused, found.accepted, dict(found.reasons))
+            judged.setdefault(requirement, Judged()).add(one)
+
+
+class Numbering(Struct, frozen=True):
+    """The numbers of a conversation as those of the dataset: its own number, and the numbers of the files its frames are of."""
+
+    number: int
+    files: list[int]
+
+    @property
+    def base(self) -> int:
+        return self.number << NUMBER_SHIFT
+
+    def of(self, kind: str, table: pl.DataFrame) -> pl.DataFrame:
+        """A table of records of this kind, with numbers of the dataset; names are text."""
+        table = table.cast({pl.Categorical: pl.String})
+        return table.with_columns(self._columns(kind, table))
+
+    def _columns(self, kind: str, table: pl.DataFrame) -> Iterator[pl.Expr | pl.Series]:
         for name in table.columns:
-            if name.endswith("frame_files"):
-                frames = name.removesuffix("frame_files") + "frames"
-                if len(files) == 1:
-                    mapped = pl.col(frames).list.eval(pl.element() * 0 + files[0])
-                else:
-                    old = list(range(len(files)))
-                    mapped = pl.col(name).list.eval(
-                        pl.element().replace_strict(old, files, default=None, return_dtype=pl.Int64)
-                    )
-                found.append(mapped.alias(name))
+            if name in _NUMBERS:
+                yield pl.col(name) + self.base
+            elif name == "handle" and "uuid" not in table.columns:
+                yield pl.col("handle").str.replace(r"^([a-z]+)(\d+)$", f"${{1}}{self.number}-${{2}}")
+            elif name.endswith("frame_files"):
+                yield self._files_of(name)
         columns, pattern = _IN_WORDS.get(kind, ((), _NUMBER))
         for name in columns:
             texts = [one and pattern.sub(self._in_words, one) for one in table[name].to_list()]
-            found.append(pl.Series(name, texts, dtype=pl.String))  # type: ignore[arg-type]
-        return found
+            yield pl.Series(name, texts, dtype=pl.String)
+
+    def _files_of(self, name: str) -> pl.Expr:
+        if len(self.files) == 1:  # left out where there is but one
+            frames = name.removesuffix("frame_files") + "frames"
+            return pl.col(frames).list.eval(pl.element() * 0 + self.files[0]).alias(name)
+        old = list(range(len(self.files)))
+        number = pl.element().replace_strict(old, self.files, default=None, return_dtype=pl.Int64)
+        return pl.col(name).list.eval(number)
 
     def _in_words(self, match: re.Match[str]) -> str:
-        return match[0].replace(match[1], str(int(match[1]) + self._base))
+        return match[0].replace(match[1], str(int(match[1]) + self.base))
 
-    def _renumbered(self, record: HandleRecord) -> HandleRecord:
-        base, files = self._base, self._member.files
-
-        def shifted(number: int | None) -> int | None:
-            return None if number is None else number + base
-
+    def of_handle(self, record: HandleRecord) -> HandleRecord:
+        """The record of a handle with numbers of the dataset."""
         events = tuple(
             replace(
                 event,
-                call=event.call + base,
-                channel=event.channel + base,
-                frame_files=tuple(
-                    files[at]
-                    for at in (event.frame_files or (0,) * len(event.frames))  # left out where there is but one
-                ),
+                call=event.call + self.base,
+                channel=event.channel + self.base,
+                frame_files=tuple(self.files[at] for at in (event.frame_files or (0,) * len(event.frames))),
             )
             for event in record.events
         )
         return replace(
             record,
-            handle=f"{record.handle[:1]}{self._member.number}-{record.handle[1:]}",
-            channels=tuple(channel + base for channel in record.channels),
-            opened=shifted(record.opened),
-            closed=shifted(record.closed),
+            handle=f"{record.handle[:1]}{self.number}-{record.handle[1:]}",
+            channels=tuple(channel + self.base for channel in record.channels),
+            opened=self._shifted(record.opened),
+            closed=self._shifted(record.closed),
             events=events,
         )
+
+    def _shifted(self, number: int | None) -> int | None:
+        return None if number is None else number + self.base
 
 
 class _Tables:

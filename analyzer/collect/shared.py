@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from analyzer.audit.catalogue import catalogue
 from analyzer.audit.findings import Coverage
@@ -36,7 +37,7 @@ def write_shared(
     """Writes these tables, each as one file of the run."""
     tables = {
         "hosts": table_of_records(HostRecord, hosts_of(batches, files)),
-        "coverage": table_of_records(CoverageRecord, coverage_of(batches)),
+        "coverage": table_of_records(CoverageRecord, coverage_of(batch.coverage for batch in batches)),
         f"problems/{partition(NO_DAY, NO_SERVER)}": table_of_records(
             ProblemRecord, map(_problem_record, [*problems_of(files, conversations), *problems])
         ),
@@ -49,18 +50,22 @@ def write_shared(
 
 def hosts_of(batches: Iterable[BatchFacts], files: Iterable[FileFacts]) -> Iterator[HostRecord]:
     """One record an address: what any conversation states of it, then the names that the capture files carry."""
+    stated = (host for batch in batches for host in batch.hosts)
+    return merged_hosts(chain(stated, (host for file in files for host in _named_in(file.names))))
+
+
+def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
+    """One record an address, with all that is stated of it."""
     found: dict[str, HostRecord] = {}
-    for batch in batches:
-        for host in batch.hosts:
-            known = found.get(host.ip)
-            found[host.ip] = host if known is None else _both(known, host)
-    for file in files:
-        for ip, name in file.names.items():
-            host = HostRecord(
-                ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), os_versions=(), dialects=()
-            )
-            found[ip] = _both(found[ip], host) if ip in found else host
+    for host in hosts:
+        known = found.get(host.ip)
+        found[host.ip] = host if known is None else _both(known, host)
     return (found[ip] for ip in sorted(found))
+
+
+def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
+    for ip, name in names.items():
+        yield HostRecord(ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), os_versions=(), dialects=())
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
@@ -74,11 +79,11 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
     )
 
 
-def coverage_of(batches: Iterable[BatchFacts]) -> Iterator[CoverageRecord]:
-    """Every requirement, with what all conversations show of it."""
+def coverage_of(counted: Iterable[Mapping[str, Judged]]) -> Iterator[CoverageRecord]:
+    """Every requirement, with what was counted of it here and there."""
     judged: dict[str, Judged] = {}
-    for batch in batches:
-        for requirement, found in batch.coverage.items():
+    for one in counted:
+        for requirement, found in one.items():
             judged.setdefault(requirement, Judged()).add(found)
     rules: dict[str, list[str]] = {}
     for page in rule_pages():

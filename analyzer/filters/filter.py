@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzer.contents.samples import sample_records
 from analyzer.filters.bind import bind
-from analyzer.filters.fields import call_fields, counter_fields, is_own, sample_fields
+from analyzer.filters.fields import Field, call_fields, counter_fields, is_own, sample_fields
 from analyzer.filters.grammar import parse
 from analyzer.filters.tree import And
 from analyzer.filters.values import CallValues, of_record, of_sample
@@ -22,7 +22,18 @@ class CallFilter:
 
     def __init__(self, source: str) -> None:
         self.tree = parse(source)
-        self._passes = bind(self.tree, source, call_fields())
+        parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
+        # Each of them must hold.
+        self.parts = tuple(bind(part, source, call_fields()) for part in parts)
+
+    @property
+    def fields(self) -> frozenset[Field]:
+        """Those that it asks for."""
+        return frozenset[Field]().union(*(part.fields for part in self.parts))
+
+    def asks_for(self, name: str) -> bool:
+        """Whether it asks for a field of this name."""
+        return any(field.name == name for field in self.fields)
 
     def __str__(self) -> str:
         return str(self.tree)
@@ -33,11 +44,13 @@ class CallFilter:
 
     def __call__(self, number: int, call: Call, analysis: Analysis) -> bool:
         """Whether call `number` passes. What the filter does not ask for is not looked at."""
-        return self._passes(CallValues(number, call, analysis))
+        values = CallValues(number, call, analysis)
+        return all(part(values) for part in self.parts)
 
     def passes(self, record: CallRecord | Mapping[str, Any]) -> bool:
         """The same of a call that is a record already."""
-        return self._passes(of_record(record))
+        values = of_record(record)
+        return all(part(values) for part in self.parts)
 
 
 class SampleFilter:

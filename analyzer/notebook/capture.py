@@ -114,7 +114,7 @@ class Capture:
             cap.between("13:50", "13:55").samples
             cap.between(until=90)
         """
-        return self._part(Selection(since=_bound(since), until=_bound(until)))
+        return self._part(Selection(since=bound_of(since), until=bound_of(until)))
 
     def handle(self, name: str) -> Capture:
         """The calls on one query handle or key, `q1`, `k1`, or its UUID. Raises `InputError` where there is none.
@@ -133,14 +133,17 @@ class Capture:
         view = Counters(self.analysis, paths)
         numbers = {answer.call for batch in view.batches() for answer in batch.answers}
         _check(view)
-        return self._only(numbers, f"counters {', '.join(paths)}", paths)
+        return self.only(numbers, f"counters {', '.join(paths)}", paths)
 
     def _part(self, selection: Selection) -> Capture:
         part = selection.of(self.analysis).part
-        return self if part is None else self._only(part.numbers, part.words, self._paths)
+        return self if part is None else self.only(part.numbers, part.words, self._paths)
 
-    def _only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...]) -> Capture:
-        """The calls of these numbers that are shown so far."""
+    def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
+        """The calls of these numbers that are shown so far; `words` is what chose them.
+
+        cap.only([1, 2], "the first two").calls
+        """
         shown, wanted = self.analysis.shown, set(numbers)
         calls = shown.only(number for number in shown.numbers if number in wanted)
         used = {call.session for _, call in calls}
@@ -326,7 +329,7 @@ def _interval_ns(interval: Interval) -> int:
     return interval_of(interval if isinstance(interval, str) else f"{interval:.9f}s")
 
 
-def _bound(moment: Moment | None) -> TimeBound | None:
+def bound_of(moment: Moment | None) -> TimeBound | None:
     if moment is None:
         return None
     if isinstance(moment, datetime):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from analyzer.notebook.capture import Capture
+    from analyzer.notebook.dataset import Dataset
 
 # More marks than these are neither distinguished nor drawn smoothly; of more, every n-th is drawn and the title says so.
 MOST_MARKS = 20_000
@@ -28,7 +29,7 @@ class Plots:
     cap.handle("q1").plot.counters(interval="1s")
     """
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture | Dataset) -> None:
         self._capture = capture
 
     def timeline(self) -> alt.Chart:
@@ -39,7 +40,7 @@ class Plots:
         """
         import altair as alt
 
-        calls = self._capture.calls.select(
+        calls = self._capture.calls.lazy().select(
             "number",
             "time",
             "method",
@@ -53,7 +54,7 @@ class Plots:
             .otherwise(pl.lit("answered")),
             milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6,
         )
-        data, title = _data(calls, "Calls")
+        data, title = _data(calls.collect(), "Calls")
         return (
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_tick(thickness=2)
@@ -80,7 +81,7 @@ class Plots:
         """
         import altair as alt
 
-        table = self._capture.counters(*paths, interval=interval)
+        table = self._capture.counters(*paths, interval=interval).lazy().collect()
         if not table.height:
             raise InputError("there is no reading to draw", hint="name other counters: cap.counters() has all")
         if interval is None:
@@ -137,13 +138,14 @@ class Plots:
         """
         import altair as alt
 
-        calls = self._capture.calls.filter(pl.col("latency").is_not_null()).select(
+        timed = self._capture.calls.lazy().filter(pl.col("latency").is_not_null())
+        calls = timed.select(
             "number",
             "time",
             "status_name",
             method=pl.coalesce(pl.col("method").cast(pl.String), pl.format("opnum {}", pl.col("opnum"))),
             milliseconds=pl.col("latency").dt.total_nanoseconds() / 1e6,
-        )
+        ).collect()
         # A logarithm shows nothing at 0, where a capture's clock has no finer steps.
         is_positive = calls.height > 0 and bool((calls["milliseconds"] > 0).all())
         scale = alt.Scale(type="log", nice=True) if is_positive else alt.Scale(type="symlog", constant=0.01)
@@ -171,15 +173,16 @@ class Plots:
         """
         import altair as alt
 
-        times = self._capture.samples.select("call").unique()
+        times = self._capture.samples.lazy().select("call").unique()
         calls = (
-            self._capture.calls.join(times, left_on="number", right_on="call", how="semi")
+            self._capture.calls.lazy()
+            .join(times, left_on="number", right_on="call", how="semi")
             .sort("time")
             .with_columns(seconds=pl.col("time").diff().over("handle").dt.total_nanoseconds() / 1e9)
             .drop_nulls("seconds")
             .select("number", "time", "handle", "seconds")
         )
-        data, title = _data(calls, "Polls")
+        data, title = _data(calls.collect(), "Polls")
         return (
             alt.Chart(data, title=title, width=_WIDTH)
             .mark_line(point=True)

@@ -161,22 +161,25 @@ def of_dataset(dataset: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     return tables, [source.url for source in manifest.sources]
 
 
-def same_rows(tables: dict[str, pl.DataFrame], files: Sequence[str], *, alone: bool) -> dict[str, Counter[bytes]]:
+def same_rows(
+    tables: dict[str, pl.DataFrame], files: Sequence[str], *, alone: bool, whole: dict[str, pl.DataFrame] | None = None
+) -> dict[str, Counter[bytes]]:
     """The rows of each table, with what numbers stand for in the place of numbers. `alone`: there is but one conversation,
-    whose calls follow each other as in one analysis."""
+    whose calls follow each other as in one analysis. Of tables of a part, `whole` are those of everything."""
+    whole = tables if whole is None else whole
     call_of: dict[int, Any] = {}
     handle_of: dict[str, Any] = {}
     session_of: dict[int, Any] = {}
-    for row in tables["sessions"].iter_rows(named=True):
+    for row in whole["sessions"].iter_rows(named=True):
         session_of[row["session"]] = [
             row["session_id"],
             row["client_ip"],
             row["server_ip"],
             row["first_time"].isoformat(),
         ]
-    for row in tables["calls"].iter_rows(named=True):
+    for row in whole["calls"].iter_rows(named=True):
         call_of[row["number"]] = _named(row, files, "request_frames"), _named(row, files, "response_frames")
-    for row in tables["calls"].sort("time").iter_rows(named=True):
+    for row in whole["calls"].sort("time").iter_rows(named=True):
         if row["handle"] is not None:
             handle_of.setdefault(row["handle"], [row["handle"][:1], row["handle_uuid"], call_of[row["number"]]])
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.collect import SCHEDULER_S, Storage, Work, conversations, other, replay, stretched
+from benchmarks.collect import (
+    ASSUMED,
+    PAGE,
+    SCHEDULER_S,
+    Measured,
+    Storage,
+    Work,
+    conversations,
+    other,
+    put,
+    replay,
+    storages,
+    stretched,
+)
 from tests.build.capture import frames_of, pcap
 
 FAST = Storage("fast", 1e12, float("inf"))
@@ -44,3 +57,19 @@ def test_a_capture_of_other_hosts_is_as_right_as_it_was() -> None:
     first, moved = before[40 + 26 : 40 + 34], changed[40 + 26 : 40 + 34]
     assert moved == bytes((10, 5, 0, 1, 9, 251, 1, 1))
     assert sum(first[0::2]) * 256 + sum(first[1::2]) == sum(moved[0::2]) * 256 + sum(moved[1::2])
+
+
+def test_storage_that_was_measured_stands_beside_what_is_assumed() -> None:
+    disk, *others = storages([Measured("disk", 200.0, 50.0, 0.001)])
+    assert (disk.name, disk.worker, disk.all) == ("disk", pytest.approx(80e6), float("inf"))
+    assert tuple(others) == ASSUMED
+
+
+@pytest.mark.parametrize("name", ["runs", "stages", "storage", "simulation"])
+def test_tables_take_their_places_in_the_page(name: str) -> None:
+    page = PAGE.read_text()
+    written = put(page, name, ["| new |", "|---|"])
+    assert f"<!-- measured: {name} -->\n| new |\n|---|\n<!-- end: {name} -->" in written
+    assert put(written, name, []) == put(page, name, [])
+    with pytest.raises(ValueError, match="no place for"):
+        put(page, "nothing", [])

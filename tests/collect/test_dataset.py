@@ -1,0 +1,210 @@
+"""A dataset in a notebook has what a capture of all its files has: tables, parts, pictures, single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import analyzer as pcq
+from analyzer.auth.keyring import Keyring
+from analyzer.core.errors import InputError
+from analyzer.notebook.capture import Capture
+from analyzer.notebook.dataset import Dataset
+from analyzer.pipeline.run import analyze
+from tests.build.capture import NANO, pcap
+from tests.collect.sets import (
+    CAPTURES,
+    collected,
+    difference,
+    frames_of,
+    keyring_of,
+    moved,
+    readdressed,
+    rotated,
+    same_rows,
+)
+
+pytestmark = pytest.mark.needs("distributed")
+NAMES = (
+    "pcq_smbd_scapy_impacket_smb311_ntlm_privacy_2clients.pcap",
+    "v1_samba_impacket_smb311_ntlm_privacy.pcap",
+)
+FILTERS = (
+    "opnum == 7 && status == 0",
+    "status != 0",
+    "not status",
+    'method contains "Query" or method contains "Enumerate"',
+    "handle",
+    "params.RequestCode == COUNTER_NAME_STRINGS",
+    "buffer.name == _Total",
+    "latency > 1ms and smb",
+    "frame < 30",
+    "count(frame) > 3",
+    "time_relative < 0.5",
+    "read.attempt > 1",
+    "smb.session_id != 0 and smb.signed == true",
+    'auth.user matches "perf"',
+    "response.stub_length > request.stub_length",
+    "server.ip == 127.0.0.1 and port == 445",
+    "client.ip in {10.0.0.0/8}",
+)
+Part = Callable[[Any], Any]
+PARTS: dict[str, Part] = {
+    "filter": lambda whole: whole.filter("opnum in {5..7, 17} and number"),
+    "between": lambda whole: whole.between(until=0.4),
+    "both": lambda whole: whole.filter("status == 0").between(0.1, 0.9).filter("latency"),
+    "nothing": lambda whole: whole.filter("opnum == 999"),
+}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Capture, Dataset]:
+    """One run over rotated files, and their dataset."""
+    name = request.param
+    link_type, frames = frames_of(CAPTURES / name)
+    directory = tmp_path_factory.mktemp("pair")
+    (directory / "in").mkdir()
+    rotated(frames, link_type, directory / "in", 4, 5)
+    keyring = keyring_of(name)
+    collected(directory / "in", directory / "out", keyring)
+    return Capture(analyze(sorted((directory / "in").iterdir()), keyring, pdus=False)), pcq.open(directory / "out")
+
+
+def tables_of(one: Any) -> dict[str, pl.DataFrame]:
+    """Everything that a capture and a dataset have as tables."""
+    audit = one.audit()
+    found = {
+        "calls": one.calls,
+        "samples": one.samples,
+        "counters": one.counters(),
+        "sessions": one.sessions,
+        "hosts": one.hosts,
+        "handles": one.handles,
+        "problems": one.problems,
+        "findings": audit["findings"],
+        "coverage": audit["coverage"],
+    }
+    return {name: table.lazy().collect().drop("day", "server", strict=False) for name, table in found.items()}
+
+
+def unlike(capture: Capture, dataset: Dataset, whole: tuple[Capture, Dataset]) -> str:
+    """How the tables of a capture and of a dataset differ, both parts of the whole. `time_delta` is since the call before: of
+    those shown here, of the conversation there."""
+    wholes = [{name: getattr(one, name).lazy().collect() for name in ("calls", "sessions")} for one in whole]
+    files = list(whole[0].analysis.capture.files), [source.url for source in whole[1].manifest.sources]
+    rows = [
+        same_rows(tables_of(one), names, alone=False, whole=all_rows)
+        for one, names, all_rows in zip((capture, dataset), files, wholes, strict=True)
+    ]
+    return difference(*rows)
+
+
+def test_the_whole_is_that_of_one_run(pair: tuple[Capture, Dataset]) -> None:
+    assert not unlike(*pair, pair)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_that_of_one_run(part: str, pair: tuple[Capture, Dataset]) -> None:
+    capture, dataset = (PARTS[part](one) for one in pair)
+    assert isinstance(dataset.calls, pl.LazyFrame)
+    assert not unlike(capture, dataset, pair)
+    assert (part == "nothing") == (capture.calls.height == 0)
+
+
+def test_every_filter_chooses_the_calls_of_one_run(pair: tuple[Capture, Dataset]) -> None:
+    chosen = []
+    for text in FILTERS:
+        rows = [
+            one.filter(text).calls.lazy().select("time", "method", "call_id").collect().sort("time") for one in pair
+        ]
+        assert rows[0].equals(rows[1]), text
+        chosen.append(rows[0].height)
+    assert sum(map(bool, chosen)) > len(FILTERS) // 2
+
+
+def test_what_conversations_make_is_that_of_one_run(pair: tuple[Capture, Dataset]) -> None:
+    capture, dataset = pair
+    paths = sorted(set(capture.counters()["path"].cast(pl.String)))[:1]
+    path = "\\" + paths[0].lstrip("\\").partition("\\")[2]
+    for options in ({"interval": "100ms"}, {"exact": True}):
+        one, other = capture.counters(path, **options), dataset.counters(path, **options).collect()
+        assert one.height == other.height > 0
+        assert one["value"].to_list() == other["value"].to_list()
+    assert dataset.series(path).calls.collect().height == capture.series(path).calls.height > 0
+    assert dataset.series(path).counters().collect().height == capture.series(path).counters().height
+    assert dataset.triage.drop("conversation").collect().equals(capture.triage)
+    for name, table in capture.stats.items():
+        assert dataset.stats[name].drop("conversation").collect().height == table.height, name
+    strict = capture.audit("strict")
+    assert dataset.audit("strict")["findings"].collect().height == strict["findings"].height
+    verdicts = [
+        one["coverage"].lazy().select("requirement", "verdict").collect() for one in (strict, dataset.audit("strict"))
+    ]
+    assert verdicts[0].equals(verdicts[1])
+
+
+def test_single_calls_are_those_of_one_run(pair: tuple[Capture, Dataset]) -> None:
+    capture, dataset = (one.filter("opnum in {5..7, 17}") for one in pair)
+    expected, found = list(capture.iter_calls()), list(dataset.iter_calls())
+    assert [call["response"] and call["response"]["stub_sha256"] for call in expected] == [
+        call["response"] and call["response"]["stub_sha256"] for call in found
+    ]
+    number = dataset.calls.collect()["number"].max()
+    assert dataset.call(number)["time"] == expected[-1]["time"]
+    assert "call" in str(dataset.call(number)._repr_html_())
+
+
+def test_a_handle_is_known_by_the_name_its_rows_have(pair: tuple[Capture, Dataset]) -> None:
+    capture, dataset = pair
+    names = dataset.calls.select("handle", "handle_uuid").drop_nulls().unique().collect()
+    for name, uuid in names.rows():
+        for theirs, ours in ((name, name.replace("1-", "", 1)), (uuid, uuid)):
+            assert dataset.handle(theirs).calls.collect().height == capture.handle(ours).calls.height > 0
+
+
+@pytest.mark.needs("altair")
+def test_pictures_are_drawn_of_a_part(pair: tuple[Capture, Dataset]) -> None:
+    capture, dataset = (one.filter("status == 0") for one in pair)
+    for name in ("timeline", "latency", "polls"):
+        drawn = [getattr(one.plot, name)().to_dict()["data"]["values"] for one in (capture, dataset)]
+        assert len(drawn[0]) == len(drawn[1])
+    assert dataset.plot.counters().to_dict()
+
+
+def test_what_is_not_asked_for_is_not_read(tmp_path: Path) -> None:
+    """Two servers on two days."""
+    _, frames = frames_of(CAPTURES / "v1_samba_impacket_smb311_noauth.pcap")
+    day = 86_400 * 10**9
+    (tmp_path / "in").mkdir()
+    for number in range(4):
+        talk = moved(readdressed(frames, f"10.0.0.{number}", f"10.0.1.{number % 2}"), number // 2 * day)
+        (tmp_path / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
+    collected(tmp_path / "in", tmp_path / "out", Keyring())
+    ds = pcq.open(tmp_path / "out")
+    whole = ds.calls.collect()
+    later = whole["time"].min() + timedelta(hours=12)  # type: ignore[operator]
+    parts = {
+        "server=10.0.1.1": ds.filter("server.ip == 10.0.1.1 and status == 0"),
+        "day=2026-11-21": ds.between(later),
+    }
+    for directory, part in parts.items():
+        for file in (tmp_path / "out" / "calls").rglob("*.parquet"):
+            if directory not in str(file):
+                file.rename(file.with_suffix(".away"))
+        calls = part.calls.collect()
+        assert 0 < calls.height < whole.height
+        for file in (tmp_path / "out" / "calls").rglob("*.away"):
+            file.rename(file.with_suffix(".parquet"))
+        assert "shown: " in repr(part)
+        assert "shown: " in part._repr_html_()
+    assert "shown" not in ds._repr_html_()
+    for mistake in (lambda: ds.filter("opnum =="), lambda: ds.between("noon"), lambda: ds.audit("lax")):
+        with pytest.raises(InputError):
+            mistake()
+    with pytest.raises(Exception, match="no counter of this capture"):
+        ds.counters(r"\Nothing\At All").collect()
