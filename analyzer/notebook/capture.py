@@ -140,7 +140,7 @@ class Capture:
         return self if part is None else self.only(part.numbers, part.words, self._paths)
 
     def only(self, numbers: Iterable[int], words: str, paths: tuple[str, ...] = ()) -> Capture:
-        """The calls of these numbers that are shown so far; `words` is what chose them.
+        """The calls of these numbers that are shown so far; `words` is what chose them. Raises nothing.
 
         cap.only([1, 2], "the first two").calls
         """

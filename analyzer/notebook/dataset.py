@@ -67,7 +67,7 @@ class _Condition(Struct, frozen=True):
     servers: tuple[str, ...] | None = None
 
 
-class _Parts(Struct, frozen=True):
+class _Loaded(Struct, frozen=True):
     """Conversations that are loaded one at a time, and again each time somebody asks for them."""
 
     load: Callable[[], Iterator[tuple[ConversationFacts, Capture]]]
@@ -431,11 +431,11 @@ class Dataset:
         with TemporaryDirectory(prefix="pcq-") as directory:
             return Capture(open_case(self._store.fetch(one.state, Path(directory) / "case.pcq")))
 
-    def _parts(self) -> _Parts:
+    def _parts(self) -> _Loaded:
         """The conversations that have calls that are shown. Which these are is found out now: polars waits for ever for a table
         that is collected while another one is."""
         numbers = self._shown if self._is_part else None
-        return _Parts(lambda: self._captures(numbers))
+        return _Loaded(lambda: self._captures(numbers))
 
     def _captures(self, numbers: Numbers | None) -> Iterator[tuple[ConversationFacts, Capture]]:
         """Conversations as captures, of which these calls are shown (None: all)."""
@@ -501,7 +501,7 @@ def _conversations(facts: Facts) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
-def _asked(parts: _Parts, ask: Callable[[Capture], Found]) -> Iterator[tuple[ConversationFacts, Found]]:
+def _asked(parts: _Loaded, ask: Callable[[Capture], Found]) -> Iterator[tuple[ConversationFacts, Found]]:
     """What conversations answer, but for those in which it means nothing. Raises `InputError` where it does in none."""
     refused: list[InputError] = []
     answered = False

@@ -62,6 +62,8 @@ UNRESOLVED = {
     "SampleSelection",
     "Samples",
     "Selection",
+    "_Condition",
+    "_Loaded",
 }
 
 
