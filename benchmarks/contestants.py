@@ -189,6 +189,7 @@ OURS = Contestant("pcq-analyzer timeline", _ours("timeline", "--format", "jsonl"
 PARQUET = Contestant(
     "pcq-analyzer samples to Parquet", _ours("samples", "--format", "parquet", "--force", "-o", "{out}")
 )
+SAMPLES = Contestant("pcq-analyzer samples as JSON Lines", _ours("samples", "--format", "jsonl"))
 COUNTERS = Contestant(
     "pcq-analyzer counters to Parquet", _ours("counters", "--format", "parquet", "--force", "-o", "{out}")
 )

@@ -28,7 +28,13 @@ _ABOUT = {
     "files, twice": "the same, every frame twice, as a mirror port of both ends sends it",
     "files, disordered": "the same, one frame of twenty behind the two after it",
     "sealed-files": "file contents of encrypted sessions without a key, behind a single PerflibV2 query in clear",
+    "files-large": "as `files`, where starting counts for little",
+    "sealed-files-large": "as `sealed-files`, where starting counts for little",
     "calls": "SMB2 only, and nothing but PerflibV2 queries in clear, with answers of 3 to 65 KB",
+    "tiny": "ten thousand of the smallest polls there are, one counter of one instance, by eight clients in clear",
+    "million": "as `tiny`, a million calls",
+    "blocks": "one answer of 160,000 blocks, each the 16 bytes of an error",
+    "winperf": "300 instances of 27 counters, polled as a PERF_DATA_BLOCK (HKEY_PERFORMANCE_DATA) in clear",
     "recorded": "the calls of a recorded conversation (NTLM privacy) again and again, each time by another client; most are small",
     "polling": "one conversation, encrypted with AES-128-GCM and sealed with RC4 inside, that polls 2,000 instances of 40 counters",
     "hours": "eight hours in which 300 processes of 12 counters are polled, sealed alike; now and then one begins or ends",
@@ -40,7 +46,7 @@ _WORK = """\
 | contestant | the work it does |
 |---|---|
 | `pcq-analyzer timeline` | everything, from reassembly to opening, and every value of every answer, written as JSON Lines |
-| `pcq-analyzer samples` | the same, and only the values, as a Parquet file |
+| `pcq-analyzer samples` | the same, and only the values, as a Parquet file or JSON Lines |
 | `pcq-analyzer counters` | the same, and every value formatted as a performance monitor does, as a Parquet file |
 | `pcq-analyzer audit` | the same as `timeline`, and what each call breaks of 402 requirements, as JSON Lines |
 | first call, first line | until the first one is written; then the pipe is closed |
@@ -88,101 +94,13 @@ and its peers send them, and what they do for each piece is Python, while AES-GC
 Decoding compares every bit of an answer with the one before, and takes the values.
 """
 
-_LIMITS = """\
-## What limits us
+# Where what was measured ends, and what somebody wrote about it begins, which is kept.
+_PROSE = "## What limits us\n"
 
-* Starting takes a third of the time on `mixed`, and more than half of that is Python and numpy alone. Where `cat` of 500 MB takes
-  less than that from memory, four times `cat` cannot be reached.
-* inflate takes more time for a byte of gzip than we do for a byte of capture, so that no reader of gzip keeps half of our speed.
-* Of a capture that is SMB and nothing else, every message is looked at by Python, a microsecond or two each, and every call is
-  decoded and printed; tshark, which is written in C, lists frames. A single answer of 64 MB takes it less time than us.
-* Each value of an answer that `timeline` prints is some 45 bytes of JSON. `samples --format parquet` makes no object of a
-  value.
-* A notebook with 1,000,000 samples: `cap.samples` is a table of 319 MB (as polars estimates it) and adds 262 MB to the process, in
-  0.24 s of processor time; `cap.counters()` 322 MB, 293 MB and 0.86 s. Texts are held once for many rows.
-* A command on a case takes 0.22 s of processor time before it has looked at a call, most of it Python, numpy and the command
-  line itself: where the capture took less than 2 s, a case cannot be ten times as fast. Of 10,000 calls (`recorded`, 15 MB)
-  `sessions` takes 0.12 of the time of the capture, `handles` 0.22, `timeline` 0.32: what is printed is computed for both.
-* Rows and trees are Python objects, one a value; that is what they cost. They are for `show`, notebooks and irregular
-  buffers.
-* Disorder: one segment of twenty behind the two after it takes 1.8 times the time (`files`), for these and their neighbours are
-  taken one by one, some 40 us each; the rest stays in runs. Every frame twice takes 1.3 times: a repetition is found by comparing
-  bytes where both were captured one behind the other.
-* Suricata needs less where nothing is to be decoded: of file contents, in clear or encrypted, it looks at headers of SMB in C and
-  logs next to nothing, and it starts in less time than Python does. It missed 841 of 849 requests of `files`, and decodes no value.
-* A filter, a time, a machine or `--tail` selects what is shown, not what is read: header and summary count the calls, sessions and
-  problems of the whole capture, a name may be stated at its end, and the state of a handle anywhere. None of this could be the
-  same without reading the rest. `--read-frames` and `--read-until` read the beginning alone, as if the capture ended there.
-* scapy and pyshark would need minutes a run, so they get the first packets of a capture, once, and their time is multiplied
-  by what is left out. The beginning of a capture is not its average, and start-up counts as if it were repeated: orders of
-  magnitude.
-* A shared machine: look at min and max before believing a difference of a tenth.
 
-## Two processes
-
-There is no `--jobs`. polars writes Parquet with both cores by itself. Below, every packet of a connection has to reach the
-same state, so that a second process would walk the whole file again for its share of the connections, or begin in its middle
-at a guess. Prototypes of this reader that did so on two cores were 1.1 to 1.3 times as fast as one process at 500 MB (1.7
-times at 5 GB, for finding the packets alone) as long as nothing else ran, slower than one process (0.6 to 0.9 times) on a
-busy machine, and always took more processor time.
-
-## One way instead of two
-
-  Until November 2026 the layers between `packet` and `rpc` had a second, fast path for the usual messages. Batches with one
-  handler a message came in its place. Processor time of `timeline`, new beside old, median of the ratios of alternating runs on
-  a machine that was busy with other work: `mixed` 0.97, `files` 1.01 to 1.09, `calls` 1.03 to 1.08, `polling` 1.04, `reply`
-  1.09, `recorded` 1.11 to 1.15. In `recorded`, messages are small, so that the price of each is all there is: a header, an
-  operation, a fragment and what became of its security are objects now, where the fast path kept them in local variables.
-
-* Events appended to a list, in place of five nested generators, and msgspec structs for what a handler is given: without both,
-  one way would have cost what the long way did.
-* Passing the rest of a batch on in one piece when its first parts show what the connection carries: `recorded`, layers up to
-  `rpc` alone, from 1.51 to 1.47 times the old.
-* The expected place in a keystream tried before the generator of candidates is made, sessions looked up once a message.
-* A completed call is packed since then (`model/store.py`), so that a capture of very many calls takes 0.15 KB each in memory.
-  `timeline` of 14,672 tiny calls, with other work on the machine: 1.67 s before there was one way and packing, 2.52 s with
-  both, 2.36 s since answered polls are followed by columns and layers are given only events that they take; of `recorded`,
-  2.17, 3.11 and 3.04 s. Packing tuples instead of structs saved 0.8 us a call; a garbage collector that looks through objects
-  20 times less often, nothing.
-* What a call of `recorded` costs (it has 2 PDUs and 5 SMB2 messages), in us of processor time, sampled every 0.5 ms. Both ran
-  at once, with other work on the machine, so that only what stands beside each other compares:
-
-  | step | before both | now | |
-  |---|---|---|---|
-  | frames, packets, TCP | 8 | 11 | |
-  | SMB, with signatures | 37 | 36 | |
-  | DCERPC | 45 | 68 | of which unsealing and checking 10 and 17, joining PDUs 8 and 15: where they were captured is packed here |
-  | parameters | 22 | 22 | |
-  | packing | 0 | 14 | |
-  | following handles | 7 | 5 | |
-  | records | 32 | 41 | of which reading back 0 and 9, trees of buffers 13 and 21 |
-  | JSON | 4 | 6 | |
-  | together | 155 | 203 | |
-
-  The whole command took 1.38 to 1.42 times what it took before both, and takes 1.21 to 1.29 times now (alternating runs); of
-  tiny calls 1.34 and 1.30. What gave that: where and when a message was captured is looked up once, not four or five times
-  (packing 14 to 10 us); calls that name no query handle are not read back to follow handles (6 us); calls under way are
-  structs; stubs of opnums 3, 4 and 7 are read without the compiled parser (6 us); requests and answers are not made twice, as
-  messages and as sides of calls. 1.10 times would take packing and reading back for nothing, and half of what DCERPC takes
-  more: a function for each step of a PDU, where the fast path had one for all. Tiny calls cannot be five times as fast as
-  tshark, which takes 60 us each: reading the interpreter, numpy and our modules alone takes as long as 5,000 of them. Tried in
-  vain: the hash functions of Python's own modules for short messages (0.6 us less a call, but not part of every Python).
-* Where memory went, as the system measures it: `timeline` of a million tiny calls 377 MB, of which 130 MB was one sort of all
-  calls' beginnings and ends; 244 MB since that is done a window of time after the other. `stats` of the same 322 MB, lists of
-  integers of 40 bytes each; 243 MB since these are arrays. One answer of 64 MB 901 MB: its PDUs as they came, joined, unsealed
-  and joined (a copy each), a copy of every row while values are taken out of it, and its JSON text (222 MB) twice; 225 MB since
-  they wait in the spill file and all that is derived from them is made some at a time, in two thirds of the time. `samples` of
-  160,000 tiny blocks 527 MB, a record for each block and its text in pieces; 130 MB since these are made 8,192 at a time.
-* Lines are not written before the capture is read. What stands in the way is named here, so that nobody looks for it again:
-  `capture` is the first line and states frames, bytes and the time of the last frame of all; calls without a bind are
-  recognised by all calls of their context; an answer of QueryCounterInfo gives the counters of polls before it; names are those
-  that the server reports last.
-* One description of regular performance data in place of five readers: `timeline` of `polling` 1.01, `samples` 1.02,
-  `timeline` of `calls` 1.02 times the time before.
-* mypyc over `core/cursor.py` and `smb/smb2_header.py`, which it compiles as they are: `recorded` at 1.00 of the time, so no
-  wheels for each platform for it. `smb/framing.py`, compiled without the modules it imports, fails at a msgspec struct
-  (`frozen=True` in a class statement); compiled with all of them was not measured.
-"""
+def prose(page: str) -> str:
+    """What somebody wrote on a page."""
+    return page[page.index(_PROSE) :]
 
 
 def machine() -> str:
@@ -249,8 +167,8 @@ def inside(directory: Path, sizes: dict[str, int], rounds: int, scale: float) ->
     return out
 
 
-def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]]) -> str:
-    """The page."""
+def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, list[str]], about: str) -> str:
+    """The page; `about` is what somebody wrote on the one before it."""
     out = ["# Performance\n", _HOW.replace("MACHINE", machine()), _WORK + "\n"]
     out += _aims(results, tables)
     if results:
@@ -272,7 +190,7 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out += [_DECODING, *tables["decoding"], ""]
     if stages := [row for name in ("polling", "reply") if name in tables for row in (*tables[name], "")]:
         out += [_STAGES, *stages, _REASONS]
-    out.append(_LIMITS)
+    out.append(about)
     return "\n".join(out)
 
 
@@ -310,8 +228,14 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
     times("foreign", contestants.TSHARK, 5)
     times("files", contestants.TSHARK, 10)
     times("files", contestants.SURICATA, 0.5)
+    times("files-large", contestants.SURICATA, 0.5)
     times("sealed-files", contestants.SURICATA, 0.5)
+    times("sealed-files-large", contestants.SURICATA, 0.5)
+    times("tiny", contestants.TSHARK, 5)
     rows += _ratio_aims(ours, scores)
+    if "million" in ours:
+        million = ours["million"]
+        rows.append(("`million`: at most 250 MB of memory", f"{million.rss_mb:.0f} MB", million.rss_mb <= 250))
     if "large" in ours and "mixed" in ours:
         each = [ours[name].median / packets[name] for name in ("large", "mixed")]
         rows.append(
@@ -332,9 +256,8 @@ def _aims(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str, 
     opening = [row.split("|")[2:4] for row in tables.get("reply", ()) if "decryption" in row or "unsealing" in row]
     if opening:
         own, floor = (sum(float(row[at]) for row in opening) for at in (0, 1))
-        rows.append(
-            ("`reply`: opening it takes at most twice what the ciphers take", f"{own / floor:.1f}", own <= 2 * floor)
-        )
+        ratio = own / max(floor, 0.001)
+        rows.append(("`reply`: opening it takes at most twice what the ciphers take", f"{ratio:.1f}", ratio <= 2))
     if not rows:
         return []
     return [
@@ -352,7 +275,7 @@ def _ratio_aims(ours: dict[str, Score], scores: dict[str, dict[str, Score]]) -> 
         if name in ours and "files" in ours:
             ratio = ours[name].median / ours["files"].median
             yield f"`{name}`: at most {most} times the time of `files`", f"{ratio:.2f}", ratio <= most
-    for name in ("recorded", "calls", "hours"):
+    for name in ("recorded", "calls", "tiny", "winperf", "hours"):
         if contestants.AUDIT.name in scores.get(name, {}):
             ratio = scores[name][contestants.AUDIT.name].ratio(ours[name])
             yield f"`{name}`: `audit` takes at most twice the time of `timeline`", f"{ratio:.1f}", ratio <= 2

@@ -1,6 +1,6 @@
 """Compares the analyzer with its peers, and itself with what it is made of: synthetic captures in, docs/performance.md out.
 
-    python benchmarks/run.py [--small] [--large] [--rounds N] [--only NAME ...] [--keep DIRECTORY] [--write]
+    python benchmarks/run.py [--small] [--large] [--rounds N] [--only NAME ...] [--keep DIRECTORY] [--write [DIRECTORY]]
 
 Every contestant is a process of its own; what counts is the processor time (user and system) of it and its children, and its
 peak memory. Contestants take turns, so that a noisy machine is noisy for all, and a ratio is the median of the ratios within a
@@ -177,6 +177,15 @@ def _group(name: str, slow: int) -> list[Contestant]:
     match name:
         case "recorded":
             return [OURS, contestants.AUDIT]
+        case "tiny" | "winperf":
+            return [OURS, contestants.AUDIT, *peers]
+        case "blocks":
+            return [OURS, contestants.SAMPLES, contestants.AUDIT, *tshark]
+        case "million":
+            return [OURS, *peers]
+        case "files-large" | "sealed-files-large":
+            # tshark, of which `files` shows enough, would take half a minute a turn.
+            return [OURS, *(one for one in peers if one in (contestants.CAT, contestants.SURICATA))]
         case "polling":
             return [OURS, contestants.PARQUET, contestants.COUNTERS, contestants.NOTEBOOK, contestants.CAT, *tshark]
         case "hours":
@@ -193,6 +202,9 @@ def _group(name: str, slow: int) -> list[Contestant]:
     return [OURS, *peers, contestants.START, *contestants.slow_peers(slow)]
 
 
+# What tshark needs for segments out of order.
+_IN_ORDER = ("-o", "tcp.reassemble_out_of_order:TRUE")
+
 MAKERS: dict[str, Callable[[Path, int], int]] = {
     "mixed": traffic.mixed,
     "scan": traffic.scan,
@@ -200,10 +212,16 @@ MAKERS: dict[str, Callable[[Path, int], int]] = {
     "files": traffic.files,
     "sealed-files": traffic.sealed_files,
     "calls": traffic.calls,
+    "tiny": traffic.tiny,
+    "million": traffic.tiny,
+    "blocks": traffic.blocks,
+    "winperf": traffic.winperf,
     "recorded": lambda path, size: traffic.repeated(path, size, RECORDED),
     "polling": traffic.polling,
     "hours": traffic.hours,
     "reply": traffic.reply,
+    "files-large": traffic.files,
+    "sealed-files-large": traffic.sealed_files,
     "large": traffic.mixed,
 }
 
@@ -219,15 +237,15 @@ def _capture(name: str, path: Path, packets: int) -> Capture:
     return Capture(name, path, packets, options, ("-o", f'uat:smb2_seskey_list:{session},{key},"",""'))
 
 
-def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wanted: Sequence[str]) -> Iterator[Trial]:
+def trials(sizes: dict[str, float], directory: Path, rounds: int, slow: int, wanted: Sequence[str]) -> Iterator[Trial]:
     """The captures that are wanted, each made where it is not there yet, and others made of them."""
     for name, make in MAKERS.items():
         if name not in wanted or name not in sizes:
             continue
         path = directory / f"{name}.pcap"
-        packets = made(path, lambda make=make, path=path, name=name: make(path, sizes[name] * MB))  # type: ignore[misc]
+        packets = made(path, lambda make=make, path=path, name=name: make(path, int(sizes[name] * MB)))  # type: ignore[misc]
         # tshark takes minutes for the largest: the turn that compares what all see is the one that counts.
-        yield Trial(_capture(name, path, packets), _group(name, slow), 0 if name == "large" else rounds)
+        yield Trial(_capture(name, path, packets), _group(name, slow), 0 if name in ("large", "million") else rounds)
         for form in traffic.FORMS if name == "mixed" else ():
             if form in wanted:
                 other = directory / f"mixed.{form}"
@@ -238,7 +256,8 @@ def trials(sizes: dict[str, int], directory: Path, rounds: int, slow: int, wante
             if kind in wanted:
                 other = directory / f"files.{kind}"
                 packets = made(other, lambda kind=kind, other=other, path=path: traffic.disturbed(path, other, kind))  # type: ignore[misc]
-                yield Trial(Capture(f"files, {kind}", other, packets), [OURS, *_peers()], rounds)
+                capture = Capture(f"files, {kind}", other, packets, tshark_options=_IN_ORDER)
+                yield Trial(capture, [OURS, *_peers()], rounds)
 
 
 def made(path: Path, make: Callable[[], int]) -> int:
@@ -250,20 +269,45 @@ def made(path: Path, make: Callable[[], int]) -> int:
     return int(note.read_text())
 
 
-SIZES = {
+SIZES: dict[str, float] = {
     "mixed": 500,
     "scan": 20,
     "foreign": 40,
     "files": 300,
     "sealed-files": 300,
     "calls": 150,
+    # Ten thousand calls.
+    "tiny": 6.2,
+    # An answer of 160,000 blocks.
+    "blocks": 2.56,
+    "winperf": 10,
     "recorded": 20,
     "polling": 200,
     "hours": 200,
     "reply": 64,
 }
-SMALL = {"mixed": 3, "foreign": 1, "files": 2, "calls": 2, "polling": 2, "hours": 2}
-NAMES = (*SIZES, "large", *traffic.FORMS, *traffic.DISTURBANCES, "buffers")
+LARGE: dict[str, float] = {"million": 615, "files-large": 2000, "sealed-files-large": 2000, "large": 5000}
+SMALL: dict[str, float] = {
+    "mixed": 3,
+    "scan": 0.1,
+    "foreign": 1,
+    "files": 2,
+    "sealed-files": 1,
+    "calls": 2,
+    "tiny": 0.2,
+    "blocks": 0.1,
+    "winperf": 1,
+    "recorded": 1,
+    "polling": 2,
+    "hours": 2,
+    "reply": 1,
+    "million": 0.2,
+    "files-large": 1,
+    "sealed-files-large": 1,
+    "large": 3,
+}
+NAMES = (*SIZES, *LARGE, *traffic.FORMS, *traffic.DISTURBANCES, "buffers")
+PAGE = ROOT / "docs" / "performance.md"
 
 
 def main() -> None:
@@ -273,16 +317,23 @@ def main() -> None:
         action="store_true",
         help="some MB, and only the turn that compares what all see: shows that it works",
     )
-    parser.add_argument("--large", action="store_true", help="also 5 GB, on which tshark takes minutes a turn")
+    parser.add_argument("--large", action="store_true", help="also a million calls, 2 GB of files and 5 GB")
     parser.add_argument("--rounds", type=int, help="how many turns (3)")
     parser.add_argument("--only", nargs="+", choices=NAMES)
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="make the captures here, and leave them")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md and its picture")
+    parser.add_argument(
+        "--write",
+        nargs="?",
+        type=Path,
+        const=PAGE.parent,
+        metavar="DIRECTORY",
+        help="write performance.md and its picture (to docs/)",
+    )
     given = parser.parse_args()
     rounds = 0 if given.small else given.rounds or 3
     sizes = dict(SMALL if given.small else SIZES)
-    if given.large:
-        sizes["large"] = 5000
+    if given.large and not given.small:
+        sizes |= LARGE
     with tempfile.TemporaryDirectory() as temporary:
         directory = (given.keep or Path(temporary)).resolve()
         directory.mkdir(parents=True, exist_ok=True)
@@ -301,11 +352,11 @@ def main() -> None:
         inside: dict[str, list[str]] = {}
         if "buffers" in (given.only or NAMES):
             inside = page.inside(directory, sizes, rounds or 1, 0.02 if given.small else 1.0)
-        text = page.written(results, inside)
+        text = page.written(results, inside, page.prose(PAGE.read_text()))
         say(text, sys.stdout)
         if given.write:
-            (ROOT / "docs" / "performance.md").write_text(text + "\n")
-            page.picture([(capture, scores) for capture, scores in results]).save(ROOT / "docs" / "performance.svg")
+            (given.write / PAGE.name).write_text(text)
+            page.picture([(capture, scores) for capture, scores in results]).save(given.write / "performance.svg")
 
 
 if __name__ == "__main__":

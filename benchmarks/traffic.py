@@ -1,7 +1,8 @@
 """Synthetic captures for the benchmarks: a size and a file name in, a pcap out, the same bytes every time.
 
-Everything is in order and complete: what is measured is the cost of ordinary traffic. TCP checksums are right, as in a capture
-taken from a mirror port; those of IP headers are zero.
+Everything is in order and complete: what is measured is the cost of ordinary traffic. Windows are scaled and data is acknowledged
+as stacks do it, without which programs that keep to the window drop what they see. TCP checksums are right, as in a capture taken
+from a mirror port; those of IP headers are zero.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import shutil
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +25,7 @@ import zstandard
 from tests.build import buffers, rpc, smb
 from tests.build.auth import ntlm_handshake
 from tests.build.buffers import Ndr
+from tests.build.calls import value_stub
 
 MIB = 1 << 20
 HANDLE = "5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10"
@@ -37,6 +40,8 @@ _IP = struct.Struct(">BBHHHBBHII")
 _TCP = struct.Struct(">HHIIBBHHH")
 _ETHERNET = bytes.fromhex("020000000001020000000002") + b"\x08\x00"
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+# MSS, window scale 8 (RFC 7323): what is under way stays within the window that the other end offers.
+_SYN_OPTIONS = struct.pack(">BBHBBBB", 2, 4, MSS, 1, 3, 3, 8)
 
 
 class Writer:
@@ -84,11 +89,13 @@ class Tcp:
         seq, ack = self._seq[direction], self._seq[1 - direction]
         if not flags & ACK:
             ack = 0
-        header = _TCP.pack(sport, dport, seq, ack, 0x50, flags, 65535, 0, 0)
+        options = _SYN_OPTIONS if flags & SYN else b""
+        offset = 0x50 + (len(options) << 2)
+        header = _TCP.pack(sport, dport, seq, ack, offset, flags, 65535, 0, 0) + options
         # RFC 1071: the ones' complement sum of 16-bit words is the remainder of them all as one number.
         whole = int.from_bytes(header + payload + bytes(len(payload) & 1), "big")
-        checksum = 0xFFFF - (src + dst + 6 + 20 + len(payload) + whole) % 0xFFFF
-        header = _TCP.pack(sport, dport, seq, ack, 0x50, flags, 65535, checksum, 0)
+        checksum = 0xFFFF - (src + dst + 6 + len(header) + len(payload) + whole) % 0xFFFF
+        header = _TCP.pack(sport, dport, seq, ack, offset, flags, 65535, checksum, 0) + options
         self._out.ip(6, src, dst, header + payload)
         self._seq[direction] = (seq + len(payload) + bool(flags & (SYN | FIN))) & 0xFFFFFFFF
 
@@ -99,12 +106,17 @@ class Tcp:
         return self
 
     def send(self, direction: int, data: bytes) -> None:
+        """A message; every second segment but the last is acknowledged on its own (RFC 9293 section 3.8.6.3)."""
         for at in range(0, len(data), MSS):
             self.segment(direction, data[at : at + MSS])
+            if at // MSS & 1 and at + MSS < len(data):
+                self.segment(1 - direction, b"", ACK)
 
 
 class Client:
     """A client of the winreg pipe that asks for performance data, in clear."""
+
+    INTERFACE = rpc.PCQ
 
     def __init__(self, out: Writer, number: int, rng: random.Random) -> None:
         self._tcp = Tcp(out, (0x0A000001 + number, 50000 + number), (0x0A000101, 445), rng).begin()
@@ -112,11 +124,16 @@ class Client:
         self._sealers: Sequence[rpc.RealSealer | None] = (None, None)
         self._talk = self._begun(number)
         self._send()
-        self._call(3, Ndr().string("\\\\FILES").data, Ndr().handle(HANDLE).uint(0).data)
+        self._call(3, self._machine().data, Ndr().handle(HANDLE).uint(0).data)
 
     def _begun(self, number: int) -> smb.Talk:
         talk = smb.Talk(session=0x1000_0000 + number)
-        return talk.begin().tree().open().write(rpc.bind()).read(rpc.bind_ack())
+        offered = rpc.bind([rpc.context(0, self.INTERFACE)])
+        return talk.begin().tree().open().write(offered).read(rpc.bind_ack())
+
+    def _machine(self) -> Ndr:
+        """What the handle is opened for."""
+        return Ndr().string("\\\\FILES")
 
     def _call(self, opnum: int, request: bytes, response: bytes) -> None:
         self._call_id += 1
@@ -153,6 +170,21 @@ class Client:
         """A piece of a file, read from another open: SMB traffic that carries no call."""
         self._talk.read(data, file_id=b"\x77" * 16)
         self._send()
+
+
+class RegistryClient(Client):
+    """The same by the older interface: values of HKEY_PERFORMANCE_DATA, in clear."""
+
+    INTERFACE = rpc.WINREG
+
+    def _machine(self) -> Ndr:
+        return Ndr().null().uint(0x02000000)
+
+    def value(self, name: str, data: bytes) -> None:
+        """BaseRegQueryValue with room enough."""
+        room = 1 << 20
+        asked = value_stub(Ndr().handle(HANDLE).unicode_string(name), 0, b"", 0, room, 0)
+        self._call(17, asked.data, value_stub(Ndr(), 3, data, 0, len(data), len(data)).uint(0).data)
 
 
 class SealedClient(Client):
@@ -209,6 +241,36 @@ class Polls:
         self._buffer[self._values] += self._rng.integers(0, 1_000_000, self.values, np.uint64)
         self._buffer[1:3] += np.uint64(10_000_000)
         return answer_of(self._buffer.tobytes())
+
+
+class ObjectPolls:
+    """The answers to one value of HKEY_PERFORMANCE_DATA, over and over: a Process-like object of eight-byte counters."""
+
+    # PERF_COUNTER_BULK_COUNT, in winperf.h; where PerfTime and PerfTime100nSec stand in the head, in words of eight bytes, and
+    # SystemTime, in words of two.
+    _KIND, _CLOCKS, _SYSTEM_TIME = 0x10410500, (7, 9), slice(18, 26)
+
+    def __init__(self, instances: int, counters: int, rng: random.Random) -> None:
+        made = tuple(
+            buffers.Instance(f"process_{at}", -1, (0, 0), tuple(rng.getrandbits(32) for _ in range(counters)))
+            for at in range(instances)
+        )
+        kinds = tuple(buffers.Counter(232 + 2 * at, self._KIND, 8) for at in range(counters))
+        self._buffer = np.frombuffer(buffers.winperf([buffers.PerfObject(230, kinds, made)]), "<u8").copy()
+        # An instance's block of counters begins with its length, which nothing else here is.
+        blocks = np.flatnonzero(self._buffer == 8 + 8 * counters)
+        self._values = (blocks[:, None] + np.arange(1, counters + 1)).ravel()
+        self._time = datetime(2024, 3, 5, 12, 34, 56, 789_000)
+        self._rng = np.random.default_rng(rng.getrandbits(32))
+
+    def answer(self) -> bytes:
+        """The next one, a second later: every value grows, by up to a million."""
+        self._buffer[self._values] += self._rng.integers(0, 1_000_000, len(self._values), np.uint64)
+        self._buffer[list(self._CLOCKS)] += np.uint64(10_000_000)
+        self._time = now = self._time + timedelta(seconds=1)
+        date = now.year, now.month, now.isoweekday() % 7, now.day
+        self._buffer.view("<u2")[self._SYSTEM_TIME] = (*date, now.hour, now.minute, now.second, now.microsecond // 1000)
+        return self._buffer.tobytes()
 
 
 def answers(rng: random.Random) -> list[bytes]:
@@ -305,6 +367,19 @@ def blocks(path: Path, size: int) -> int:
     answer = buffers.perf_data([buffers.Block(0, status=0x1069)] * (size // 16))
     with Writer(path) as out:
         Client(out, 0, rng).query(answer_of(answer))
+        return out.packets
+
+
+def winperf(path: Path, size: int) -> int:
+    """A conversation in clear that polls 300 instances of 27 counters as a PERF_DATA_BLOCK, after the names of the counters."""
+    rng = random.Random(41)
+    with Writer(path) as out:
+        client = RegistryClient(out, 0, rng)
+        names = [("230", "Process"), *((str(232 + 2 * at), f"Counter {at}/sec") for at in range(27))]
+        client.value("Counter 009", buffers.name_table(names))
+        polls = ObjectPolls(300, 27, rng)
+        while out.size < size:
+            client.value("230", polls.answer())
         return out.packets
 
 

@@ -159,7 +159,7 @@ class Keyring:
     def smb_keys_for(self, session_id: int) -> tuple[SmbKeys, ...]:
         """Keys given for an SMB session. Wireshark wants the id as the bytes on the wire, people read it as a number;
         both are accepted."""
-        if not 0 <= session_id < 1 << 64:
+        if not self._smb or not 0 <= session_id < 1 << 64:
             return ()
         turned = int.from_bytes(session_id.to_bytes(8, "big"), "little")
         return tuple(keys for keys in self._smb if keys.session_id in (session_id, turned))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
@@ -22,21 +23,26 @@ class _Known(Struct, frozen=True, eq=False):
 
 
 class SameLayout(Generic[_Layout, _Word]):
-    """Remembers a buffer of each size with its layout.
+    """Remembers buffers with their layouts, a few of each size.
 
-    Of more sizes than `MAX_LAYOUTS`, or of more than `max_bytes` in all, the one that was read first is forgotten.
+    Of more than `MAX_LAYOUTS`, more than `MAX_OF_A_SIZE` of one size, or more than `max_bytes` in all, the one that was read first
+    is forgotten.
     """
 
     MAX_LAYOUTS = 64
+    # Queries that are polled in turn and have answers of one size; each is compared with every buffer of the size until one fits.
+    MAX_OF_A_SIZE = 4
 
     def __init__(self, form: str, max_bytes: int) -> None:
         self._form = np.dtype(form)
         self._max_bytes = max_bytes
-        self._known: dict[int, _Known] = {}
+        # By size, what was read first before what was read later; and the sizes of all, in the order of reading.
+        self._known: dict[int, deque[_Known]] = {}
+        self._sizes: deque[int] = deque()
         self._bytes = 0
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._sizes)
 
     @property
     def bytes_held(self) -> int:
@@ -45,29 +51,42 @@ class SameLayout(Generic[_Layout, _Word]):
 
     def find(self, data: bytes) -> _Layout | None:
         """The layout of a buffer that differs from one remembered in nothing but what may differ."""
-        known = self._known.get(len(data))
-        if known is None or ((np.frombuffer(data, self._form) ^ known.words) & known.fixed).any():
+        of_the_size = self._known.get(len(data))
+        if of_the_size is None:
             return None
-        layout: _Layout = known.layout
-        return layout
+        words = np.frombuffer(data, self._form)
+        for known in of_the_size:
+            if not ((words ^ known.words) & known.fixed).any():
+                layout: _Layout = known.layout
+                return layout
+        return None
 
     def holds(self, layout: _Layout) -> bool:
         """Whether a buffer of this layout is remembered."""
-        return any(known.layout is layout for known in self._known.values())
+        return any(known.layout is layout for of_the_size in self._known.values() for known in of_the_size)
 
     def remember(self, data: bytes, layout: _Layout, free: Iterable[npt.NDArray[np.int64]]) -> None:
         """Remembers a buffer of whole words; `free` are the words that may differ."""
-        if len(data) % self._form.itemsize or len(data) > self._max_bytes:
+        size = len(data)
+        if size % self._form.itemsize or size > self._max_bytes:
             return
         words: npt.NDArray[_Word] = np.frombuffer(data, self._form)
         fixed = np.full(len(words), np.iinfo(self._form).max, self._form)
         for these in free:
             fixed[these] = 0
-        if self._known.pop(len(data), None) is not None:
-            self._bytes -= len(data)
-        self._bytes += len(data)
-        self._known[len(data)] = _Known(words, fixed, layout)
-        while len(self._known) > self.MAX_LAYOUTS or self._bytes > self._max_bytes:
-            oldest = next(iter(self._known))
-            del self._known[oldest]
-            self._bytes -= oldest
+        if len(self._known.get(size, ())) == self.MAX_OF_A_SIZE:
+            self._forget(size)
+            self._sizes.remove(size)
+        self._known.setdefault(size, deque()).append(_Known(words, fixed, layout))
+        self._sizes.append(size)
+        self._bytes += size
+        while len(self._sizes) > self.MAX_LAYOUTS or self._bytes > self._max_bytes:
+            self._forget(self._sizes.popleft())
+
+    def _forget(self, size: int) -> None:
+        """Forgets the buffer of a size that was read first."""
+        of_the_size = self._known[size]
+        of_the_size.popleft()
+        self._bytes -= size
+        if not of_the_size:
+            del self._known[size]

@@ -87,17 +87,21 @@ def word_sums(data: bytes, starts: IntArray, lengths: IntArray) -> _U64:
     # The 64-bit words that lie in the run, and the bytes before and after them.
     borders = np.empty((len(starts), 2), np.int64)
     first, last = borders.T
-    np.floor_divide(starts + 7, 8, out=first)
-    np.floor_divide(stops, 8, out=last)
-    head = _bytes_at(data, starts, first * 8 - starts)
-    tail = _bytes_at(data, last * 8, stops - last * 8)
+    np.right_shift(starts + 7, 3, out=first)
+    np.right_shift(stops, 3, out=last)
+    head = _bytes_at(data, starts, (first << 3) - starts)
+    sums = _bytes_at(data, last << 3, stops & 7)
     # Sums of whole words run over; those of upper halves do not, and with them give what the lower halves come to.
     words = np.frombuffer(data, "<u8", len(data) // 8)[: int(last.max()) + 1]
     upper: _U64 = np.add.reduceat(words >> np.uint64(32), borders.ravel())[::2]
     lower: _U64 = np.add.reduceat(words, borders.ravel())[::2] - (upper << np.uint64(32))
-    middle = upper % np.uint64(0xFFFF) + lower % np.uint64(0xFFFF) + tail % np.uint64(0xFFFF)
-    turned = np.where(starts & 1 == 1, np.uint64(1 << 8), np.uint64(1))
-    sums: _U64 = (head % np.uint64(0xFFFF) + middle * turned) % np.uint64(0xFFFF)
+    # Less than 2**56 in the bytes behind them, and in each half less than 2**48 for a frame of 256 KiB.
+    sums += upper
+    sums += lower
+    turned = np.flatnonzero(starts & 1)
+    sums[turned] = (sums[turned] % np.uint64(0xFFFF)) << np.uint64(8)
+    sums += head
+    sums %= np.uint64(0xFFFF)
     return sums
 
 
@@ -107,4 +111,5 @@ def _bytes_at(data: bytes, starts: IntArray, counts: IntArray) -> _U64:
     # A place near the end of the data is read from a little before it.
     at = np.minimum(starts, len(data) - 8)
     found: _U64 = words[at] >> ((starts - at) * 8).astype(np.uint64)
-    return found % (np.uint64(1) << (counts * 8).astype(np.uint64))
+    found &= (np.uint64(1) << (counts * 8).astype(np.uint64)) - np.uint64(1)
+    return found

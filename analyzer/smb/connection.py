@@ -99,7 +99,7 @@ class SmbConnection:
                 if self._link.crowded_out:
                     self._leave_crowded_out()
             elif isinstance(event, Lost):
-                self._smb2.lost_data(direction, event.frames, event.reason)
+                self._smb2.lost_data(direction, event, event.reason)
             elif isinstance(event, NetbiosNames):
                 self._name_hosts(direction, event)
             else:
@@ -140,7 +140,7 @@ class SmbConnection:
             self._link.note("truncated", f"an SMB message from {sender} is cut: {message.reason}", message.frames)
         else:
             self._out.append(Problem.of("smb", error, message.frames))
-        self._smb2.lost_data(direction, message.frames, reason)
+        self._smb2.lost_data(direction, message, reason)
 
     def _name_hosts(self, direction: Direction, names: NetbiosNames) -> None:
         connection = self._link.connection

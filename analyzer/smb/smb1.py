@@ -377,7 +377,7 @@ class Smb1Reader:
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
             self._link.note("gap", reason, message.frames)
-            session.lost(False, None, message.frames, reason, self._out)
+            session.lost(False, None, message, reason, self._out)
 
     def _transaction_answered(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
         words, key = block.words, (header.pid, header.mid)

@@ -25,7 +25,7 @@ from analyzer.core.errors import DecodeError, MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.smb.crypto import TRANSFORM_LEN
 from analyzer.smb.emitter import Emitter
-from analyzer.smb.framing import Message
+from analyzer.smb.framing import Lost, Message
 from analyzer.smb.smb2_header import (
     CANCEL,
     CLOSE,
@@ -180,7 +180,7 @@ class Smb2Reader:
         client = self._link.client_direction
         decrypted = decrypted_message(self._link, session, message, None if client is None else direction == client)
         if decrypted is None:
-            self.lost_data(direction, message.frames, session.undecrypted.reason)
+            self.lost_data(direction, message, session.undecrypted.reason)
         return decrypted
 
     @property
@@ -192,7 +192,7 @@ class Smb2Reader:
         """An SMB1 negotiation offered SMB2; its response may come as an SMB2 one with MessageId 0."""
         self._pending[0] = Request(NEGOTIATE, 0, None)
 
-    def lost_data(self, direction: Direction, frames: tuple[int, ...], reason: str) -> None:
+    def lost_data(self, direction: Direction, what: Message | Lost, reason: str) -> None:
         """Messages of this direction were lost: gaps for the pipes that may have lost data.
 
         Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
@@ -204,7 +204,7 @@ class Smb2Reader:
             waiting = (request for request in self._pending.values() if request.command in (READ, IOCTL))
             asked = {request.file_id for request in waiting if request.file_id is not None}
         for session in self._link.sessions.values():
-            session.lost(from_client, asked, frames, reason, self._out)
+            session.lost(from_client, asked, what, reason, self._out)
 
     def _compound(self, direction: Direction, message: Message, transforms: Transforms) -> None:
         at, compound = 0, Compound()
@@ -395,7 +395,7 @@ class Smb2Reader:
             return
         reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
         self._link.note("gap", reason, message.frames)
-        session.lost(False, None, message.frames, reason, self._out)
+        session.lost(False, None, message, reason, self._out)
 
     def _ioctl_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
         assert session is not None
@@ -530,7 +530,7 @@ class Smb2Reader:
         reason = message.reason or why
         sender = self._link.connection.sender(direction)
         self._link.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
-        self.lost_data(direction, message.frames, reason)
+        self.lost_data(direction, message, reason)
 
 
 class Command(Struct, frozen=True):

@@ -58,7 +58,7 @@ from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.emitter import Emitter
-from analyzer.smb.framing import Hole, Message
+from analyzer.smb.framing import Hole, Lost, Message
 from analyzer.tcp.events import Connection, Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
 
@@ -489,10 +489,12 @@ class Session:
         return opened.is_dcerpc
 
     def lost(
-        self, from_client: bool, asked: set[bytes] | None, frames: tuple[int, ...], reason: str, out: Emitter
+        self, from_client: bool, asked: set[bytes] | None, what: Message | Lost, reason: str, out: Emitter
     ) -> None:
         """Gaps for the pipes (those of the FileIds `asked`, or all) that may have lost data; once until they have data again."""
         intact = self._intact[from_client]
+        if not intact:
+            return
         if asked is None:
             concerned = list(intact.values())
         else:
@@ -501,7 +503,7 @@ class Session:
             concerned = sorted((each for each in channels if each.number in intact), key=lambda each: each.number)
         for channel in concerned:
             del intact[channel.number]
-            out.append(ChannelGap(channel, from_client, None, frames, reason))
+            out.append(ChannelGap(channel, from_client, None, what.frames, reason))
 
     def deliver_orphan(
         self, message: Message, span: tuple[int, int], smb: SmbInfo, out: Emitter, client: Endpoint

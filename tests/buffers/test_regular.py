@@ -182,6 +182,31 @@ def test_another_name_is_another_layout() -> None:
     assert_parts(second, perf_data([renamed]))
 
 
+def test_layouts_of_one_size_that_are_polled_in_turn_are_all_remembered() -> None:
+    reader = RegularReader()
+    polled = [replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE)]
+    answers = [perf_data([block]) for block in polled]
+    assert len({len(answer) for answer in answers}) == 1
+    first, second = ([reader.read(answer) for answer in answers] for _ in range(2))
+    for one, other, answer in zip(first, second, answers, strict=True):
+        assert one is not None
+        assert other is not None
+        assert one.layout is other.layout
+        assert_parts(other, answer)
+
+
+def test_of_many_layouts_of_one_size_the_first_is_forgotten() -> None:
+    reader = RegularReader()
+    blocks = [
+        replace(counterset([(number(1),)] * 30), ids=(counter,)) for counter in range(SameLayout.MAX_OF_A_SIZE + 1)
+    ]
+    read = [reader.read(perf_data([block])) for block in blocks]
+    held = [parts is not None and reader.remembers(parts.layout) for parts in read]
+    assert held == [False, *[True] * SameLayout.MAX_OF_A_SIZE]
+    assert len(reader._known) == SameLayout.MAX_OF_A_SIZE
+    assert reader._known.bytes_held == SameLayout.MAX_OF_A_SIZE * len(perf_data([blocks[0]]))
+
+
 def test_what_a_reader_remembers_is_bounded() -> None:
     reader = RegularReader()
     for rows in range(1, 3 * SameLayout.MAX_LAYOUTS):

@@ -218,18 +218,20 @@ class Calls:
         kind: int = 3,
         needed: int | None = None,
     ) -> Exchange:
-        request = _query(self.stub().handle(handle).unicode_string(name), 0, b"", room, room, 0)
+        request = value_stub(self.stub().handle(handle).unicode_string(name), 0, b"", room, room, 0)
         size = needed if needed is not None else len(data or b"")
-        return self.exchange(17, request, _query(self.stub(), kind, data, room, size, len(data or b"")).uint(status))
+        return self.exchange(
+            17, request, value_stub(self.stub(), kind, data, room, size, len(data or b"")).uint(status)
+        )
 
     def enumerate_value(self, index: int, name: str, data: bytes, handle: str = HANDLE) -> Exchange:
-        request = _query(self.stub().handle(handle).uint(index).unicode_string(""), 0, None, 0, 4096, 0)
-        response = _query(self.stub().unicode_string(name), 3, data, len(data), len(data), len(data))
+        request = value_stub(self.stub().handle(handle).uint(index).unicode_string(""), 0, None, 0, 4096, 0)
+        response = value_stub(self.stub().unicode_string(name), 3, data, len(data), len(data), len(data))
         return self.exchange(10, request, response.uint(0))
 
 
-def _query(stub: Ndr, kind: int | None, data: bytes | None, room: int, size: int | None, length: int | None) -> Ndr:
-    """lpType, lpData, lpcbData, lpcbLen; a null pointer where one is None."""
+def value_stub(stub: Ndr, kind: int | None, data: bytes | None, room: int, size: int | None, length: int | None) -> Ndr:
+    """What BaseRegQueryValue ends with: lpType, lpData, lpcbData, lpcbLen; a null pointer where one is None."""
     for number, value in enumerate((kind, data, size, length)):
         if value is None:
             stub.null()
