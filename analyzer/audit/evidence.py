@@ -141,7 +141,7 @@ class SideEvidence:
             if base is None:
                 return None
             start, stop = base, base + len(self.side.buffer)
-            if rest and (found := _find(self.buffer_fields, rest)) is not None:
+            if rest and (found := self._buffer_field(rest)) is not None:
                 start, stop = base + found.start, base + found.stop
         else:
             start, stop = 0, len(stub)
@@ -149,6 +149,13 @@ class SideEvidence:
             if path and root is not None and (found := _find(root, path)) is not None:
                 start, stop = found.start, found.stop
         return Place(f"{self.name} stub", start, stop, stub, found)
+
+    def _buffer_field(self, path: str) -> Field | None:
+        if self.side.buffer_kind == "winperf" and not path.startswith(_OBJECTS):
+            found = _find(self._head_fields, path)
+            if found is not None and path.rpartition(".")[2] in (found.name, found.spelling):
+                return found
+        return _find(self.buffer_fields, path)
 
     def _place_of_range(self, whole: str, first: str, stop: str) -> Place | None:
         """`stub[8:12]` or `lpData[16:24]`: bytes that have no name of their own."""
@@ -192,7 +199,16 @@ class SideEvidence:
         assert fields is not None
         return fields.root
 
+    @cached_property
+    def _head_fields(self) -> Field:
+        """Those of a PERF_DATA_BLOCK that are of no object: most findings point at one of them, and few fields are."""
+        fields = buffer_fields(self.side, without=(_OBJECTS,))
+        assert fields is not None
+        return fields.root
 
+
+# What a PERF_DATA_BLOCK has many of.
+_OBJECTS = "objects"
 # Of calls that are alike, so many things are shared at most.
 _MOST_SHARED = 256
 _RANGE = re.compile(r"(stub|lpData)\[(\d+):(\d+)\]")

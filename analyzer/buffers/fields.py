@@ -6,7 +6,7 @@ damaged bytes up to the damage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from kaitaistruct import KaitaiStruct
@@ -111,8 +111,9 @@ def map_fields(
     *,
     big_endian: bool | None = None,
     status_name: StatusName | None = None,
+    without: Collection[str] = (),
 ) -> FieldMap:
-    """The field tree. `status_name` turns Win32 codes into words."""
+    """The field tree, `without` buffer fields of some names and all in them. `status_name` turns Win32 codes into words."""
     if isinstance(kind, StubKind):
         return _map_stub(kind, data, status_name)
     try:
@@ -120,7 +121,7 @@ def map_fields(
     except DecodeError as error:
         return FieldMap(Field(kind, "", "", 0, 0, None, None, (), "", data), error, ())
     compiled, problem = parse_positions(plan)
-    mapper = _Mapper(data, compiled if problem else None, status_name)
+    mapper = _Mapper(data, compiled if problem else None, status_name, without)
     root = mapper.root(kind, compiled, plan.reading)
     problem, others = mapper.damage(compiled, problem)
     return FieldMap(root, problem, (*notes_on(plan, compiled), *others))
@@ -147,8 +148,11 @@ def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> Fi
 class _Mapper:
     """Makes fields of compiled objects. Reading on demand may run into damage, which ends the tree there."""
 
-    def __init__(self, data: bytes, compiled: Any, status_name: StatusName | None) -> None:
+    def __init__(
+        self, data: bytes, compiled: Any, status_name: StatusName | None, without: Collection[str] = ()
+    ) -> None:
         self._data = data
+        self._without = without
         self._unfinished = set(unfinished_in(compiled) if compiled else ())
         self._status_name = status_name
         # What ended the tree, and what ended parts of it whose damage is contained.
@@ -199,6 +203,8 @@ class _Mapper:
         for spec in kind.fields:
             if self._lazy is not None:
                 break
+            if spec.name in self._without:
+                continue
             if outer is not None and spec.name in ("value", "data"):
                 spec = replace(spec, encoding=outer.encoding, names=outer.names or spec.names)
             place = compiled._debug.get(spec.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from analyzer.buffers import FieldMap, Interface, StubKind, map_fields
 from analyzer.contents.lines import buffer_order
 from analyzer.core.absence import Missing
@@ -39,11 +41,17 @@ def stub_fields(call: Call, name: SideName) -> FieldMap | None:
     return fields if fields.root.children else None
 
 
-def buffer_fields(side: Side) -> FieldMap | None:
-    """The fields of `lpData`; None where there is none, or it is of no kind that this program knows."""
+def buffer_fields(side: Side, without: Collection[str] = ()) -> FieldMap | None:
+    """The fields of `lpData`, `without` those of some names; None where there is none, or it is of no known kind."""
     if side.buffer_span is None or side.buffer_kind is None:
         return None
-    return map_fields(side.buffer_kind, side.buffer_data, big_endian=buffer_order(side), status_name=status_name)
+    return map_fields(
+        side.buffer_kind,
+        side.buffer_data,
+        big_endian=buffer_order(side),
+        status_name=status_name,
+        without=without,
+    )
 
 
 def status_name(status: int) -> str:

@@ -6,8 +6,12 @@ from struct import pack
 
 import pytest
 
+from analyzer.audit import evidence
 from analyzer.audit.verdicts import Outcome
+from analyzer.buffers import FieldMap, map_fields
+from analyzer.contents.fields import buffer_fields
 from analyzer.core.events import Event
+from analyzer.model.call import Side
 from tests.audit.judging import Verdict, judged
 from tests.build.buffers import Counter, Instance, PerfObject, winperf
 from tests.build.calls import sealed, winreg
@@ -93,6 +97,28 @@ def test_a_broken_field_is_flagged(code: str, requirement: str, at: int, data: b
     found = verdict(code, patched(at, data))
     outcomes = {finding.judgement.outcome for finding in found.findings if finding.judgement.requirement == requirement}
     assert outcomes == {outcome}, [finding.judgement for finding in found.findings]
+
+
+def test_a_field_of_the_head_is_found_without_the_objects() -> None:
+    made = bytes(block())
+    whole, head = map_fields("winperf", made).root, map_fields("winperf", made, without=("objects",)).root
+    assert [leaf for leaf in whole.leaves() if leaf.stop <= OBJECT] == list(head.leaves())
+    asked: list[tuple[str, ...]] = []
+
+    def asking(side: Side, without: tuple[str, ...] = ()) -> FieldMap | None:
+        asked.append(without)
+        return buffer_fields(side, without)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence, "buffer_fields", asking)
+        (clock,) = verdict("PCQ810", patched(64, bytes(8))).findings
+        assert asked == [("objects",)]
+        (header,) = verdict("PCQ820", patched(OBJECT, u4(1 << 20))).findings
+        assert asked[1:] == [()]
+    for finding, name in ((clock, "perf_freq"), (header, "total_byte_length")):
+        assert finding.place is not None
+        assert finding.place.field is not None
+        assert finding.place.field.name == name
 
 
 @pytest.mark.parametrize("code", RULES)
