@@ -175,10 +175,10 @@ def written(results: Sequence[tuple[Capture, Sequence[Score]]], tables: dict[str
         out.append("## Captures\n")
     for capture, scores in results:
         size = capture.path.stat().st_size / MB
-        about = _ABOUT.get(capture.name)
+        stated = _ABOUT.get(capture.name)
         out.append(
             f"`{capture.name}`: {size:,.0f} MB, {capture.packets:,} packets"
-            + (f". {about[0].upper()}{about[1:]}." if about else "")
+            + (f". {stated[0].upper()}{stated[1:]}." if stated else "")
             + "\n"
         )
         out.append("| contestant | CPU s, median | min | max | x ours | peak MB | runs |")

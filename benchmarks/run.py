@@ -181,10 +181,8 @@ def _group(name: str, slow: int) -> list[Contestant]:
             return [OURS, contestants.AUDIT, *peers]
         case "blocks":
             return [OURS, contestants.SAMPLES, contestants.AUDIT, *tshark]
-        case "million":
-            return [OURS, *peers]
-        case "files-large" | "sealed-files-large":
-            # tshark, of which `files` shows enough, would take half a minute a turn.
+        case "million" | "files-large" | "sealed-files-large":
+            # tshark, of which `tiny` and `files` show enough, would take a minute a turn.
             return [OURS, *(one for one in peers if one in (contestants.CAT, contestants.SURICATA))]
         case "polling":
             return [OURS, contestants.PARQUET, contestants.COUNTERS, contestants.NOTEBOOK, contestants.CAT, *tshark]

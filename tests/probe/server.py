@@ -32,7 +32,7 @@ from tests.build.buffers import (
     wide,
     winperf,
 )
-from tests.build.calls import _query
+from tests.build.calls import value_stub
 
 USER, PASSWORD, OTHER = "prober", "no secret of anybody", "stranger"
 DOMAIN = "LAB"
@@ -279,7 +279,7 @@ class Association:
         ticks, now, frequency = _clocks(moment)
         data = winperf([PerfObject(238, counters, rows)], clocks=(ticks, frequency, now))
         data = data[:36] + _system_time(moment) + data[52:]
-        return _query(answer, 3, data, len(data), len(data), len(data)).uint(0)
+        return value_stub(answer, 3, data, len(data), len(data), len(data)).uint(0)
 
 
 def _registered(guid: str, code: int, language: int) -> tuple[int, bytes]:
