@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test wine setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
+.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -25,6 +25,7 @@ help:
 	@echo 'make coverage    branch coverage by package'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
 	@echo 'make wine        run tools/windows/collect.py with the functions of Wine'
+	@echo 'make spark       read a dataset of collect with Spark, which is installed for it; needs Java'
 	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
@@ -72,6 +73,10 @@ coverage: setup-tests
 
 wine: setup-package
 	@PYTHON='$(abspath $(BIN))/python' sh tools/windows/wine/run.sh
+
+spark: setup-tests
+	$(BIN)/python -m pip install --quiet 'pyspark>=4'
+	$(BIN)/python -m pytest -p no:cacheprovider tests/collect/read_by_spark.py
 
 hostile: setup-tests
 	$(BIN)/python -m fuzz.hostile $(HOSTILE_ARGS)

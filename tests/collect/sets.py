@@ -258,3 +258,17 @@ def readdressed(frames: Sequence[Given], client: str, server: str, ports: Collec
 def moved(frames: Sequence[Given], by_ns: int) -> list[Given]:
     """The same, so much later."""
     return [(time_ns + by_ns, data, wire) for time_ns, data, wire in frames]
+
+
+def dataset_of_two_servers(directory: Path) -> Path:
+    """A dataset of two servers on two days, one of them with query handles."""
+    clear, sealed = "v1_samba_impacket_smb311_noauth.pcap", "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
+    (directory / "in").mkdir()
+    for number, name in enumerate((clear, sealed)):
+        talk = moved(
+            readdressed(frames_of(CAPTURES / name)[1], "10.0.0.1", f"10.0.1.{number}"), number * 86_400 * 10**9
+        )
+        (directory / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
+    keyring = Keyring().merged(keyring_of(clear), keyring_of(sealed))
+    collected(directory / "in", directory / "out", keyring)
+    return directory / "out"

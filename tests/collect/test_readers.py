@@ -1,36 +1,23 @@
-"""The tables of a dataset open in other programs as they are: DuckDB, pandas, Spark."""
+"""The tables of a dataset open in other programs as they are: DuckDB and pandas; Spark with `make spark`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 import analyzer as pcq
-from analyzer.auth.keyring import Keyring
 from analyzer.collect.schemas import RECORDS, STORED, TABLES, restored, stored
-from tests.build.capture import NANO, pcap
-from tests.collect.sets import CAPTURES, collected, frames_of, keyring_of, moved, readdressed
+from tests.collect.sets import dataset_of_two_servers
 
 pytestmark = pytest.mark.needs("distributed")
-CLEAR, SEALED = "v1_samba_impacket_smb311_noauth.pcap", "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
-_DAY_NS = 86_400 * 10**9
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two servers on two days, one of them with query handles."""
-    directory = tmp_path_factory.mktemp("set")
-    (directory / "in").mkdir()
-    for number, name in enumerate((CLEAR, SEALED)):
-        talk = moved(readdressed(frames_of(CAPTURES / name)[1], "10.0.0.1", f"10.0.1.{number}"), number * _DAY_NS)
-        (directory / "in" / f"{number}.pcap").write_bytes(pcap(talk, magic=NANO))
-    keyring = Keyring().merged(keyring_of(CLEAR), keyring_of(SEALED))
-    collected(directory / "in", directory / "out", keyring)
-    return directory / "out"
+    return dataset_of_two_servers(tmp_path_factory.mktemp("set"))
 
 
 def _leaves(kind: pl.DataType) -> Iterator[pl.DataType]:
@@ -92,32 +79,3 @@ def test_duckdb_and_pandas_read_what_polars_reads(table: str, dataset: Path) -> 
             plain = expected[column].cast(pl.String) if isinstance(kind, pl.Enum) else expected[column]
             wanted = sorted(map(repr, plain.to_list()))
             assert sorted(map(repr, found[column].cast(plain.dtype).to_list())) == wanted, column
-
-
-@pytest.mark.needs("pyspark", "java")
-def test_spark_reads_what_polars_reads(dataset: Path) -> None:
-    """Takes a JVM and half a minute."""
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    spark = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
-    try:
-        for table in RECORDS:
-            found = spark.read.parquet(str(dataset / table))
-            expected = pcq.open(dataset).table(table).collect()
-            rows: list[dict[str, Any]] = [row.asDict(recursive=True) for row in found.collect()]
-            assert len(rows) == expected.height
-            assert set(rows[0]) >= set(STORED[table])
-            for column, kind in expected.schema.items():
-                if isinstance(kind, pl.Datetime):
-                    assert dict(found.dtypes)[column] == "timestamp"
-                    values, name = expected[column].to_physical(), f"{column}_ns"
-                elif isinstance(kind, pl.List | pl.Struct | pl.Date):
-                    continue
-                else:
-                    values, name = expected[column], column
-                    if isinstance(kind, pl.Duration):
-                        values = values.to_physical()
-                assert sorted(str(row[name]) for row in rows) == sorted(map(str, values.to_list())), column
-    finally:
-        spark.stop()
