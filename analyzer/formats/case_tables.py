@@ -18,7 +18,7 @@ from analyzer.formats.schema import table_of_records
 from analyzer.formats.tables import tables_of
 from analyzer.model.analysis import Analysis
 from analyzer.model.audit import CoverageRecord, FindingRecord
-from analyzer.model.store import ROOM_BYTES
+from analyzer.model.store import MEMORY_BYTES
 from analyzer.views.audit import AuditView
 from analyzer.views.counters import Counters
 from analyzer.views.handles import Handles
@@ -46,7 +46,7 @@ class _Spilled(RawIOBase):
 
     def __init__(self) -> None:
         super().__init__()
-        self.log = Log(ROOM_BYTES)
+        self.log = Log(MEMORY_BYTES)
 
     def writable(self) -> bool:
         return True

@@ -27,7 +27,7 @@ from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint
 
 # How much of calls stays in memory.
-ROOM_BYTES = 16 << 20
+MEMORY_BYTES = 16 << 20
 # Bytes up to so many are kept in the record of their call.
 _INLINE = 2048
 # Bytes beyond this are moved into the log in parts.
@@ -265,9 +265,9 @@ class Shared(Struct):
 class CallWriter:
     """Takes calls one by one; `at` is the position of a call as it was taken."""
 
-    def __init__(self, room: int | None = None) -> None:
-        """So many bytes stay in memory, `ROOM_BYTES` if none are named."""
-        self._log = Log(ROOM_BYTES if room is None else room)
+    def __init__(self, memory: int | None = None) -> None:
+        """So many bytes stay in memory, `MEMORY_BYTES` if none are named."""
+        self._log = Log(MEMORY_BYTES if memory is None else memory)
         self._places = array("q")
         self._lengths = array("I")
         self.moments = Moments()

@@ -16,7 +16,7 @@ from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Framed, Framing, Lost, Message, NetbiosNames
 from analyzer.smb.smb1 import Smb1Reader
 from analyzer.smb.smb2 import ENCRYPTED, PLAIN, Smb2Reader
-from analyzer.smb.state import Link, World
+from analyzer.smb.state import ConnectionState, SharedState
 from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch
 from analyzer.tcp.recognition import COMPRESSION_MAGIC, SMB1_MAGIC, SMB2_MAGIC, TRANSFORM_MAGIC
 
@@ -28,17 +28,17 @@ _COST = 4000
 class SmbConnection:
     """Reads both directions of a connection that carries SMB."""
 
-    def __init__(self, world: World, connection: Connection) -> None:
+    def __init__(self, shared: SharedState, connection: Connection) -> None:
         client: Literal[0, 1] | None = None
         if connection.a.port in _SERVER_PORTS and connection.b.port not in _SERVER_PORTS:
             client = 1
         elif connection.initiator_known or connection.b.port in _SERVER_PORTS:
             client = 0
-        self._link = Link(world, connection, client)
+        self._state = ConnectionState(shared, connection, client)
         self._framings: list[Framing | None] = [None, None]
         self._out = Emitter()
-        self._smb2 = Smb2Reader(self._link, self._out)
-        self._smb1 = Smb1Reader(self._link, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
+        self._smb2 = Smb2Reader(self._state, self._out)
+        self._smb1 = Smb1Reader(self._state, self._smb2.sessions.leave, self._smb2.expect_negotiate, self._out)
 
     def feed(self, item: StreamBatch | Gap) -> list[Event]:
         """The parts of a batch one after the other, or a gap."""
@@ -52,7 +52,7 @@ class SmbConnection:
                 framing = self._framings[direction]
                 if framing is None:
                     offset = item.reply_offset if is_reply else item.offset
-                    seeking = offset != 0 or not self._link.connection.initiator_known
+                    seeking = offset != 0 or not self._state.connection.initiator_known
                     framing = self._begin(direction, seeking=seeking)
                 self._take(direction, framing.feed(item.data, borders[part], borders[part + 1]))
         self._smb2.sessions.times.flush()
@@ -63,7 +63,7 @@ class SmbConnection:
         """About how many bytes of memory it takes."""
         sent, received = self._framings
         framings = (sent.memory if sent is not None else 0) + (received.memory if received is not None else 0)
-        return _COST + framings + self._link.memory + self._smb2.memory + self._smb1.memory
+        return _COST + framings + self._state.memory + self._smb2.memory + self._smb1.memory
 
     def open_since(self, since_ns: int) -> int | None:
         """When the first message began that began at this time or later and is not whole."""
@@ -78,13 +78,13 @@ class SmbConnection:
         self._smb2.sessions.finish()
         self._smb1.finish()
         self._leave_crowded_out()
-        for session in list(self._link.sessions.values()):
+        for session in list(self._state.sessions.values()):
             self._smb2.sessions.leave(session)
-        self._link.report(self._out)
+        self._state.report(self._out)
         return self._out.take()
 
     def _begin(self, direction: Direction, *, seeking: bool) -> Framing:
-        framing = Framing(f"from {self._link.connection.sender(direction)}", seeking=seeking)
+        framing = Framing(f"from {self._state.connection.sender(direction)}", seeking=seeking)
         self._framings[direction] = framing
         return framing
 
@@ -96,7 +96,7 @@ class SmbConnection:
                     self._message(direction, event)
                 except DecodeError as error:
                     self._decode_error(direction, event, error)
-                if self._link.crowded_out:
+                if self._state.crowded_out:
                     self._leave_crowded_out()
             elif isinstance(event, Lost):
                 self._smb2.lost_data(direction, event, event.reason)
@@ -120,8 +120,8 @@ class SmbConnection:
             message = Message.of(self._decompress(message.head))
             transforms = replace(transforms, compressed=True)
             magic = message.begins_with(4)
-        if (log := self._link.world.message_log) is not None:
-            log(self._link.connection, direction, outer, message)
+        if (log := self._state.shared.message_log) is not None:
+            log(self._state.connection, direction, outer, message)
         if magic == SMB2_MAGIC:
             self._smb2.feed(direction, message, transforms)
         elif magic == SMB1_MAGIC:
@@ -134,34 +134,34 @@ class SmbConnection:
         reason = message.reason or str(error)
         if isinstance(error, OutputLimitError):
             reason = str(error)
-            self._link.note("limit", reason, message.frames)
+            self._state.note("limit", reason, message.frames)
         elif isinstance(error, TruncatedError) and not message.whole:
-            sender = self._link.connection.sender(direction)
-            self._link.note("truncated", f"an SMB message from {sender} is cut: {message.reason}", message.frames)
+            sender = self._state.connection.sender(direction)
+            self._state.note("truncated", f"an SMB message from {sender} is cut: {message.reason}", message.frames)
         else:
             self._out.append(Problem.of("smb", error, message.frames))
         self._smb2.lost_data(direction, message, reason)
 
     def _name_hosts(self, direction: Direction, names: NetbiosNames) -> None:
-        connection = self._link.connection
-        self._link.name_host(connection.sender(direction).ip, names.calling, "NetBIOS session request")
+        connection = self._state.connection
+        self._state.name_host(connection.sender(direction).ip, names.calling, "NetBIOS session request")
         if names.called != "*SMBSERVER":
             other = connection.sender(0 if direction else 1)
-            self._link.name_host(other.ip, names.called, "NetBIOS session request")
+            self._state.name_host(other.ip, names.called, "NetBIOS session request")
 
     def _leave_crowded_out(self) -> None:
-        while self._link.crowded_out:
-            self._smb2.sessions.leave(self._link.crowded_out.pop())
+        while self._state.crowded_out:
+            self._smb2.sessions.leave(self._state.crowded_out.pop())
 
     def _decompress(self, packed: TracedBytes) -> TracedBytes:
-        world = self._link.world
-        world.packed += len(packed)
+        shared = self._state.shared
+        shared.packed += len(packed)
         # What a header promises is counted before it is made: few bytes that grow again and again are a bomb too.
         promised = int.from_bytes(packed.data[4:8], "little")
         # Empty pages compress a thousand times, whole conversations do not: beyond the free part the average counts.
-        free, ratio = world.limits.smb_decompressed_free, world.limits.smb_ratio
-        if world.unpacked + promised > free + ratio * world.packed:
+        free, ratio = shared.limits.smb_decompressed_free, shared.limits.smb_ratio
+        if shared.unpacked + promised > free + ratio * shared.packed:
             raise OutputLimitError(f"compressed messages of the capture grow more than {ratio} times")
         # What cannot be opened costs what it promised, too.
-        world.unpacked += promised
+        shared.unpacked += promised
         return decompress_message(packed)

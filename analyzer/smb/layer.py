@@ -12,7 +12,7 @@ from analyzer.core.events import Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import earliest
 from analyzer.smb.connection import SmbConnection
-from analyzer.smb.state import KeyLog, MessageLog, World
+from analyzer.smb.state import KeyLog, MessageLog, SharedState
 from analyzer.tcp.events import Connection, Gap, Recognised, StreamBatch, StreamClosed
 
 
@@ -34,7 +34,7 @@ class SmbLayer:
         """`tickets` are those whose issue by a KDC was seen; `key_log` gets the id and key of every SMB2 session whose handshake
         was opened, `message_log` every message that can be read."""
         channels = channels if channels is not None else Channels()
-        self._world = World(keyring, tickets, key_log, message_log, channels, limits)
+        self._shared = SharedState(keyring, tickets, key_log, message_log, channels, limits)
         self._connections: dict[int, SmbConnection] = {}
         self._memory = MemoryBudget(limits.smb_memory)
         # Connections that were given up and are not closed: what comes of them is read from its middle on.
@@ -72,7 +72,7 @@ class SmbLayer:
         return out
 
     def _begin(self, connection: Connection) -> SmbConnection:
-        begun = self._connections[connection.number] = SmbConnection(self._world, connection)
+        begun = self._connections[connection.number] = SmbConnection(self._shared, connection)
         return begun
 
     def _take(self, connection: SmbConnection, event: StreamBatch | Gap) -> list[Event]:

@@ -21,7 +21,7 @@ from analyzer.core.guid import guid_text
 from analyzer.model.security import Identity
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.state import MAX_FRAMES, Link, Open, OpenKind, Session, pipe_name
+from analyzer.smb.state import MAX_FRAMES, ConnectionState, Open, OpenKind, Session, pipe_name
 from analyzer.tcp.events import Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
 
@@ -121,16 +121,16 @@ class Smb1Reader:
     """Follows the SMB1 messages of one connection. `offers_smb2` is called when the client offers SMB2 in its negotiation."""
 
     def __init__(
-        self, link: Link, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
+        self, state: ConnectionState, leave: Callable[[Session], None], offers_smb2: Callable[[], None], out: Emitter
     ) -> None:
-        self._link = link
+        self._state = state
         self._leave = leave
         self._offers_smb2 = offers_smb2
         self._out = out
         self._pending: dict[tuple[int, int], Request] = {}
         self._setups: dict[int, Setup] = {}
         self._forgot = False
-        self._most_pending = link.world.limits.requests
+        self._most_pending = state.shared.limits.requests
 
     @property
     def memory(self) -> int:
@@ -142,12 +142,12 @@ class Smb1Reader:
         if len(data) < HEADER_LEN:
             raise TruncatedError("the header is cut", field="header", start=len(data), stop=len(data))
         header = read_header(data)
-        if self._link.client_direction is None:
-            self._link.client_direction = (0 if direction else 1) if header.is_response else direction
+        if self._state.client_direction is None:
+            self._state.client_direction = (0 if direction else 1) if header.is_response else direction
         at, command = HEADER_LEN, header.command
         key = (header.pid, header.mid)
         request = self._pending.get(key) if header.is_response else None
-        if header.flags2 & FLAG2_SIGNED and (signer := self._link.sessions.get(header.uid)) is not None:
+        if header.flags2 & FLAG2_SIGNED and (signer := self._state.sessions.get(header.uid)) is not None:
             signer.signed += 1
         if header.is_response and command != TRANSACTION:
             self._pending.pop(key, None)
@@ -376,7 +376,7 @@ class Smb1Reader:
             session.deliver(pipes[0], False, message, span, self._info(header), self._out)
         elif pipes:
             reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
-            self._link.note("gap", reason, message.frames)
+            self._state.note("gap", reason, message.frames)
             session.lost(False, None, message, reason, self._out)
 
     def _transaction_answered(self, header: Header, request: Request | None, block: Block, message: Message) -> None:
@@ -412,10 +412,10 @@ class Smb1Reader:
             self._offers_smb2()
 
     def _negotiate_response(self, header: Header, block: Block) -> None:
-        link, words = self._link, block.words
+        state, words = self._state, block.words
         if header.failed or words.u16("negotiate.dialect_index") == 0xFFFF:
             return
-        link.dialect = "1.0"
+        state.dialect = "1.0"
         if block.word_count < 17:
             return
         words.skip("negotiate.fixed", 17)
@@ -423,14 +423,14 @@ class Smb1Reader:
         words.skip("negotiate.time", 10)
         len_challenge = words.u8("negotiate.len_challenge")
         if capabilities & CAP_EXTENDED_SECURITY:
-            link.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
+            state.server_guid = guid_text(block.data.take("negotiate.server_guid", 16))
         else:
             block.data.skip("negotiate.challenge", len_challenge)
             # Domain and server name follow as Unicode without alignment, where the server sends them.
             if block.data.left:
                 _text(block.data, header.unicode, aligned=False)
             if block.data.left:
-                link.name_host(link.server.ip, _text(block.data, header.unicode, aligned=False), "SMB1 negotiation")
+                state.name_host(state.server.ip, _text(block.data, header.unicode, aligned=False), "SMB1 negotiation")
 
     def _setup_request(self, header: Header, request: Request, block: Block, message: Message) -> None:
         words, data = block.words, block.data
@@ -439,7 +439,7 @@ class Smb1Reader:
             length = words.u16("session_setup.len_blob")
             setup = self._setups.get(header.uid) if header.uid else None
             if setup is None:
-                setup = Setup(self._link.world.handshake(), message.time_ns)
+                setup = Setup(self._state.shared.handshake(), message.time_ns)
             request.setup = setup
             setup.frames += message.frames[: MAX_FRAMES - len(setup.frames)]
             setup.handshake.feed("initiator", data.take("session_setup.blob", length))
@@ -466,7 +466,7 @@ class Smb1Reader:
             if block.word_count >= 4:
                 token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
-                    setup = Setup(self._link.world.handshake(), message.time_ns)
+                    setup = Setup(self._state.shared.handshake(), message.time_ns)
                     setup.handshake.missed("initiator")
                 if token:
                     setup.handshake.feed("acceptor", token)
@@ -478,7 +478,7 @@ class Smb1Reader:
             self._setups[header.uid] = setup
             return
         self._setups.pop(header.uid, None)
-        former = self._link.sessions.get(header.uid)
+        former = self._state.sessions.get(header.uid)
         if former is not None and (header.failed or former.handshake is not None or former.plain_identity is not None):
             # A renewal, or a failed one: the session goes on as it was.
             return
@@ -492,11 +492,11 @@ class Smb1Reader:
             self._leave(session)
 
     def _establish(self, uid: int, setup: Setup | None, message: Message | None) -> Session:
-        session = self._link.sessions.get(uid)
+        session = self._state.sessions.get(uid)
         if session is None:
             first = setup.first_time_ns if setup is not None else (message.time_ns if message is not None else 0)
-            session = Session(self._link, uid, first)
-            self._link.add_session(session)
+            session = Session(self._state, uid, first)
+            self._state.add_session(session)
         if setup is not None:
             session.handshake = setup.handshake
             session.client_os = setup.client_os
@@ -507,7 +507,7 @@ class Smb1Reader:
         return session
 
     def _session(self, uid: int, message: Message) -> Session:
-        session = self._link.sessions.get(uid)
+        session = self._state.sessions.get(uid)
         if session is None:
             setup = self._setups.pop(uid, None)
             session = self._establish(uid, setup, message if setup is not None else None)
@@ -516,7 +516,7 @@ class Smb1Reader:
         return session
 
     def _info(self, header: Header) -> SmbInfo:
-        return SmbInfo(self._link.dialect or "1.0", header.uid, False, bool(header.flags2 & FLAG2_SIGNED), False)
+        return SmbInfo(self._state.dialect or "1.0", header.uid, False, bool(header.flags2 & FLAG2_SIGNED), False)
 
 
 def _read_block(data: bytes, at: int, command: int) -> Block:

@@ -56,7 +56,7 @@ from analyzer.smb.smb2_header import (
     read_header,
 )
 from analyzer.smb.smb2_sessions import Setup, Smb2Sessions
-from analyzer.smb.state import Link, Open, OpenKind, Session, pipe_name
+from analyzer.smb.state import ConnectionState, Open, OpenKind, Session, pipe_name
 from analyzer.smb.transforms import decrypted_message
 from analyzer.tcp.events import Direction
 from analyzer.tcp.recognition import looks_like_dcerpc
@@ -134,12 +134,12 @@ class Operation(Struct, frozen=True):
 class Smb2Reader:
     """Follows the SMB2 messages of one connection; events go to `out`."""
 
-    def __init__(self, link: Link, out: Emitter) -> None:
-        self._link = link
+    def __init__(self, state: ConnectionState, out: Emitter) -> None:
+        self._state = state
         self._out = out
-        self._limits = link.world.limits
+        self._limits = state.shared.limits
         self._kept = 0  # bytes of names and data in requests
-        self.sessions = Smb2Sessions(link, out)
+        self.sessions = Smb2Sessions(state, out)
         self._pending: dict[int, Request] = {}
         self._requests_lost = False
         self._forgot = False
@@ -154,8 +154,8 @@ class Smb2Reader:
             return
         lead = message.data.lead(message.start + min(length, LONGEST))
         header = read_header(lead, message.start, length)
-        if self._link.client_direction is None:
-            self._link.client_direction = _other(direction) if header.is_response else direction
+        if self._state.client_direction is None:
+            self._state.client_direction = _other(direction) if header.is_response else direction
         if header.next_command:
             self._compound(direction, message, transforms)
             return
@@ -177,8 +177,8 @@ class Smb2Reader:
             raise MalformedError(
                 "an encrypted message without a session", field="transform.session_id", start=44, stop=52
             )
-        client = self._link.client_direction
-        decrypted = decrypted_message(self._link, session, message, None if client is None else direction == client)
+        client = self._state.client_direction
+        decrypted = decrypted_message(self._state, session, message, None if client is None else direction == client)
         if decrypted is None:
             self.lost_data(direction, message, session.undecrypted.reason)
         return decrypted
@@ -197,13 +197,13 @@ class Smb2Reader:
 
         Data of the server only come as a response, so with all requests at hand only pipes with one unanswered are concerned.
         """
-        from_client = direction == (self._link.client_direction or 0)
+        from_client = direction == (self._state.client_direction or 0)
         self._requests_lost |= from_client
         asked: set[bytes] | None = None
         if not from_client and not self._requests_lost and len(self._pending) <= _MAX_ASKED:
             waiting = (request for request in self._pending.values() if request.command in (READ, IOCTL))
             asked = {request.file_id for request in waiting if request.file_id is not None}
-        for session in self._link.sessions.values():
+        for session in self._state.sessions.values():
             session.lost(from_client, asked, what, reason, self._out)
 
     def _compound(self, direction: Direction, message: Message, transforms: Transforms) -> None:
@@ -359,7 +359,7 @@ class Smb2Reader:
         if session is None or request.session_id != operation.header.session_id:
             session = self.sessions.get(request.session_id, message)
         if session is not None and request.file_id is not None:
-            opened = session.open_of(request.file_id, self._out, self._link.client)
+            opened = session.open_of(request.file_id, self._out, self._state.client)
             session.deliver(opened, True, message, span, smb, self._out)
 
     def _read_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
@@ -378,7 +378,7 @@ class Smb2Reader:
         if file_id is None and request is not None and request.compound is not None:
             file_id = request.compound.file_id
         if file_id is not None:
-            opened = session.open_of(file_id, self._out, self._link.client)
+            opened = session.open_of(file_id, self._out, self._state.client)
             session.deliver(opened, False, message, span, smb, self._out)
         else:
             self._read_by_unknown(session, message, span, smb)
@@ -391,10 +391,10 @@ class Smb2Reader:
             return
         if not pipes:
             if looks_like_dcerpc(message.part(*span).head.data):
-                session.deliver_orphan(message, span, smb, self._out, self._link.client)
+                session.deliver_orphan(message, span, smb, self._out, self._state.client)
             return
         reason = "the request of a READ was not captured, so its data cannot be assigned to a pipe"
-        self._link.note("gap", reason, message.frames)
+        self._state.note("gap", reason, message.frames)
         session.lost(False, None, message, reason, self._out)
 
     def _ioctl_response(self, operation: Operation, request: Request | None, session: Session | None) -> None:
@@ -408,7 +408,7 @@ class Smb2Reader:
         span = buffer_span(message, start, length)
         if code == FSCTL_PIPE_TRANSCEIVE and not header.failed:
             file_id = (request.file_id if request is not None else None) or session.whole_file_id(file_id)
-            opened = session.open_of(file_id, self._out, self._link.client)
+            opened = session.open_of(file_id, self._out, self._state.client)
             smb = self._info(operation, self._session_id_of(header, request))
             session.deliver(opened, False, message, span, smb, self._out)
 
@@ -436,12 +436,12 @@ class Smb2Reader:
         cur.skip("create.fixed", 62)
         file_id = cur.take("create.file_id", 16)
         if request is None:
-            session.add_open(file_id, Open("unknown", None, client=self._link.client), self._out)
+            session.add_open(file_id, Open("unknown", None, client=self._state.client), self._out)
             return
         tree = session.trees.get(request.tree_id) if request.tree_id is not None else None
         kind: OpenKind = tree.kind if tree is not None else "unknown"
         name = pipe_name(request.path) if request.path is not None and kind != "file" else request.path
-        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation, client=self._link.client)
+        opened = Open(kind, name, request.tree_id, impersonation=request.impersonation, client=self._state.client)
         session.add_open(file_id, opened, self._out)
         compound = request.compound
         if compound is not None and compound.file_id is None:
@@ -506,7 +506,7 @@ class Smb2Reader:
 
     def _info(self, operation: Operation, session_id: int) -> SmbInfo:
         """How a message was carried."""
-        dialect, transforms = self._link.dialect, operation.transforms
+        dialect, transforms = self._state.dialect, operation.transforms
         signed = operation.header.flags & FLAG_SIGNED
         key = (dialect, session_id, signed, transforms, operation.signature_ok)
         info = self._infos.get(key)
@@ -520,16 +520,16 @@ class Smb2Reader:
                 signed=bool(signed),
                 compressed=transforms.compressed,
                 signature_ok=operation.signature_ok,
-                client=self._link.client,
-                server=self._link.server,
+                client=self._state.client,
+                server=self._state.server,
             )
         return info
 
     def _unreadable(self, direction: Direction, message: Message, why: str) -> None:
         """A message of which too little was captured to know what it was about."""
         reason = message.reason or why
-        sender = self._link.connection.sender(direction)
-        self._link.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
+        sender = self._state.connection.sender(direction)
+        self._state.note("truncated", f"an SMB2 message from {sender} is cut: {reason}", message.frames)
         self.lost_data(direction, message, reason)
 
 

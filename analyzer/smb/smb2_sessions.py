@@ -25,7 +25,7 @@ from analyzer.smb.crypto import (
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
 from analyzer.smb.smb2_header import CANCEL, FLAG_RESPONSE, FLAG_SIGNED, Header, buffer_span
-from analyzer.smb.state import MAX_FRAMES, Link, Session, SessionTimes
+from analyzer.smb.state import MAX_FRAMES, ConnectionState, Session, SessionTimes
 from analyzer.smb.transforms import report
 
 STATUS_SUCCESS = 0
@@ -55,8 +55,8 @@ class Setup(Struct):
 class Smb2Sessions:
     """Follows negotiation and session setups of one connection, and finds the session that a message names."""
 
-    def __init__(self, link: Link, out: Emitter) -> None:
-        self._link = link
+    def __init__(self, state: ConnectionState, out: Emitter) -> None:
+        self._state = state
         self._out = out
         self._setups: dict[int, Setup] = {}
         self.times = SessionTimes()
@@ -74,11 +74,11 @@ class Smb2Sessions:
 
     def leave(self, session: Session) -> None:
         """This connection has no more of the session; without connections the session is over."""
-        link, out = self._link, self._out
+        state, out = self._state, self._out
         self.times.flush()
-        if link.sessions.get(session.session_id) is session:
-            del link.sessions[session.session_id]
-        session.connections.discard(link.connection.number)
+        if state.sessions.get(session.session_id) is session:
+            del state.sessions[session.session_id]
+        session.connections.discard(state.connection.number)
         if session.connections:
             return
         session.close_all(out)
@@ -87,11 +87,11 @@ class Smb2Sessions:
             many = "message" if session.wrong_signatures == 1 else "messages"
             text = f"SMB session {session.session_id:#x}: {session.wrong_signatures} {many} with a wrong signature"
             out.append(Problem("note", "smb", session.wrong_signature_frames, text))
-        known = link.world.sessions.get(session.session_id, [])
+        known = state.shared.sessions.get(session.session_id, [])
         if session in known:
             known.remove(session)
             if not known:
-                del link.world.sessions[session.session_id]
+                del state.shared.sessions[session.session_id]
         session.ends()
         out.append(session.summary())
 
@@ -108,7 +108,7 @@ class Smb2Sessions:
         """The session that a message names; one that was set up before the capture began is made up."""
         if session_id == 0:
             return None
-        session = self._link.sessions.get(session_id)
+        session = self._state.sessions.get(session_id)
         if session is None:
             session = self._session_in_use(session_id, message)
         if message.stop > message.start:
@@ -116,17 +116,17 @@ class Smb2Sessions:
         return session
 
     def _session_in_use(self, session_id: int, message: Message) -> Session:
-        link = self._link
+        state = self._state
         if session_id in self._setups:
             # The answer that completed the setup was not captured; that the session is used shows that there was one.
             return self._establish(session_id, self._setups.pop(session_id))
-        for known in link.world.sessions.get(session_id, ()):
+        for known in state.shared.sessions.get(session_id, ()):
             # Without the setup that bound it, another client's connection is another session with the same number.
-            if known.server == link.server and known.client.ip == link.client.ip:
-                known.connections.add(link.connection.number)
-                link.sessions[session_id] = known
+            if known.server == state.server and known.client.ip == state.client.ip:
+                known.connections.add(state.connection.number)
+                state.sessions[session_id] = known
                 return known
-        session = Session(link, session_id, message.time_ns)
+        session = Session(state, session_id, message.time_ns)
         self._register(session)
         return session
 
@@ -137,8 +137,8 @@ class Smb2Sessions:
             return None
         session.signed += 1
         keys = session.proven_keys or session.keys
-        key = session.channel_keys.get(self._link.connection.number) or (keys.signing_key if keys else None)
-        algorithm = self._link.signing
+        key = session.channel_keys.get(self._state.connection.number) or (keys.signing_key if keys else None)
+        algorithm = self._state.signing
         start, stop, length = message.start, message.stop, message.length
         if key is None or algorithm is None or stop - start != length or not 0 < length <= MAX_CHECKED:
             return None
@@ -154,32 +154,32 @@ class Smb2Sessions:
     # Negotiation
 
     def negotiate_request(self, cur: Cursor, part: Message) -> None:
-        link = self._link
-        link.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
+        state = self._state
+        state.preauth_hash = preauth_update(bytes(64), part.head.data) if part.whole else None
         cur.skip("negotiate.fixed", 12)
-        link.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
+        state.client_guid = guid_text(cur.take("negotiate.client_guid", 16))
 
     def negotiate_response(self, cur: Cursor, part: Message) -> None:
-        link = self._link
+        state = self._state
         cur.skip("negotiate.structure_size", 2)
         cur.skip("negotiate.security_mode", 2)
         dialect = cur.u16("negotiate.dialect")
         num_contexts = cur.u16("negotiate.num_contexts")
-        link.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
-        link.dialect, link.dialect_number = DIALECTS.get(dialect, f"{dialect:#06x}"), dialect
-        if link.preauth_hash is not None:
+        state.server_guid = guid_text(cur.take("negotiate.server_guid", 16))
+        state.dialect, state.dialect_number = DIALECTS.get(dialect, f"{dialect:#06x}"), dialect
+        if state.preauth_hash is not None:
             whole = part.whole and dialect == DIALECT_311
-            link.preauth_hash = preauth_update(link.preauth_hash, part.head.data) if whole else None
-        link.signing = AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
+            state.preauth_hash = preauth_update(state.preauth_hash, part.head.data) if whole else None
+        state.signing = AES_CMAC if dialect >= DIALECT_300 else HMAC_SHA256
         capabilities = cur.u32("negotiate.capabilities")
         if DIALECT_300 <= dialect < DIALECT_311 and capabilities & CAPABILITY_ENCRYPTION:
-            link.cipher = AES_128_CCM
+            state.cipher = AES_128_CCM
         if dialect == DIALECT_311:
             cur.skip("negotiate.fixed", 32)
             self._negotiate_contexts(part, cur.u32("negotiate.ofs_contexts"), num_contexts)
 
     def _negotiate_contexts(self, part: Message, start: int, number: int) -> None:
-        link, cur = self._link, Cursor(part.head.data, min(start, len(part.head)))
+        state, cur = self._state, Cursor(part.head.data, min(start, len(part.head)))
         for _ in range(min(number, _MAX_CONTEXTS)):
             cur.align(8)
             kind = cur.u16("context.type")
@@ -187,9 +187,9 @@ class Smb2Sessions:
             cur.skip("context.reserved", 4)
             data = Cursor(cur.take("context.data", length))
             if kind == CONTEXT_ENCRYPTION and data.u16("context.num_ciphers") == 1:
-                link.cipher = data.u16("context.cipher") or None
+                state.cipher = data.u16("context.cipher") or None
             elif kind == CONTEXT_SIGNING and data.u16("context.num_algorithms") == 1:
-                link.signing = data.u16("context.algorithm")
+                state.signing = data.u16("context.algorithm")
 
     # Session setup
 
@@ -227,22 +227,22 @@ class Smb2Sessions:
                 setup.handshake.feed("acceptor", token.data)
         if more:
             self._hash(setup, part)
-            if len(self._setups) >= (most := self._link.world.limits.sessions):
+            if len(self._setups) >= (most := self._state.shared.limits.sessions):
                 del self._setups[next(iter(self._setups))]
                 text = f"more than {most} session setups under way on one connection; the oldest are forgotten"
-                self._link.note("limit", text, part.frames)
+                self._state.note("limit", text, part.frames)
             self._setups[header.session_id] = setup
             return
         self._setups.pop(header.session_id, None)
         if header.status != STATUS_SUCCESS:
             # A channel or a renewal that failed leaves the session as it is.
-            if not setup.binding and header.session_id not in self._link.sessions:
+            if not setup.binding and header.session_id not in self._state.sessions:
                 session = self._establish(header.session_id, setup)
                 session.seen(part.time_ns)
                 session.refused = header.status
                 self.leave(session)
             return
-        former = self._link.sessions.get(header.session_id)
+        former = self._state.sessions.get(header.session_id)
         if former is not None and setup.fresh and not setup.binding:
             self.leave(former)
         session = self._establish(header.session_id, setup)
@@ -250,8 +250,8 @@ class Smb2Sessions:
         self.check_signature(header, part, session)
 
     def _new_setup(self, binding: bool, fresh: bool, part: Message) -> Setup:
-        begun = self._link.world.handshake()
-        return Setup(begun, self._link.preauth_hash, binding, fresh, part.time_ns)
+        begun = self._state.shared.handshake()
+        return Setup(begun, self._state.preauth_hash, binding, fresh, part.time_ns)
 
     def _hash(self, setup: Setup, part: Message) -> None:
         if setup.preauth_hash is not None:
@@ -259,47 +259,47 @@ class Smb2Sessions:
 
     def _establish(self, session_id: int, setup: Setup) -> Session:
         """The session that a setup has made, bound to this connection or renewed."""
-        link = self._link
-        session = self._bound_session(session_id) if setup.binding else link.sessions.get(session_id)
+        state = self._state
+        session = self._bound_session(session_id) if setup.binding else state.sessions.get(session_id)
         renewed = session is not None
         if session is None:
-            session = Session(link, session_id, setup.first_time_ns)
+            session = Session(state, session_id, setup.first_time_ns)
             session.binds = setup.binding
         session.note_frames(tuple(setup.frames))
-        session.connections.add(link.connection.number)
+        session.connections.add(state.connection.number)
         self._register(session)
         if session.handshake is None:
             session.handshake, session.preauth_hash = setup.handshake, setup.preauth_hash
         key = setup.handshake.session_key
-        if key is not None and link.world.key_log is not None and not setup.binding:
-            link.world.key_log(session_id, key)
+        if key is not None and state.shared.key_log is not None and not setup.binding:
+            state.shared.key_log(session_id, key)
         if key is None and not setup.binding:
-            given = (keys.session_key for keys in link.world.keyring.smb_keys_for(session_id))
+            given = (keys.session_key for keys in state.shared.keyring.smb_keys_for(session_id))
             key = next((value for value in given if value is not None), None)
         keys = None
         if key is not None:
-            dialect = link.dialect_number if link.dialect_number is not None else DIALECT_300
-            keys = derive_keys(dialect, key, setup.preauth_hash, link.cipher)
+            dialect = state.dialect_number if state.dialect_number is not None else DIALECT_300
+            keys = derive_keys(dialect, key, setup.preauth_hash, state.cipher)
         if setup.binding:
             # [MS-SMB2] 3.3.5.5.2: a channel signs with a key of its own, and encrypts with the session's.
             if keys is not None and keys.signing_key is not None:
-                session.channel_keys[link.connection.number] = keys.signing_key
+                session.channel_keys[state.connection.number] = keys.signing_key
         elif not renewed or session.keys is None:
             # Renewing does not change the keys of a session ([MS-SMB2] 3.3.5.5.3).
             session.keys = keys
         return session
 
     def _bound_session(self, session_id: int) -> Session | None:
-        link = self._link
-        for known in self._link.world.sessions.get(session_id, ()):
-            same_ends = known.link.server_guid == link.server_guid and known.link.client_guid == link.client_guid
-            if same_ends or known.server == link.server:
+        state = self._state
+        for known in self._state.shared.sessions.get(session_id, ()):
+            same_ends = known.state.server_guid == state.server_guid and known.state.client_guid == state.client_guid
+            if same_ends or known.server == state.server:
                 return known
         return None
 
     def _register(self, session: Session) -> None:
-        self._link.add_session(session)
-        known = self._link.world.sessions.setdefault(session.session_id, [])
+        self._state.add_session(session)
+        known = self._state.shared.sessions.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)
 

@@ -1,6 +1,6 @@
 """What SMB remembers: sessions, trees and opens, and the channels that opens of pipes become.
 
-Sessions outlive messages and may span connections (multichannel); a `World` holds what all connections of a capture share.
+Sessions outlive messages and may span connections (multichannel); a `SharedState` holds what all connections of a capture share.
 
 A session ([MS-SMB2] section 3.3.1.8) as one connection sees it, by its SessionId. `smb2_sessions` makes these transitions for
 SMB2, `smb1` those of SMB1:
@@ -171,7 +171,7 @@ KeyLog = Callable[[int, bytes], object]
 MessageLog = Callable[[Connection, Direction, Message, Message], object]
 
 
-class World(Struct):
+class SharedState(Struct):
     """Numbers and sessions that the connections of a capture share."""
 
     keyring: Keyring
@@ -192,10 +192,10 @@ class World(Struct):
         return begin(self.keyring, tickets=self.tickets)
 
 
-class Link(Struct):
+class ConnectionState(Struct):
     """One connection as SMB sees it. `client_direction` is the direction of requests, None while that is unknown."""
 
-    world: World
+    shared: SharedState
     connection: Connection
     client_direction: Literal[0, 1] | None
     dialect: str | None = None
@@ -239,7 +239,7 @@ class Link(Struct):
 
     def add_session(self, session: Session) -> None:
         """Remembers a session under its id; too many, and the oldest has to go."""
-        most = self.world.limits.sessions
+        most = self.shared.limits.sessions
         if session.session_id not in self.sessions and len(self.sessions) >= most:
             oldest = self.sessions.pop(next(iter(self.sessions)))
             self.crowded_out.append(oldest)
@@ -255,13 +255,13 @@ class Link(Struct):
 class Session:
     """One SMB session: who, which trees, which opens, and what its protection came to."""
 
-    def __init__(self, link: Link, session_id: int, time_ns: int) -> None:
-        self.number = next(link.world.session_numbers)
+    def __init__(self, state: ConnectionState, session_id: int, time_ns: int) -> None:
+        self.number = next(state.shared.session_numbers)
         self.session_id = session_id
-        self.link = link
-        self.client = link.client
-        self.server = link.server
-        self.connections = {link.connection.number}
+        self.state = state
+        self.client = state.client
+        self.server = state.server
+        self.connections = {state.connection.number}
         self.handshake: Handshake | None = None
         self.plain_identity: Identity | None = None
         self.client_os: str | None = None
@@ -283,8 +283,8 @@ class Session:
         self.channel_keys: dict[int, bytes] = {}
         self.preauth_hash: bytes | None = None
         self.undecrypted = Undecrypted()
-        self.cipher: str | None = CIPHERS.get(link.cipher) if link.cipher is not None else None
-        self.signing: str | None = SIGNINGS.get(link.signing) if link.signing is not None else None
+        self.cipher: str | None = CIPHERS.get(state.cipher) if state.cipher is not None else None
+        self.signing: str | None = SIGNINGS.get(state.signing) if state.signing is not None else None
         self.wrong_signatures = 0
         self.wrong_signature_frames: tuple[int, ...] = ()
         self.encrypted = 0
@@ -299,7 +299,7 @@ class Session:
 
     def _takes(self, size: int) -> None:
         self._memory += size
-        self.link.memory += size
+        self.state.memory += size
 
     def ends(self) -> None:
         """Nothing of it is held any more."""
@@ -328,7 +328,7 @@ class Session:
             self.frames += frames[: MAX_FRAMES - len(self.frames)]
 
     def add_tree(self, tree_id: int, path: str, kind: OpenKind) -> None:
-        most = self.link.world.limits.trees
+        most = self.state.shared.limits.trees
         if len(self.trees) >= most:
             self._crowd("trees", f"more than {most} trees of one session are connected; the oldest are forgotten")
             self._forget_tree(next(iter(self.trees)))
@@ -346,20 +346,20 @@ class Session:
     def add_open(self, file_id: bytes, opened: Open, out: Emitter) -> None:
         """Remembers an open; the same id still open means that its close was missed."""
         self.close(file_id, out)
-        world, most = self.link.world, self.link.world.limits
+        shared, most = self.state.shared, self.state.shared.limits
         if len(self.opens) >= most.opens:
             self._crowd(
                 "opens", f"more than {most.opens} files and pipes are open in one session; the oldest count as closed"
             )
             self.close(next(iter(self.opens)), out)
-        elif world.opens >= most.opens_in_all:
+        elif shared.opens >= most.opens_in_all:
             self._crowd(
                 "opens in all", f"more than {most.opens_in_all} files and pipes are open; others count as closed"
             )
             if not self.opens:
                 return
             self.close(next(iter(self.opens)), out)
-        world.opens += 1
+        shared.opens += 1
         self.opens[file_id] = opened
         self._by_tree.setdefault(opened.tree_id, {})[file_id] = None
         if opened.kind == "pipe":
@@ -385,7 +385,7 @@ class Session:
         opened = self.opens.pop(file_id, None)
         if opened is None:
             return
-        self.link.world.opens -= 1
+        self.state.shared.opens -= 1
         others = self._by_tree[opened.tree_id]
         del others[file_id]
         if not others:
@@ -397,7 +397,7 @@ class Session:
         """Notes, once for each session, that something had to make room."""
         if what not in self._crowded:
             self._crowded.add(what)
-            self.link.note("limit", text, tuple(self.frames[:1]))
+            self.state.note("limit", text, tuple(self.frames[:1]))
 
     def close_tree(self, tree_id: int, out: Emitter) -> None:
         self._forget_tree(tree_id)
@@ -422,7 +422,7 @@ class Session:
     def _make_channel(self, opened: Open) -> Channel:
         opened.kind = "pipe"
         opened.is_dcerpc = opened.name in RPC_PIPES or None
-        opened.channel = self.link.world.channels.pipe(
+        opened.channel = self.state.shared.channels.pipe(
             opened.client or self.client,
             self.server,
             opened.name,
@@ -522,8 +522,8 @@ class Session:
         return orphan.channel
 
     def summary(self) -> SmbSession:
-        link, identity = self.link, self.identity
-        hosts = dict(link.hosts)
+        state, identity = self.state, self.identity
+        hosts = dict(state.hosts)
         for path in self.tree_names:
             host = path.lstrip("\\").partition("\\")[0]
             if host and host != self.server.ip:
@@ -534,9 +534,9 @@ class Session:
             session_id=self.session_id,
             client=self.client,
             server=self.server,
-            dialect=link.dialect,
-            client_guid=link.client_guid,
-            server_guid=link.server_guid,
+            dialect=state.dialect,
+            client_guid=state.client_guid,
+            server_guid=state.server_guid,
             cipher=self.cipher,
             signing=self.signing,
             identity=identity,

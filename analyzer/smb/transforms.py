@@ -25,7 +25,7 @@ from analyzer.smb.crypto import (
 )
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
-from analyzer.smb.state import Link, Session
+from analyzer.smb.state import ConnectionState, Session
 
 STEP = "smb3-decrypt"
 _ONE_STEP = (STEP,)
@@ -33,7 +33,9 @@ _BOTH_WAYS = (True, False)
 _MAX_FRAMES_NAMED = 32
 
 
-def decrypted_message(link: Link, session: Session, message: Message, from_client: bool | None) -> Message | None:
+def decrypted_message(
+    state: ConnectionState, session: Session, message: Message, from_client: bool | None
+) -> Message | None:
     """The message inside a transform, None where it stays encrypted; the session notes either.
 
     The key that decrypted the session's last message is tried first, and alone.
@@ -47,7 +49,7 @@ def decrypted_message(link: Link, session: Session, message: Message, from_clien
     proven = session.proven_keys
     if proven is not None and not _has_key(proven, from_client):
         proven = None
-    candidates = [proven] if proven is not None else list(_candidates(link, session))
+    candidates = [proven] if proven is not None else list(_candidates(state, session))
     data, start, stop = message.data, message.start, message.stop
     for keys in candidates:
         for way in _BOTH_WAYS if from_client is None else (from_client,):
@@ -63,16 +65,16 @@ def decrypted_message(link: Link, session: Session, message: Message, from_clien
                 # It keeps its length, and so each byte its address.
                 decrypted = TracedBytes(plain, data.source, data.start + start + TRANSFORM_LEN, steps)
                 return Message(decrypted, 0, len(plain), len(plain))
-    _note_undecrypted(session, message, *_why(link, session, candidates, proven))
+    _note_undecrypted(session, message, *_why(state, session, candidates, proven))
     return None
 
 
-def _candidates(link: Link, session: Session) -> Iterator[SessionKeys]:
+def _candidates(state: ConnectionState, session: Session) -> Iterator[SessionKeys]:
     if session.keys is not None:
         yield session.keys
-    dialect = link.dialect_number or DIALECT_300
-    for given in link.world.keyring.smb_keys_for(session.session_id):
-        for cipher in _ciphers(link):
+    dialect = state.dialect_number or DIALECT_300
+    for given in state.shared.keyring.smb_keys_for(session.session_id):
+        for cipher in _ciphers(state):
             derived = None
             if given.session_key is not None:
                 derived = derive_keys(dialect, given.session_key, session.preauth_hash, cipher)
@@ -98,18 +100,20 @@ def _has_key(keys: SessionKeys, from_client: bool | None) -> bool:
     return (keys.client_to_server if from_client else keys.server_to_client) is not None
 
 
-def _ciphers(link: Link) -> tuple[int, ...]:
-    if link.cipher is not None:
-        return (link.cipher,)
+def _ciphers(state: ConnectionState) -> tuple[int, ...]:
+    if state.cipher is not None:
+        return (state.cipher,)
     # The negotiation was not captured: the tag of the first message shows which of them it was.
     return AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM
 
 
-def _why(link: Link, session: Session, tried: list[SessionKeys], proven: SessionKeys | None) -> tuple[Decryption, str]:
+def _why(
+    state: ConnectionState, session: Session, tried: list[SessionKeys], proven: SessionKeys | None
+) -> tuple[Decryption, str]:
     if proven is not None:
         return Decryption.BYTES_MISSING, "its authentication tag is wrong, though the session's key opened others"
     handshake = session.handshake
-    given = link.world.keyring.smb_keys_for(session.session_id)
+    given = state.shared.keyring.smb_keys_for(session.session_id)
     usable = any(keys.cipher is not None and (keys.client_to_server or keys.server_to_client) for keys in tried)
     if usable and (given or (handshake is not None and handshake.session_key is not None)):
         one_direction = " (a key was given for one direction only)" if session.proven_keys is not None else ""

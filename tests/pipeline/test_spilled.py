@@ -25,7 +25,7 @@ NAMES = ("pcq_smbd_scapy_impacket_smb311_ntlm_privacy", "pcq_smbd_scapy_impacket
 def test_the_report_is_the_same_from_a_temporary_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring, path = Keyring.load(CAPTURES / f"{name}.secrets.json"), CAPTURES / f"{name}.pcap"
     in_memory = analyze([path], keyring)
-    monkeypatch.setattr(store, "ROOM_BYTES", 0)
+    monkeypatch.setattr(store, "MEMORY_BYTES", 0)
     spilled = analyze([path], keyring)
     assert list(timeline_records(spilled)) == list(timeline_records(in_memory))
     assert list(sample_records(spilled)) == list(sample_records(in_memory))
@@ -49,7 +49,7 @@ def test_the_report_is_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(Pdus, "__init__", noted)
     monkeypatch.setattr(pdus, "_ROOM", 100)
-    monkeypatch.setattr(store, "ROOM_BYTES", 0)
+    monkeypatch.setattr(store, "MEMORY_BYTES", 0)
     monkeypatch.setattr(store, "_AT_ONCE", 500)
     monkeypatch.setattr(store, "_INLINE", 50)
     monkeypatch.setattr(follow, "_AT_ONCE", 3)

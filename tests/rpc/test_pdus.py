@@ -23,7 +23,7 @@ def through_store(pdus: Fragments) -> Fragments:
     """The same PDUs, as a call has them that was packed and spilled."""
     call = plain_call(Calls().exchange(6, b"", None))
     assert call.request is not None
-    calls = CallWriter(room=0)
+    calls = CallWriter(memory=0)
     calls.append(replace(call, request=replace(call.request, pdus=pdus)))
     side = calls[0].request
     assert side is not None

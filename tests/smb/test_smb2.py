@@ -742,9 +742,9 @@ def test_what_is_open_is_counted_down_again() -> None:
     assert isinstance(smb_layer, SmbLayer)
     for event in recognised(stream(talk.sent, closed=False)):
         list(smb_layer.feed(event))
-    assert smb_layer._world.opens == 3
+    assert smb_layer._shared.opens == 3
     list(smb_layer.finish())
-    assert smb_layer._world.opens == 0
+    assert smb_layer._shared.opens == 0
 
 
 def test_trees_beyond_the_limit_are_reported() -> None:
