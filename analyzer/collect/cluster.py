@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from threading import current_thread, main_thread
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import dask
+from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -40,6 +41,8 @@ _ENVIRONMENT = {
 _LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
 _DASHBOARD = "127.0.0.1:8787"
 _PATIENCE_S = 30
+# A worker takes 110 MB before it has read a byte; with less than this, one that is started again would be ended at once, for ever.
+_LEAST_MEMORY = 256 << 20
 
 
 class Watcher(Protocol):
@@ -144,7 +147,8 @@ def cluster(
     given), each with so much memory, where a task is tried so often again after its worker died (a scheduler elsewhere has a number
     of its own). The workers have the keys by a name as long as it lives, beside those of others.
 
-    Raises `InputError` where there is no scheduler, or its workers have another version of this program.
+    Raises `InputError` where there is no scheduler, where its workers have another version of this program, or where `memory` is no
+    size, or one with which no worker could work.
     """
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -160,12 +164,16 @@ def cluster(
             _check_workers(client, scheduler)
             yield client
         return
+    limit = _memory_of(memory)
     before = {name: os.environ.get(name) for name in _ENVIRONMENT}
     os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
     try:
         with (
-            dask.config.set({"distributed.scheduler.allowed-failures": retries}),
-            _local(workers, memory) as local,
+            # A worker has one task and keeps no results: one that paused for want of memory would wait for nothing, for ever.
+            dask.config.set(
+                {"distributed.scheduler.allowed-failures": retries, "distributed.worker.memory.pause": False}
+            ),
+            _local(workers, limit) as local,
             Client(local) as client,
             _keys(client, keyring, keys),
         ):
@@ -177,7 +185,22 @@ def cluster(
                 os.environ.pop(name, None)
 
 
-def _local(workers: int | None, memory: str | None) -> LocalCluster:
+def _memory_of(given: str | None) -> int | Literal["auto"]:
+    """In bytes; Dask's share of what there is if not given."""
+    if given is None:
+        return "auto"
+    try:
+        limit = int(parse_bytes(given))
+    except ValueError:
+        raise InputError(f"{given} is no size of memory", hint="As 2GB or 800MiB.") from None
+    if limit < _LEAST_MEMORY:
+        raise InputError(
+            f"{given} of memory is too little for a worker", hint="It takes 256 MiB at least, 2GB do for most."
+        )
+    return limit
+
+
+def _local(workers: int | None, memory: int | Literal["auto"]) -> LocalCluster:
     # That the usual port of the dashboard is taken is no warning: another is stated.
     with warnings.catch_warnings(action="ignore"), _interrupts_ignored():
         return LocalCluster(
@@ -186,7 +209,7 @@ def _local(workers: int | None, memory: str | None) -> LocalCluster:
             processes=True,
             host="127.0.0.1",
             dashboard_address=_DASHBOARD,
-            memory_limit=memory or "auto",
+            memory_limit=memory,
             silence_logs=logging.CRITICAL,
         )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from analyzer.auth.keyring import Keyring
 from analyzer.collect.collection import Request, collect
 from analyzer.collect.manifest import read_manifest
 from analyzer.collect.sources import find_sources
@@ -216,6 +217,22 @@ def test_a_cluster_elsewhere_is_used_and_has_what_others_gave_it_still(client: A
         refused = process("collect", ring, "-o", tmp_path / "out", "--scheduler", address, *options)
         assert refused.returncode == 2
         assert b"the cluster has workers of its own" in refused.stderr
+
+
+@pytest.mark.parametrize(("given", "words"), [("150MB", "too little for a worker"), ("much", "is no size of memory")])
+def test_memory_with_which_no_worker_could_work_is_refused(given: str, words: str) -> None:
+    from analyzer.collect.cluster import cluster
+
+    with pytest.raises(InputError, match=words), cluster(Keyring(), memory=given):
+        pytest.fail("there is a cluster")
+
+
+def test_workers_never_pause_for_want_of_memory(client: Any) -> None:
+    assert set(client.run(_fraction_to_pause_at).values()) == {False}
+
+
+def _fraction_to_pause_at(dask_worker: Any) -> object:
+    return dask_worker.memory_manager.memory_pause_fraction
 
 
 def _names_of_keys() -> tuple[str, ...]:
