@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
@@ -86,13 +87,15 @@ class _Chain:
         """When the first of what began at this time or later, and is not complete in some layer, began."""
         return earliest((layer.open_since(since_ns) for layer in self._layers if isinstance(layer, Waiting)), since_ns)
 
-    def run(self, events: Iterable[Event]) -> Iterator[Event]:
-        """What comes out on top of all events of a capture."""
-        for event in events:
-            yield from self._climb((event,), self._feeds)
-        yield from self._climb((CaptureEnds(),), self._feeds)
-        for at, layer in enumerate(self._layers, 1):
-            yield from self._climb(list(layer.finish()), self._feeds[at:])
+    def run(self, events: Iterable[Event]) -> Generator[Event]:
+        """What comes out on top of all events of a capture. They are closed when no more of them are taken: the files they are read
+        from stay open no longer, whatever holds on to the error that ended it."""
+        with closing(events) if isinstance(events, Generator) else nullcontext():
+            for event in events:
+                yield from self._climb((event,), self._feeds)
+            yield from self._climb((CaptureEnds(),), self._feeds)
+            for at, layer in enumerate(self._layers, 1):
+                yield from self._climb(list(layer.finish()), self._feeds[at:])
 
     @staticmethod
     def _climb(events: Collection[Event], feeds: Sequence[_Feed]) -> Collection[Event]:
@@ -206,7 +209,9 @@ def _read(
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
-    events = [_Chain([*_layers(keyring, limits, pdus=pdus, tickets=tickets), *above]).run(waiting.pop())]
+    events: list[Iterator[Event]] = [
+        _Chain([*_layers(keyring, limits, pdus=pdus, tickets=tickets), *above]).run(waiting.pop())
+    ]
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += notes

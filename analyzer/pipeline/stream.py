@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
@@ -50,7 +51,7 @@ class Stream:
 
     def __init__(
         self,
-        events: Iterable[Event],
+        events: Generator[Event],
         open_since: Callable[[int], int | None],
         open_before: Callable[[int], Iterable[OpenCall]],
         calls: CallStream,
@@ -86,12 +87,13 @@ class Stream:
         facts = self._facts()
         self.analysis = self._analysis(CaptureFacts(facts.files, 0, 0, None, None))
         try:
-            for event in self._events:
-                if isinstance(event, BlockEnds):
-                    yield from self._until(self._before(event.before))
-                    yield event
-                else:
-                    self._take(event)
+            with closing(self._events):
+                for event in self._events:
+                    if isinstance(event, BlockEnds):
+                        yield from self._until(self._before(event.before))
+                        yield event
+                    else:
+                        self._take(event)
         except Exception as error:
             if self._failed is None or isinstance(error, InputError):
                 raise

@@ -10,9 +10,9 @@ A direction is in one of these states; `ordering` decides:
     IN_SEQUENCE    nothing of the connection is held or         a segment that does not continue it, or is out   WAITING
                    awaited                                      of window
                                                                 its FIN                                          FINISHED
-    PRESUMED_FIN   one acknowledged byte is missing at its      data behind it: a gap of one byte                WAITING
+    PRESUMED_FIN   one acknowledged byte is missing at its      data or a hole behind it: a gap of one byte      WAITING
                    end: a FIN that was not captured, until      data in its place                                WAITING
-                   data shows otherwise                         a FIN                                            FINISHED
+                   what follows shows otherwise                 a FIN                                            FINISHED
     FINISHED       its FIN was delivered                        -
 
 And a connection in one of these; `reassembler` makes the transitions:

@@ -379,10 +379,7 @@ class Ordering:
         self._spend(half, -entry.cost)
         connection, direction = half.flow.connection, half.direction
         if half.state is PRESUMED_FIN and entry.kind != FINISH:
-            half.state = WAITING
-            frames = tuple(frame for frame in (half.frame, entry.frame) if frame is not None)
-            half.flow.gapped = True
-            out.append(Gap(connection, direction, half.next - 1 - half.origin, 1, frames, _ACKED))
+            self._was_no_fin(half, entry.frame, out)
         offset = half.next - half.origin
         half.next = entry.stop
         if entry.kind == DATA:
@@ -402,6 +399,13 @@ class Ordering:
                 self.report(half, "malformed", (entry.frame, beyond[0].frame), "data behind its end was ignored", out)
             self._drop_held(half)
 
+    def _was_no_fin(self, half: Half, behind: int | None, out: list[Event]) -> None:
+        """The byte that was taken for a FIN was data, for there is more behind it, in this frame or acknowledged."""
+        half.state = WAITING
+        half.flow.gapped = True
+        frames = tuple(frame for frame in (half.frame, behind) if frame is not None)
+        out.append(Gap(half.flow.connection, half.direction, half.next - 1 - half.origin, 1, frames, _ACKED))
+
     def _pass_over(self, flow: Flow, forced: str | None, out: list[Event]) -> bool:
         """Gives up one hole whose time has come; False where there is none."""
         for half in sorted(flow.halves, key=lambda half: half.held[0].frame if half.held else 1 << 62):
@@ -418,11 +422,13 @@ class Ordering:
                     continue
                 reason = given_up
                 end = min(end, half.wait_to)
+            behind = half.held[0].frame if half.held else None
+            if half.state is PRESUMED_FIN:
+                self._was_no_fin(half, behind, out)
             if end - half.next == 1 and not half.held:
                 half.state = PRESUMED_FIN
             else:
-                around = (half.frame, half.held[0].frame if half.held else None)
-                frames = tuple(frame for frame in around if frame is not None)
+                frames = tuple(frame for frame in (half.frame, behind) if frame is not None)
                 offset = half.next - half.origin
                 flow.gapped = True
                 out.append(Gap(flow.connection, half.direction, offset, end - half.next, frames, reason))

@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture import pcap as pcap_module
 from analyzer.capture import reader as reader_module
+from analyzer.capture import streams
 from analyzer.capture.reader import CaptureReader
 from analyzer.core.events import BlockEnds
 from analyzer.core.limits import Limits
@@ -24,6 +25,7 @@ from analyzer.model.record import Record
 from analyzer.output.json import dumps
 from analyzer.pipeline.run import analyze, stream
 from analyzer.pipeline.stream import Stream
+from analyzer.tcp.reassembler import Reassembler
 from analyzer.views.streamed import StreamedTimeline
 from analyzer.views.timeline import Timeline
 from tests.build.capture import pcap
@@ -238,6 +240,7 @@ def test_nothing_is_waited_for_longer_than_the_limit() -> None:
     assert reading._before(read) == (7 * 10**9 + 5, 0)
     reading._open_since = lambda since_ns: None
     assert reading._before(read) == read
+    assert list(reading)
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -309,3 +312,26 @@ def test_a_failure_states_itself_behind_what_was_read(monkeypatch: pytest.Monkey
     assert reading.is_finished
     with pytest.raises(RuntimeError, match="on purpose"):
         list(stream([CLEAR]))
+
+
+@pytest.mark.parametrize("layer", ["the stream", "a layer"])
+def test_a_failure_closes_the_capture_though_somebody_keeps_the_error(
+    monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    def fails(self: Any, *arguments: Any) -> Any:
+        raise RuntimeError("on purpose")
+
+    monkeypatch.setattr(*((Stream, "_before", fails) if layer == "the stream" else (Reassembler, "feed", fails)))
+    files: list[BinaryIO] = []
+    begin = streams._FileStream.__init__
+
+    def noted(self: Any, file: BinaryIO, **arguments: Any) -> None:
+        files.append(file)
+        begin(self, file, **arguments)
+
+    monkeypatch.setattr(streams._FileStream, "__init__", noted)
+    errors: list[Exception] = []
+    list(stream([CLEAR], failed=errors.append, block_bytes=4000))
+    assert len(errors) == 1
+    assert files
+    assert all(file.closed for file in files)

@@ -316,3 +316,22 @@ def test_numbers_far_from_both_directions_are_of_another_connection_after_three(
 
 def test_syn_flags_alone_open_nothing_that_is_reported() -> None:
     assert run([Talk().raw(CLIENT, 5, 0, SYN), Talk().raw(CLIENT, 5, 0, RST), Talk().raw(SERVER, 5, 6, ACK)]) == []
+
+
+@pytest.mark.parametrize("behind", [b"", b"?", b"more"])
+def test_a_lost_byte_that_might_have_been_a_fin_is_lost_once_whatever_is_lost_behind_it(behind: bytes) -> None:
+    talk = Talk()
+    hello, ask = talk.open(), talk.c(b"ask")
+    talk.c(b"!")
+    acknowledged = talk.ack(SERVER)
+    talk.wait(3000)
+    presumed = [talk.ack(SERVER), talk.ack(SERVER)]
+    talk.c(b"lost")
+    if behind:
+        talk.c(behind)
+        last = [talk.ack(SERVER)]
+    else:
+        last = [talk.c(b"more")]
+    gaps = [event for event in run([*hello, ask, acknowledged, *presumed, *last]) if isinstance(event, Gap)]
+    lost = (3, 1), (4, 4 + len(behind))
+    assert [(gap.offset, gap.length) for gap in gaps] == list(lost)
