@@ -89,7 +89,9 @@ def test_a_mutant_of_each_kind_is_made(tmp_path: Path) -> None:
 def test_every_package_has_tests_that_mutants_are_run_with() -> None:
     for path in (ROOT / "analyzer").iterdir():
         if path.is_dir() and path.name not in ("__pycache__",) and any(path.glob("*.py")):
-            assert all((ROOT / one).exists() for one in mutants.tests_of(path.name)), path.name
+            tests = mutants.tests_of(path.name)
+            assert tests, f"no tests of {path.name}: ALSO names them"
+            assert all((ROOT / one).exists() for one in tests), path.name
 
 
 LIB = """
