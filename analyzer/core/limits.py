@@ -165,7 +165,8 @@ ABOUT: dict[str, About] = {
     ),
     "opens_in_all": About(
         "open files and pipes of all SMB sessions together",
-        "Each costs about 1 KiB, a pipe with its calls more; the oldest of the session counts as closed.",
+        "Each costs about 1 KiB, a pipe with its calls more; the oldest of the session counts as closed, and what a session "
+        "without any opens is not read.",
     ),
     "requests": About(
         "SMB requests of a connection that wait for their answers",

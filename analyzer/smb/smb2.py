@@ -219,8 +219,7 @@ class Smb2Reader:
                     raise MalformedError(
                         f"{step} leads out of the compound", field="header.next_command", start=20, stop=24
                     )
-                if at or step:
-                    part = message.part(at, stop)
+                part = message.part(at, stop)
                 lead = part.data.lead(part.start + min(part.stop - part.start, LONGEST))
                 self._operation(direction, header, part, lead, transforms, compound)
             except DecodeError as error:

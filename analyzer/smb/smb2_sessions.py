@@ -111,8 +111,7 @@ class Smb2Sessions:
         session = self._state.sessions.get(session_id)
         if session is None:
             session = self._session_in_use(session_id, message)
-        if message.stop > message.start:
-            self.times.note(session, message.data, message.start)
+        self.times.note(session, message.data, message.start)
         return session
 
     def _session_in_use(self, session_id: int, message: Message) -> Session:

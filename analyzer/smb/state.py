@@ -353,11 +353,13 @@ class Session:
             )
             self.close(next(iter(self.opens)), out)
         elif shared.opens >= most.opens_in_all:
-            self._crowd(
-                "opens in all", f"more than {most.opens_in_all} files and pipes are open; others count as closed"
-            )
+            crowded = f"more than {most.opens_in_all} files and pipes are open; others"
             if not self.opens:
+                # All of them are of other sessions: read no further, like a file, so that no message makes a channel of its own.
+                self._crowd("opens unread", f"{crowded} are not read")
+                opened.kind = "file"
                 return
+            self._crowd("opens in all", f"{crowded} count as closed")
             self.close(next(iter(self.opens)), out)
         shared.opens += 1
         self.opens[file_id] = opened

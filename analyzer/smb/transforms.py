@@ -58,8 +58,10 @@ def decrypted_message(
                 continue
             plain = decrypt_transform(keys.cipher, key, data.data, start, stop)
             if plain is not None:
-                if keys is not proven:
-                    session.proven_keys, session.cipher = keys, CIPHERS[keys.cipher]
+                session.cipher = CIPHERS[keys.cipher]
+                if from_client is not None:
+                    # Without a direction, what opens it may as well be the key of the other one in the wrong place.
+                    session.proven_keys = keys
                 session.decrypted += 1
                 steps = (*data.steps, STEP) if data.steps else _ONE_STEP
                 # It keeps its length, and so each byte its address.
@@ -143,7 +145,7 @@ def report(session: Session, out: Emitter) -> None:
         return
     account = session.identity.account
     whose = f" of {account}" if account else ""
-    many = "message" if undecrypted.count == 1 else "messages"
+    many = "message" if session.encrypted == 1 else "messages"
     cipher = f", {session.cipher}" if session.cipher else ""
     text = (
         f"SMB session {session.session_id:#x}{whose}: {undecrypted.count} of {session.encrypted} encrypted {many} not decrypted "

@@ -422,3 +422,26 @@ def test_a_chain_makes_exactly_what_was_promised(
     # Behind another part, what that made counts.
     with pytest.raises(error):
         decompress_message(untraced(chained(promised + 2, (NONE, b"xy", None), part)))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "packed", "made"),
+    [
+        # [MS-XCA] 2.5.1.1: a chunk header of zero ends the buffer, whatever follows it.
+        (LZNT1, struct.pack("<H", 0xB003) + b"\0abc" + b"\0\0" + struct.pack("<H", 0xB003) + b"\0abc", 3),
+        # [MS-XCA] 2.4.4: a flag for a match where no input is left ends it.
+        (LZ77, bytes.fromhex("ffffff1f 616263"), 3),
+    ],
+)
+def test_what_ends_by_itself_makes_no_more(algorithm: int, packed: bytes, made: int) -> None:
+    assert decompress(algorithm, packed, made) == b"abc"
+    with pytest.raises(MalformedError, match=f"{made} bytes came out, {made + 3} were promised"):
+        decompress(algorithm, packed, made + 3)
+
+
+def test_a_code_of_no_symbol_is_malformed() -> None:
+    """[MS-XCA] 2.2.4: only half of all codes has a symbol here."""
+    table = huffman_table({97: 1})
+    assert decompress(LZ77_HUFFMAN, table + bytes(4), 2) == b"aa"
+    with pytest.raises(MalformedError, match="a code that no symbol has"):
+        decompress(LZ77_HUFFMAN, table + b"\0\x40\0\0", 2)

@@ -117,6 +117,15 @@ def test_a_netbios_session_names_its_ends() -> None:
     assert ("10.0.0.2", "CLIENT7", "NetBIOS session request") in session.hosts
 
 
+def test_a_server_called_by_the_name_of_all_servers_is_not_named() -> None:
+    """[MS-NBTE] and RFC 1001 know no host `*SMBSERVER`: clients call so what they have only an address of."""
+    connection = Connection(0, CLIENT, Endpoint("10.0.0.1", 139), True)
+    names = netbios("*SMBSERVER") + netbios("CLIENT7")
+    sent: list[tuple[Direction, bytes]] = [(0, b"\x81\0" + struct.pack(">H", len(names)) + names), (1, b"\x82\0\0\0")]
+    session = session_of(run(stream(sent + Talk().begin().sent, connection)))
+    assert session.hosts == (("10.0.0.2", "CLIENT7", "NetBIOS session request"),)
+
+
 def test_pipe_names() -> None:
     assert {pipe_name(path) for path in ("winreg", "\\PIPE\\WinReg", "\\winreg", "PIPE\\\\winreg", "/pipe/winreg")} == {
         "winreg"

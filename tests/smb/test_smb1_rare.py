@@ -10,9 +10,21 @@ from analyzer.channel.events import ChannelBatch, ChannelClosed
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.model.connection import SmbSession
+from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption
+from analyzer.tcp.events import Connection
 from tests.build import auth
-from tests.build.smb import ANDX_END, smb1, smb1_raw, stream, trans_request, trans_response, trans_secondary
+from tests.build.smb import (
+    ANDX_END,
+    CLIENT,
+    SERVER,
+    smb1,
+    smb1_raw,
+    stream,
+    trans_request,
+    trans_response,
+    trans_secondary,
+)
 from tests.smb.test_smb1 import (
     ASK,
     FID,
@@ -225,3 +237,60 @@ def test_a_renewal_without_its_request_keeps_the_session() -> None:
     answer(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), b"", response=True, mid=6))
     session = session_of(run(stream(sent)))
     assert session.identity.account == "LAB\\perfmon"
+
+
+def test_who_asks_is_the_client_where_no_port_shows_it() -> None:
+    sent = connected()
+    ask(sent, smb1_raw(0x25, trans_request(ASK)))
+    answer(sent, smb1_raw(0x25, trans_response(SAY), response=True))
+    for begun in (len(sent) - 2, len(sent) - 1):
+        connection = Connection(0, SERVER, CLIENT, False)
+        turned: Sent = [(0 if way else 1, message) for way, message in sent[begun:]]
+        other = Connection(0, Endpoint(SERVER.ip, 4450), CLIENT, False)
+        for each in (connection, other):
+            assert session_of(run(stream(turned, each))).client == CLIENT
+
+
+def test_a_command_behind_one_that_failed_was_not_done() -> None:
+    """[MS-CIFS] 3.3.5.2.3: the rest of an AndX chain is not processed behind an error."""
+    sent = negotiated()
+    extended_setup(sent)
+    path = b"\0" + wide("\\\\FILES\\IPC$", pad=False) + b"?????\0"
+    setup = bytes([3, 0x75, 0]) + struct.pack("<HH", 32 + 9, 0) + struct.pack("<H", 0)
+    tree = bytes([3]) + ANDX_END + struct.pack("<H", 1) + struct.pack("<H", 7) + b"IPC\0\0\0\0"
+    request = bytes([4]) + ANDX_END + struct.pack("<HH", 8, 1) + struct.pack("<H", len(path)) + path
+    ask(sent, smb1_raw(0x75, request, mid=9))
+    answer(sent, smb1_raw(0x73, setup + tree, response=True, status=ACCESS_DENIED, mid=9))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    assert session_of(run(stream(sent))).trees == ()
+
+
+def test_a_setup_of_lan_manager_has_one_password() -> None:
+    """[MS-CIFS] 2.2.4.53.1: ten words, of which one is the length of the only password."""
+    sent = negotiated(extended=False)
+    words = ANDX_END + struct.pack("<HHHIHI", 16644, 50, 0, 0, 24, 0)
+    ask(sent, smb1(0x73, words, bytes(24) + b"perfmon\0", uid=0, tid=0, flags2=0x4801))
+    answer(sent, smb1(0x73, ANDX_END + b"\0\0", response=True, tid=0, flags2=0x4801))
+    session = session_of(run(stream(sent)))
+    assert session.identity.account == "perfmon"
+    assert session.identity.client_os_version is None
+
+
+def test_a_setup_without_its_last_answer_is_a_session() -> None:
+    sent = negotiated()
+    whole: Sent = []
+    extended_setup(whole)
+    assert session_of(run(stream(sent + whole[:3]))).identity.account == "LAB\\perfmon"
+
+
+def test_data_outside_of_the_message_are_malformed() -> None:
+    sent = connected()
+    block = bytearray(write_block(ASK))
+    struct.pack_into("<H", block, 1 + 22, 2000)
+    ask(sent, smb1_raw(0x2F, bytes(block)))
+    ask(sent, smb1_raw(0x2F, write_block(SAY), mid=2))
+    out = run(stream(sent))
+    ((kind, text),) = ((problem.kind, problem.text) for problem in only(out, Problem))
+    assert kind == "malformed"
+    assert f"{len(ASK)} bytes at 2000 lie outside of the" in text
+    assert stated(out)[-1] == (0, True, SAY)
