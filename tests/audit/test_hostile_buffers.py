@@ -1,7 +1,6 @@
 """Bytes nobody meant to be buffers: rules say what they say, in time, and never fail themselves."""
 
 from struct import pack
-from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from analyzer.audit.engine import Audit
 from analyzer.audit.identifiers import read_identifiers
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, Calls, analysis_of
+from tests.steps import within
 
 ROW = (b"\1\0\0\0", bytes(8), b"\3\0\0\0")
 SOUND = perf_data(
@@ -63,22 +63,20 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-def test_forged_answers_are_read_in_time(what):
-    begun = process_time()
-    assert read_answer(HOSTILE[what]).flaws
-    assert process_time() - begun < 10
+def test_forged_answers_cost_no_more_than_the_bytes_they_come_in(what):
+    data = HOSTILE[what]
+    assert within(4 * len(data), lambda: read_answer(data)).flaws
 
 
-def test_many_identifiers_are_compared_in_time():
+def test_many_identifiers_are_compared_at_a_cost_in_proportion():
     listed = b"".join(identifier(COUNTERSET, counter=number, name="a", status=0xB7) for number in range(5000))
+    assert len(within(len(listed), lambda: read_identifiers(listed)).blocks) == 5000
     calls = Calls()
-    begun = process_time()
-    assert len(read_identifiers(listed).blocks) == 5000
     first = identifier(COUNTERSET, counter=0xFFFFFFFF, name="*")
     made = [
         calls.open_query(),
         calls.validate(first),
         *(calls.validate(listed[:60000], listed[:60000]) for _ in range(4)),
     ]
-    list(Audit(analysis_of(*made, calls.counter_info(listed[:60000]))).findings())
-    assert process_time() - begun < 10
+    audit = Audit(analysis_of(*made, calls.counter_info(listed[:60000])))
+    within(20 * 9 * 60000, lambda: list(audit.findings()))
