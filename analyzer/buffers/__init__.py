@@ -2,16 +2,10 @@
 
 from analyzer.buffers.adapt import JsonValue, counter_value
 from analyzer.buffers.columns import (
-    PERF_METADATA_MULTIPLE_INSTANCES,
-    PERF_METADATA_NO_INSTANCES,
-    PERF_NO_INSTANCES,
-    CounterDefinition,
     PerfData,
     PerfRow,
     SystemTime,
     WinPerf,
-    WinPerfInstance,
-    WinPerfObject,
     perf_data_columns,
     perf_data_rows,
     winperf_rows,
@@ -20,6 +14,14 @@ from analyzer.buffers.decode import KINDS, BufferDecode, decode_buffer, find_dam
 from analyzer.buffers.derived import PerfColumns
 from analyzer.buffers.fields import Field, FieldMap, StubKind, map_fields
 from analyzer.buffers.guess import Guess, guess_kind
+from analyzer.buffers.objects_v1 import (
+    PERF_METADATA_MULTIPLE_INSTANCES,
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+    CounterDefinition,
+    WinPerfInstance,
+    WinPerfObject,
+)
 from analyzer.buffers.ready import ReadyTrees
 from analyzer.buffers.stubs import ArrayLayout, Interface, StubDecode, StubPlaces, decode_stub, stub_places
 

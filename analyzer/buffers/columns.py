@@ -26,6 +26,7 @@ from analyzer.buffers.adapt import (
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
 from analyzer.buffers.derived import PerfColumns, RawRow, regular_columns, rows_of
 from analyzer.buffers.layout import DATA_HEADER
+from analyzer.buffers.objects_v1 import CounterDefinition, WinPerfInstance, WinPerfObject
 from analyzer.buffers.regular import read_regular
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError
@@ -206,60 +207,6 @@ def _value_rows(
     for counter_id, data in zip(ids, getattr(holder, "data", ()), strict=False):
         if hasattr(data, "value"):
             yield PerfRow(number, kind, status, counter_id, name, instance_id, data.value)
-
-
-# NumInstances of an object that never has instances; below that are those that carry metadata alone (winperf.h).
-PERF_NO_INSTANCES, PERF_METADATA_MULTIPLE_INSTANCES, PERF_METADATA_NO_INSTANCES = -1, -2, -3
-
-
-class CounterDefinition(Struct, frozen=True):
-    """PERF_COUNTER_DEFINITION: a counter of an object, and where its value is in each counter block."""
-
-    name_index: int
-    help_index: int
-    default_scale: int
-    detail_level: int
-    counter_type: int
-    size: int
-    offset: int
-
-
-class WinPerfInstance(Struct, frozen=True):
-    """An instance and its values, one for each definition of the object (None: the counter has no value).
-
-    In an object without instances the only one has neither name nor references. A `unique_id` of None (UniqueID -1)
-    means that the name identifies the instance; `name` is None where it has none.
-    """
-
-    name: str | None
-    unique_id: int | None
-    parent_index: int | None
-    parent_instance: int | None
-    values: tuple[int | str | None, ...]
-
-
-class WinPerfObject(Struct, frozen=True):
-    """PERF_OBJECT_TYPE with its definitions and instances.
-
-    `num_instances` is -1 for an object that never has instances; -2 and -3 for metadata alone, of an object with and without
-    instances (winperf.h, PERF_METADATA_MULTIPLE_INSTANCES and PERF_METADATA_NO_INSTANCES): no `instances` then.
-    """
-
-    name_index: int
-    help_index: int
-    detail_level: int
-    default_counter: int
-    num_instances: int
-    code_page: int
-    perf_time: int
-    perf_freq: int
-    definitions: tuple[CounterDefinition, ...]
-    instances: tuple[WinPerfInstance, ...]
-
-    @property
-    def is_metadata(self) -> bool:
-        """Whether this is an answer to a query for metadata: counter definitions alone."""
-        return self.num_instances < PERF_NO_INSTANCES
 
 
 class WinPerf(Struct, frozen=True):

@@ -20,8 +20,10 @@ from analyzer.buffers.adapt import (
     unfinished_in,
 )
 from analyzer.buffers.derived import regular_tree
+from analyzer.buffers.derived_v1 import regular_v1_tree
 from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
 from analyzer.buffers.regular import read_regular
+from analyzer.buffers.regular_v1 import read_v1
 from analyzer.buffers.remarks import remarks
 from analyzer.core.errors import DecodeError
 from analyzer.model.buffer import BufferKind
@@ -104,7 +106,10 @@ def plan_for(kind: BufferKind, data: bytes, big_endian: bool | None) -> Plan:
 
 def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> BufferDecode:
     """Decodes a buffer. Damage does not raise: it is the `problem`, and the tree holds everything before it."""
-    if kind == "perf-data" and (tree := regular_tree(data)) is not None:
+    tree = regular_tree(data) if kind == "perf-data" else None
+    if kind == "winperf" and not big_endian:
+        tree = regular_v1_tree(data)
+    if tree is not None:
         return BufferDecode(kind, tree, len(data), None, ())
     return plain_decode(kind, data, big_endian=big_endian)
 
@@ -112,6 +117,8 @@ def decode_buffer(kind: BufferKind, data: bytes, *, big_endian: bool | None = No
 def find_damage(kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> DecodeError | None:
     """The `problem` that `decode_buffer` would find, without a tree where that is not needed to know."""
     if kind == "perf-data" and read_regular(data) is not None:
+        return None
+    if kind == "winperf" and not big_endian and read_v1(data) is not None:
         return None
     return decode_buffer(kind, data, big_endian=big_endian).problem
 

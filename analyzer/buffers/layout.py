@@ -68,6 +68,11 @@ def record(paths: str | tuple[str, ...], *names: str) -> struct.Struct:
     return struct.Struct(form)
 
 
+def names(paths: str | tuple[str, ...]) -> tuple[str, ...]:
+    """The fixed fields of a structure, in order."""
+    return tuple(_places((paths,) if isinstance(paths, str) else paths))
+
+
 def spans(paths: str | tuple[str, ...], *names: str) -> tuple[tuple[int, int], ...]:
     """Offset and size of these fields of a structure."""
     places = _places((paths,) if isinstance(paths, str) else paths)
@@ -105,15 +110,18 @@ V1_HEADER = record(
     *("total_byte_length", "header_length", "num_object_types", "default_object", "perf_time", "perf_freq"),
     *("perf_time_100ns", "system_name_length", "system_name_offset"),
 )
-V1_HEADER_LENGTH = record("winperf").size
+V1_WHOLE_HEADER = record("winperf")
+V1_HEADER_LENGTH = V1_WHOLE_HEADER.size
 V1_CLOCKS = spans("winperf", "system_time", "perf_time", "perf_freq", "perf_time_100ns")
 _V1_OBJECT = ("winperf.perf_object", "winperf.object_body")
 V1_OBJECT = record(_V1_OBJECT, *(name for name in _places(_V1_OBJECT) if not name.startswith("perf_")))
 V1_OBJECT_CLOCKS = record(_V1_OBJECT, "perf_time", "perf_freq")
 V1_OBJECT_CLOCK_PLACES = spans(_V1_OBJECT, "perf_time", "perf_freq")
-V1_OBJECT_LENGTH = record(_V1_OBJECT).size
-V1_DEFINITION = record("winperf.counter_definition")
-V1_INSTANCE = record(("winperf.instance", "winperf.instance_body"))
+V1_WHOLE_OBJECT, V1_OBJECT_FIELDS = record(_V1_OBJECT), names(_V1_OBJECT)
+V1_OBJECT_LENGTH = V1_WHOLE_OBJECT.size
+V1_DEFINITION, V1_DEFINITION_FIELDS = record("winperf.counter_definition"), names("winperf.counter_definition")
+_V1_INSTANCE = ("winperf.instance", "winperf.instance_body")
+V1_INSTANCE, V1_INSTANCE_FIELDS = record(_V1_INSTANCE), names(_V1_INSTANCE)
 V1_LENGTH = record("winperf.counter_block", "byte_length")
 
 # dwType of a _PERF_COUNTER_HEADER (2.2.4.8): an error, one value, values of several counters, of several instances, of both.

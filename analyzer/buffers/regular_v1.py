@@ -19,13 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.buffers.adapt import TYPE_CLASS_MASK, TYPE_CLASS_TEXT, Reading, v1_value
-from analyzer.buffers.columns import (
-    PERF_METADATA_NO_INSTANCES,
-    PERF_NO_INSTANCES,
-    CounterDefinition,
-    WinPerfInstance,
-    WinPerfObject,
-)
 from analyzer.buffers.layout import (
     V1_CLOCKS,
     V1_DEFINITION,
@@ -38,6 +31,13 @@ from analyzer.buffers.layout import (
     V1_OBJECT_CLOCKS,
     V1_OBJECT_LENGTH,
     IrregularError,
+)
+from analyzer.buffers.objects_v1 import (
+    PERF_METADATA_NO_INSTANCES,
+    PERF_NO_INSTANCES,
+    CounterDefinition,
+    WinPerfInstance,
+    WinPerfObject,
 )
 from analyzer.buffers.same_layout import SameLayout
 from analyzer.buffers.text import code_page_text, utf16_text

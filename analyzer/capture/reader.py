@@ -48,8 +48,8 @@ _KEPT_BYTES = 32 * 1024 * 1024 - 64 * 1024
 # What the files of a merge hold together, roughly; each gets its share, but no less than is worth a read.
 MERGE_BYTES = 16 * 1024 * 1024
 FEWEST_BLOCK_BYTES = 64 * 1024
-# What is known of a frame takes more memory than a record without data; a file of such records is given out in smaller blocks.
-MOST_FRAMES = 1 << 16
+# What is known of a short frame takes many times its memory while its block is read; blocks of such are given out in parts.
+MOST_FRAMES = 12 * 1024
 _HEAD_BYTES = 512
 # Streaming, blocks grow up to this: more would be read before the first calls of it are printed.
 _MOST_STREAMED = 1024 * 1024
@@ -534,12 +534,14 @@ def _split(block: FrameBlock, count: int) -> tuple[FrameBlock, FrameBlock]:
 
 
 def _pieces(block: FrameBlock) -> Iterator[FrameBlock]:
-    """The block as blocks of no more than `MOST_FRAMES`."""
+    """The block as blocks of no more than `MOST_FRAMES`, and alike."""
     if len(block) <= MOST_FRAMES:
         yield block
         return
-    for start in range(0, len(block), MOST_FRAMES):
-        yield _select(block, slice(start, start + MOST_FRAMES))
+    parts = -(-len(block) // MOST_FRAMES)
+    bounds = [len(block) * part // parts for part in range(parts + 1)]
+    for start, stop in pairwise(bounds):
+        yield _select(block, slice(start, stop))
 
 
 def _select(block: FrameBlock, run: slice) -> FrameBlock:

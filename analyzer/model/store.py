@@ -322,6 +322,10 @@ class CallWriter:
         self._places[at], self._lengths[at] = self._put(call)
         self.moments.replace(at, call)
 
+    def drop_moments(self) -> None:
+        """The calls are in order and the states of their handles are known: nothing else asks when they began and ended."""
+        self.moments = Moments()
+
     def __getitem__(self, at: int) -> Call:
         """The call at a position, without number and query handle."""
         return self.read(at, 0, None)

@@ -26,4 +26,5 @@ def resolved(
     order, following = call_order(calls, taken), Following(calls, list(losses))
     following.add(order)
     following.until(None)
+    calls.drop_moments()
     return CallStore(calls, order, following.views, following.states), notes

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from analyzer.buffers import WinPerf, decode_buffer, winperf_rows
+from analyzer.buffers import WinPerf, decode_buffer, find_damage, winperf_rows
+from analyzer.buffers.decode import plain_decode
+from analyzer.buffers.derived_v1 import regular_v1_tree
 from analyzer.buffers.regular_v1 import MAX_BYTES, V1Block, V1Reader, mixed_object, read_v1
 from analyzer.buffers.same_layout import SameLayout
 from tests.buffers.strategies import objects, u32
@@ -33,11 +38,15 @@ def rebuilt(data: bytes, block: V1Block) -> WinPerf:
 
 
 def assert_block(block: V1Block | None, data: bytes) -> None:
+    made, stated = decode_buffer("winperf", data), plain_decode("winperf", data)
+    # With the fields in their order.
+    assert json.dumps(made.tree) == json.dumps(stated.tree)
+    assert (made.consumed, str(made.problem), made.notes) == (stated.consumed, str(stated.problem), stated.notes)
+    assert str(find_damage("winperf", data)) == str(stated.problem)
     if block is None:
         return
     plain = winperf_rows(data)
     assert plain.problem is None
-    assert decode_buffer("winperf", data).problem is None
     bare = replace(
         plain,
         total_byte_length=None,
@@ -92,6 +101,31 @@ def test_only_objects_with_text_are_read_value_by_value() -> None:
     assert block.layout.mixed == (True, False)
     assert block.values.tolist() == [5, 6, 7, 8]
     assert_block(block, data)
+
+
+def test_the_tree_of_a_regular_block_is_made_of_its_columns() -> None:
+    assert regular_v1_tree(winperf([DISK, PLAIN])) == plain_decode("winperf", winperf([DISK, PLAIN])).tree
+
+
+@pytest.mark.parametrize(
+    ("at", "number"),
+    # TotalByteLength one short of the objects; a last counter block that says less than it holds.
+    [(20, len(winperf([PLAIN])) - 1), (len(winperf([PLAIN])) - 24, 12)],
+)
+def test_a_block_that_calls_for_a_remark_is_left_to_the_parser(at: int, number: int) -> None:
+    data = bytearray(winperf([PLAIN]))
+    data[at : at + 4] = number.to_bytes(4, "little")
+    assert read_v1(bytes(data)) is not None
+    assert regular_v1_tree(bytes(data)) is None
+    (note,) = decode_buffer("winperf", bytes(data)).notes
+    assert "TotalByteLength" in note or "the last counter block" in note
+
+
+@pytest.mark.parametrize(("behind", "is_noted"), [(bytes(8), False), (b"12345678", True)])
+def test_bytes_behind_the_objects_call_for_a_remark_unless_they_are_zero(behind: bytes, is_noted: bool) -> None:
+    data = winperf([PLAIN]) + behind
+    assert (regular_v1_tree(data) is None) == is_noted
+    assert bool(decode_buffer("winperf", data).notes) == is_noted
 
 
 def test_blocks_of_one_layout_share_it_also_where_text_changes() -> None:
