@@ -72,6 +72,8 @@ class Known(NamedTuple):
     seconds: dict[str, float]
     imported: dict[str, frozenset[int]]
     failing: tuple[str, ...]
+    # The file of the tests that look at every class, whichever lines they run.
+    of_classes: str = ""
 
     def tests_of(self, place: Place, sources: Mapping[str, str]) -> list[str]:
         """The tests that run a place, quickest first; of what is made when a module is loaded, those of lines with its name."""
@@ -88,6 +90,8 @@ class Known(NamedTuple):
             # What it made is used somewhere, most likely near.
             near = self._that_run({place.file: set(range(1, place.source.count("\n") + 2))})
             found = [*near, *self._quickest(self.lines.keys() - near)]
+        if place.source.splitlines()[place.lines[0] - 1].lstrip().startswith("class "):
+            found = [*self._quickest(test for test in self.lines if test.startswith(f"{self.of_classes}::")), *found]
         chosen: list[str] = []
         total = 0.0
         for test in found:
@@ -118,8 +122,8 @@ class Known(NamedTuple):
 class Tests:
     """Tests of a package in a copy of the project, and what they say of mutants."""
 
-    def __init__(self, copy: Path, tests: Sequence[str], program: str, cache: Path) -> None:
-        """`program` is the folder in the copy whose lines are asked for."""
+    def __init__(self, copy: Path, tests: Sequence[str], program: str, cache: Path, *, of_classes: str = "") -> None:
+        """`program` is the folder in the copy whose lines are asked for, `of_classes` the file of the tests of every class."""
         self._copy = copy
         self._sound: dict[str, bool] = {}
         self.sources = {
@@ -133,7 +137,7 @@ class Tests:
         stale = [path for path, kept in known.items() if not kept.exists()]
         if stale:
             _forked(lambda: _trace(copy, program, {path: known[path] for path in stale}))
-        self.known = _read(kept for kept in known.values() if kept.exists())
+        self.known = _read(kept for kept in known.values() if kept.exists())._replace(of_classes=of_classes)
 
     def verdicts(self, places: Sequence[Place]) -> Iterator[tuple[Place, Verdict]]:
         """Tries each place; those that have to be loaded anew come last."""

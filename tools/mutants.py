@@ -34,26 +34,38 @@ from tools import mutant_tests
 ROOT = Path(__file__).resolve().parent.parent
 FLOOR = 0.9
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
-# Tests of other folders that hold a package.
+# Tests of every value type: they meet what the line of a class says (`frozen=True`).
+STRUCTS = "tests/core/test_structs.py"
+# Tests of other folders that hold a package. The layers are held by what other implementations recorded, too.
+_CAPTURES = ("tests/test_captures.py", "tests/pipeline/test_open_since.py", "tests/pipeline/test_limits_reached.py")
 ALSO: dict[str, tuple[str, ...]] = {
-    "core": ("tests/tcp", "tests/rpc"),
-    "channel": ("tests/smb", "tests/rpc"),
     "audit": ("tests/cli/test_audit.py",),
+    "auth": ("tests/smb", "tests/rpc", *_CAPTURES),
+    "buffers": ("tests/pcq", "tests/winperf"),
+    "capture": ("tests/packet", "tests/pipeline/test_read_bound.py", *_CAPTURES),
+    "channel": ("tests/smb", "tests/rpc", *_CAPTURES),
     "cli": ("tests/test_documents.py", "tests/probe", "tests/collect/test_dataset.py", "tests/views/test_decode.py"),
     "contents": ("tests/formats", "tests/views", "tests/cli/test_commands.py"),
+    "core": ("tests/tcp", "tests/rpc", "tests/pipeline/test_limits_reached.py", "tests/pipeline/test_spilled.py"),
     "filters": ("tests/cli/test_selecting.py",),
     "formats": ("tests/page/test_data.py", "tests/cli/test_export.py", "tests/cli/test_writing.py"),
-    "model": ("tests/formats", "tests/views", "tests/pcq"),
+    "model": ("tests/formats", "tests/views", "tests/pcq", "tests/pipeline/test_case.py"),
+    "notebook": ("tests/test_notebook_api.py", "tests/test_notebook_parts.py"),
+    "output": ("tests/views", "tests/cli/test_writing.py", "tests/cli/test_progress.py"),
+    "packet": ("tests/tcp", "tests/pipeline/test_batches.py", *_CAPTURES),
+    "pcq": ("tests/resolution", *_CAPTURES),
     "pipeline": ("tests/cli/test_commands.py", "tests/cli/test_evidence.py"),
     "redaction": ("tests/cli/test_redact.py",),
     "resolution": ("tests/pcq", "tests/test_captures.py"),
+    "rpc": ("tests/pipeline/test_batches.py", *_CAPTURES),
     "series": ("tests/views/test_counters.py", "tests/cli/test_counters.py"),
+    "smb": ("tests/pipeline/test_batches.py", *_CAPTURES),
     "statistics": ("tests/views", "tests/cli/test_triage.py"),
+    "svcctl": _CAPTURES,
+    "tcp": ("tests/pipeline/test_batches.py", *_CAPTURES),
     "viewmodel": ("tests/views", "tests/page/test_data.py", "tests/browse", "tests/cli/test_evidence.py"),
     "views": ("tests/cli", "tests/formats"),
-    "winperf": ("tests/test_captures.py",),
-    "pcq": ("tests/test_captures.py",),
-    "notebook": ("tests/test_notebook_api.py", "tests/test_notebook_parts.py"),
+    "winperf": _CAPTURES,
 }
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
@@ -163,8 +175,10 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def tests_of(package: str) -> list[str]:
+    """The tests of a package by default: its folder, and those of ALSO; none where there are neither."""
     own = f"tests/{package}"
-    return [*([own] if (ROOT / own).is_dir() else []), *ALSO.get(package, ())]
+    found = [*([own] if (ROOT / own).is_dir() else []), *ALSO.get(package, ())]
+    return [*found, STRUCTS] if found else []
 
 
 def main() -> int:
@@ -194,7 +208,7 @@ def main() -> int:
         for what in asked:
             counts = _Counts(what, *_drawn(copy, what, given))
             tests = given.tests or tests_of(counts.package)
-            _try(copy, counts, mutant_tests.Tests(copy, tests, "analyzer", ROOT / ".mutants_cache"))
+            _try(copy, counts, mutant_tests.Tests(copy, tests, "analyzer", ROOT / ".mutants_cache", of_classes=STRUCTS))
             are_met = are_met and counts.share >= floors.get(what.removeprefix("analyzer/"), FLOOR)
             _say(str(counts))
     return 0 if are_met else 1

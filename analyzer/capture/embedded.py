@@ -48,7 +48,7 @@ def _in_front(stream: ByteStream) -> tuple[bytes, ...]:
     order = "<" if unpack_from("<I", data, 8)[0] == 0x1A2B3C4D else ">"
     found, at = [], 0
     try:
-        while at + _HEADER <= len(data):
+        while True:
             kind, length = unpack_from(f"{order}II", data, at)
             if kind in (ENHANCED_PACKET, SIMPLE_PACKET, OBSOLETE_PACKET) or length < _HEADER:
                 break

@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from analyzer.capture.pcapng import NUMBERED
+
 # Magic numbers of pcap with records of 16 bytes, by byte order: microseconds and nanoseconds.
 _PCAP = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
 _FILE_HEADER, _RECORD_HEADER = 24, 16
@@ -39,14 +41,16 @@ def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
                 else iter(())
             )
             numbered = enumerate(islice(walk, max(wanted)), 1)
-            return {number: offset for number, offset in numbered if number in wanted}
+            return {number: offset for number, offset in numbered if number in wanted and offset is not None}
     except OSError:
         return {}
 
 
-def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int]:
+def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int | None]:
     at = _FILE_HEADER
-    read = struct.Struct(order + "8xI4x")
+    major, minor = struct.unpack(order + "HH", file.read(4).ljust(4, b"\0"))
+    # Before version 2.3 the two lengths stood the other way round.
+    read = struct.Struct(order + ("12xI" if major == 2 and minor < 3 else "8xI4x"))
     while True:
         file.seek(at)
         header = file.read(_RECORD_HEADER)
@@ -56,7 +60,8 @@ def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int]:
         at += _RECORD_HEADER + read.unpack(header)[0]
 
 
-def _pcapng_offsets(file: BinaryIO) -> Iterator[int]:
+def _pcapng_offsets(file: BinaryIO) -> Iterator[int | None]:
+    """One for each block that has a number; None for those that are no frames."""
     at, order = 0, "<"
     while True:
         file.seek(at)
@@ -68,6 +73,6 @@ def _pcapng_offsets(file: BinaryIO) -> Iterator[int]:
         kind, length = struct.unpack(order + "II", head[:8])
         if length < 12:
             return
-        if kind in _CARRYING:
-            yield at + _CARRYING[kind]
+        if kind in NUMBERED:
+            yield at + _CARRYING[kind] if kind in _CARRYING else None
         at += length

@@ -40,9 +40,8 @@ _MAGIC = 0x1A2B3C4D
 
 _PACKETS = (OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET)
 # Wireshark also numbers what it shows without being a frame: journal entries, custom blocks, and Sysdig's events.
-_NUMBERED = np.array(
-    (*_PACKETS, SYSTEMD_JOURNAL, CUSTOM_COPIED, CUSTOM_KEPT, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222), np.uint32
-)
+NUMBERED = (*_PACKETS, SYSTEMD_JOURNAL, CUSTOM_COPIED, CUSTOM_KEPT, 0x204, 0x208, 0x216, 0x217, 0x221, 0x222)
+_NUMBERED = np.array(NUMBERED, np.uint32)
 # The first words of a block, by column; those of a packet block. Of others only the first two mean anything.
 Fields = npt.NDArray[np.uint32]
 _TYPE, _LENGTH, _INTERFACE, _TIME_HIGH, _TIME_LOW, _CAPTURED, _ORIGINAL = range(7)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.auth.keyring import Keyring
+from analyzer.auth.keyring import Keyring, SmbKeys, UserKey
 from analyzer.auth.keys import default_salt, keys_from_password, ntlm_keytab, seskey_line, split_principal
 from analyzer.auth.keytab import KerberosKey, etype_name, parse_keytab, write_keytab
 from analyzer.auth.ntlm import nt_hash
-from analyzer.auth.secrets import _LONG_KEY, parse_seskey_line
+from analyzer.auth.secrets import _LONG_KEY, document_of, embedded_keyring, parse_seskey_line
 from analyzer.core.errors import DecodeError, InputError
 from tests.truth import CAPTURES
 
@@ -112,6 +112,24 @@ def test_smb_keys_are_found_in_either_byte_order() -> None:
     assert [keys.session_key for keys in ring.smb_keys_for(on_the_wire)] == [b"\xab" * 16]
     assert [keys.session_key for keys in ring.smb_keys_for(0x3C009C000020)] == [b"\xcd" * 32]
     assert ring.smb_keys_for(5) == ring.smb_keys_for(1 << 70) == ()
+
+
+def test_a_keyring_goes_into_a_document_and_comes_back(tmp_path: Path) -> None:
+    """The form of a secrets file, in which a pcapng file carries keys; it names no other files."""
+    ring = Keyring(
+        [UserKey("perfmon", "LAB", nt_hash("S3cret!pw"), "S3cret!pw"), UserKey("b", None, bytes.fromhex(NT))],
+        KEYS,
+        [SmbKeys(0x3C009C000019, b"\xab" * 16, server_to_client_key=b"\xcd" * 32)],
+    )
+    document = document_of(ring)
+    assert json.loads(document)["users"] == [
+        {"username": "perfmon", "domain": "LAB", "password": "S3cret!pw"},
+        {"username": "b", "domain": None, "nt_hash": NT},
+    ]
+    back = embedded_keyring(tmp_path / "x.pcapng", [document])
+    assert (back.users, back.kerberos_keys, back.smb_keys) == (ring.users, ring.kerberos_keys, ring.smb_keys)
+    listed = json.loads(document) | {"keytabs": ["of-another.keytab"]}
+    assert embedded_keyring(tmp_path / "x.pcapng", [json.dumps(listed).encode()]).users == ring.users
 
 
 def test_wireshark_lines_are_read_and_written() -> None:

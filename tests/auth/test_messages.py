@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from analyzer.auth.der import OID, SEQUENCE, oid_text, read, unwrap_gss
+from analyzer.auth.kerberos import ERROR_NAMES
 from analyzer.auth.keytab import KerberosKey, etype_name, is_keytab, parse_keytab, write_keytab
 from analyzer.auth.ntlm import (
     Authenticate,
@@ -23,6 +24,21 @@ from analyzer.core.errors import MalformedError, TruncatedError
 
 SIGNATURE = b"NTLMSSP\0"
 OEM, UNICODE = 0, int(Flag.UNICODE)
+
+
+@pytest.mark.needs("impacket")
+def test_flags_and_errors_have_the_numbers_of_the_specifications() -> None:
+    """[MS-NLMP] 2.2.2.5 and RFC 4120 7.5.9, as another implementation lists them."""
+    from impacket import ntlm
+    from impacket.krb5.constants import ErrorCodes
+
+    short = {"LM_KEY": "NEGOTIATE_LM_KEY", "KEY_128": "NEGOTIATE_128", "KEY_56": "NEGOTIATE_56"}
+    short["NON_NT_SESSION_KEY"] = "REQUEST_NON_NT_SESSION_KEY"
+    assert {flag.name: flag.value for flag in Flag} == {
+        flag.name: getattr(ntlm, f"NTLMSSP_{short.get(flag.name, f'NEGOTIATE_{flag.name}')}") for flag in Flag
+    }
+    assert len(Flag) == 13
+    assert {code: ErrorCodes(code).name for code in ERROR_NAMES} == ERROR_NAMES
 
 
 def message(kind: int, fixed: bytes, *fields: tuple[int, bytes]) -> bytes:
@@ -175,6 +191,14 @@ def test_an_authenticate_message_has_the_fields_before_its_payload(
     assert found.nt_response == nt
     assert found.user.replace("\0", "") == "user"
     assert found.is_v2
+
+
+def test_an_authenticate_message_without_any_field_ends_with_its_flags() -> None:
+    """What an anonymous client of old sends: no field has bytes, and nothing follows the fixed part."""
+    for length, flags in ((64, UNICODE), (63, 0)):
+        found = parse_message(message(3, (bytes(48) + struct.pack("<I", UNICODE))[: length - 12]))
+        assert isinstance(found, Authenticate)
+        assert (found.flags, found.user, found.nt_response, found.ofs_mic) == (flags, "", b"", None)
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,13 @@ def test_a_section_header_must_be_whole(head: bytes, is_read: bool) -> None:
     )
 
 
+@pytest.mark.parametrize(("cut", "words"), [(12, "section header"), (11, "ends in the middle of a block")])
+def test_a_damaged_section_header_is_named_once_its_byte_order_is_there(cut: int, words: str) -> None:
+    file = Pcapng().section().interface().enhanced(1, A)
+    _, (problem,), _ = read(BytesIO(file.data + pack("<III", 0x0A0D0D0A, 28, 7)[:cut]))
+    assert words in problem.text
+
+
 @pytest.mark.parametrize("cut", [0, 4, 8, 11, 12])
 def test_a_file_is_told_by_its_first_twelve_bytes(cut: int) -> None:
     for order in "<>":

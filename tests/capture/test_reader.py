@@ -109,6 +109,18 @@ def test_expanding_names_each_file_once(tmp_path):
     assert [path.name for path in found] == ["a.pcap", "b[1].pcap", "c.pcapng"]
 
 
+def test_what_stands_for_no_file_is_reported_where_others_do(tmp_path):
+    (tmp_path / "a.pcap").write_bytes(pcap([]))
+    good, nothing = tmp_path / "a.pcap", str(tmp_path / "no*.pcap")
+    with pytest.raises(InputError, match="no file matches"):
+        expand([good, nothing])
+    failures = []
+    assert expand([good, nothing], failures) == (good,)
+    assert [str(failure).endswith("no*.pcap: no file matches.") for failure in failures] == [True]
+    with pytest.raises(InputError, match="None of 2 files can be read"):
+        expand([nothing, nothing], [])
+
+
 def test_many_files_are_not_open_at_once(tmp_path):
     import resource
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 from io import BytesIO
 from struct import pack
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.capture import pcap as pcap_module
+from analyzer.capture import pcapng as pcapng_module
 from analyzer.capture import speculative
 from analyzer.capture.speculative import SpeculativeScan
 from analyzer.capture.walk import Chain, IntArray, Walk, walk_plain
@@ -111,6 +115,31 @@ def test_partitions_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speculative, "_stitched", never)
     found = SpeculativeScan().walk(PCAP, data, 0, Guesses(random.Random(1), right, 1.0))
     assert found.at.tolist() == right.tolist()
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("write", "module"), [(pcap, pcap_module), (pcapng, pcapng_module)])
+def test_few_records_of_a_file_are_walked_one_by_one(
+    write: Any, module: ModuleType, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted, for the result is the same either way: those that no partition leads to, and the first of a pcapng file."""
+    walked = [0]
+
+    def counting(*args: Any) -> Walk:
+        found = walk_plain(*args)
+        walked[0] += len(found.at)
+        return found
+
+    monkeypatch.setattr(speculative, "walk_plain", counting)
+    monkeypatch.setattr(module, "walk_plain", counting)
+    # Frames of 0 to 99 bytes, 0.3 s apart, so that partitions begin in different seconds.
+    frames = [(T0 + n * 300_000_000, bytes(n % 100)) for n in range(20_000)]
+    data = write(frames, order=order)
+    assert as_given(read(BytesIO(data))[0]) == frames
+    assert walked[0] < 10_000
+    walked[0] = 0
+    assert len(read(BytesIO(data), fast=False)[0]) == 20_000
+    assert walked[0] >= 20_000
 
 
 def test_large_records_do_not_spoil_the_walk_over_small_ones() -> None:

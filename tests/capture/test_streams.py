@@ -13,7 +13,7 @@ import zstandard
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.reader import CaptureReader
-from analyzer.capture.streams import open_stream
+from analyzer.capture.streams import DecompressorMemory, open_stream
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
@@ -175,3 +175,46 @@ def test_compressions_inside_each_other_count_together(tmp_path):
     assert len(stream.read(1 << 22)) < 1 << 17
     assert stream.is_limited
     stream.close()
+
+
+def zstd_frame(window_log):
+    """An empty frame that asks for a window (RFC 8878 section 3.1.1.1.2): its exponent less ten in the upper five bits."""
+    return b"\x28\xb5\x2f\xfd" + bytes((0, (window_log - 10) << 3)) + b"\x01\0\0"
+
+
+@pytest.mark.parametrize(("window_log", "is_read"), [(10, True), (23, True), (27, True), (28, False)])
+def test_zstd_windows_have_128_mib_at_most(tmp_path, window_log, is_read):
+    (tmp_path / "a.zst").write_bytes(zstd_frame(window_log))
+    stream, _ = open_stream(tmp_path / "a.zst", "a")
+    assert stream.read(1) == b""
+    assert (stream.damage is None) is is_read
+    stream.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "cost"),
+    [
+        pytest.param(zstd_frame(10), 1 << 23, id="zstd 1 KiB"),
+        pytest.param(zstd_frame(23), 1 << 23, id="zstd 8 MiB"),
+        pytest.param(zstd_frame(24), 1 << 24, id="zstd 16 MiB"),
+        pytest.param(zstd_frame(27), 1 << 27, id="zstd 128 MiB"),
+        pytest.param(zstd_frame(28), 1 << 27, id="zstd 256 MiB"),
+        pytest.param(gzip.compress(b"x", mtime=0), 1 << 19, id="gzip"),
+        pytest.param(lz4.frame.compress(b"x"), 1 << 23, id="lz4"),
+        pytest.param(bz2.compress(b"x"), 1 << 22, id="bzip2"),
+        pytest.param(lzma.compress(b"x", preset=0), 1 << 20, id="xz -0"),
+        pytest.param(lzma.compress(b"x", preset=6), 1 << 24, id="xz -6"),
+        pytest.param(lzma.compress(b"x", preset=9), 1 << 27, id="xz -9"),
+    ],
+)
+def test_what_a_decompressor_takes_is_counted_until_its_file_is_closed(tmp_path, data, cost):
+    (tmp_path / "a").write_bytes(data)
+    memory = DecompressorMemory(Limits(decompressors=cost))
+    stream, _ = open_stream(tmp_path / "a", "a", memory=memory)
+    with pytest.raises(InputError, match=f"more than {cost} bytes of memory"):
+        open_stream(tmp_path / "a", "another", memory=memory)
+    stream.close()
+    stream.close()
+    open_stream(tmp_path / "a", "a", memory=memory)[0].close()
+    with pytest.raises(InputError, match="decompress"):
+        open_stream(tmp_path / "a", "a", memory=DecompressorMemory(Limits(decompressors=cost - 1)))

@@ -1,10 +1,22 @@
 """Times, frame ids, labels."""
 
+from datetime import UTC, datetime
 from enum import IntEnum
+
+import pytest
 
 from analyzer.core.frames import file_of, frame_id, number_of
 from analyzer.core.labels import label
-from analyzer.core.times import filetime_ns, iso_time, shown_time
+from analyzer.core.naming import Name, Named, SampleNames, Texts
+from analyzer.core.times import (
+    earliest,
+    filetime_ns,
+    iso_time,
+    parse_duration,
+    parse_time,
+    shown_time,
+    systemtime_moment,
+)
 
 
 class Colour(IntEnum):
@@ -34,3 +46,87 @@ def test_frame_ids_of_the_first_file_are_the_numbers() -> None:
 def test_an_unknown_number_is_labelled_as_such() -> None:
     assert label(Colour, 1) == "RED"
     assert label(Colour, 0x2A) == "0x2a?"
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ns"),
+    [
+        ("1970-01-01", 0),
+        ("1970-01-02T00:00Z", 86_400 * 10**9),
+        ("1970-01-01 00:00:01", 10**9),
+        ("1970-01-01T00:00:01.5", 1_500_000_000),
+        ("1970-01-01T00:00:00.000000001z", 1),
+        ("1970-01-01T02:30+02:30", 0),
+        ("1969-12-31T22:00:00-0200", 0),
+        ("1969-12-31T23:59:59.25Z", -750_000_000),
+        ("1970-13-01", None),
+        ("1970-01-01T25:00", None),
+        ("1970-01-01T00:00+99:00", None),
+        ("yesterday", None),
+    ],
+)
+def test_times_are_read_in_the_forms_of_iso_8601(text: str, time_ns: int | None) -> None:
+    assert parse_time(text) == time_ns
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("3", 3 * 10**9),
+        ("1.5m", 90 * 10**9),
+        (" 500 MS ", 500_000_000),
+        ("7ns", 7),
+        ("2us", 2000),
+        ("2µs", 2000),
+        ("2min", 120 * 10**9),
+        ("1h", 3600 * 10**9),
+        ("1d", 86_400 * 10**9),
+        ("1w", None),
+        ("-1s", None),
+        ("", None),
+    ],
+)
+def test_durations_have_a_unit_or_are_seconds(text: str, ns: int | None) -> None:
+    assert parse_duration(text) == ns
+
+
+def test_the_earliest_time_is_one_that_is_known_and_not_before_the_bound() -> None:
+    assert earliest([None, 5, 3, 9], 4) == 5
+    assert earliest([None, 5, 4], 4) == 4
+    assert earliest([None, 3], 4) is None
+
+
+def test_the_moment_of_a_systemtime_is_one_that_exists() -> None:
+    assert systemtime_moment(2024, 2, 29, 23, 59, 58, 999) == datetime(2024, 2, 29, 23, 59, 58, 999_000, tzinfo=UTC)
+    assert systemtime_moment(2024, 2, 29, 23, 59, 58, 1000) is None
+    assert systemtime_moment(2023, 2, 29, 0, 0, 0, 0) is None
+
+
+def test_a_text_is_learnt_of_the_capture_before_that_of_a_file() -> None:
+    texts: Texts[int] = Texts()
+    assert texts.fill(1031, "Prozessor") is None
+    assert texts.fill(1031, "another file") is None
+    assert texts.get(1031) == Name("Prozessor", "metadata")
+    assert texts.learn(1031, "Prozessor")
+    assert not texts.learn(1031, "Prozessor")
+    assert texts.learn(1031, "CPU")
+    assert texts.fill(1031, "CPU") is None
+    assert texts.fill(1031, "Prozessor") == Name("CPU", "capture")
+    assert list(texts) == [(1031, Name("CPU", "capture"))]
+
+
+def test_the_text_for_people_is_of_a_preferred_language_then_of_the_capture_then_the_first() -> None:
+    file, capture, other = Name("a", "metadata"), Name("b", "capture"), Name("c", "metadata")
+    assert Texts[int]().first() == (None, None)
+    assert Texts.of([(1, file), (2, other)]).first() == (1, file)
+    assert Texts.of([(1, file), (2, capture)]).first() == (2, capture)
+    assert Texts.of([(1, file), (2, capture), (3, other)]).first(lambda language: language == 3) == (3, other)
+    # Without a preference, all languages are preferred alike.
+    assert Texts.of([(1, file), (2, capture)]).first(lambda _: False) == (2, capture)
+
+
+def test_the_source_of_a_counter_is_that_of_its_name_for_people() -> None:
+    english, local = Name("Processor", "well-known"), Name("Prozessor", "capture")
+    assert SampleNames(Named(), Named(english, local, 1031)).source == "well-known"
+    assert SampleNames(Named(english), Named(None, local, 1031)).source == "capture"
+    assert SampleNames(Named(english), Named()).source is None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.core.spill import Log, LoggedBytes, LoggedParts
-from analyzer.core.traced import FrameSource, TracedBytes
+from analyzer.core.traced import Extent, FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
 
@@ -125,3 +125,12 @@ def test_long_entries_that_follow_each_other_are_read_at_once(disk: Disk) -> Non
         log.append(b"a" * SEGMENT)
     assert log.read(5, 2 * SEGMENT) == b"a" * 2 * SEGMENT
     assert disk.read == [2 * SEGMENT]
+
+
+def test_logged_bytes_lie_at_the_beginning_of_their_source_unless_it_is_said_otherwise() -> None:
+    log = Log(100)
+    position = log.append(b"abcdef")
+    source = FrameSource(3, 40, 7000)
+    assert LoggedBytes(log, position, 6, source).origin(0, 6) == (Extent(3, 40, 6),)
+    assert LoggedBytes(log, position + 2, 4, source, 2).origin(0, 4) == (Extent(3, 42, 4),)
+    assert LoggedBytes(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)

@@ -71,6 +71,56 @@ def parameters_of(kind: type[Struct]) -> list[inspect.Parameter]:
     return list(inspect.signature(kind).parameters.values())
 
 
+# Types whose values are built up or counted in. Of all others a value, once made, is shared and never changes.
+CHANGING = """
+    audit.answers: Block DataAnswer _Content
+    audit.findings: Coverage
+    audit.identifiers: IdentifierList
+    audit.rules.address_instead_of_value: _Seen
+    auth.kerberos_context: _Parts
+    browse.panes: _Line
+    collect.collection: Done
+    collect.facts: BatchFacts ConversationFacts FileFacts Judged
+    collect.manifest: Facts Manifest
+    collect.pieces: _Packed _Waiting
+    collect.plan: Reading
+    formats.conversation: Unwritten
+    formats.junit: _Found
+    formats.schema: _Plan
+    model.catalog: CounterEntry CountersetEntry Described
+    model.metadata: _Differences
+    model.packed: State _Counter _Counterset _NameTable _View
+    model.packets: _Packed
+    model.store: Shared
+    packet.dissector: Held
+    packet.fragments: Datagram
+    packet.tallies: Tallies Tally
+    packet.tunnels: Inner
+    pcq.follow: _Watch
+    pcq.queries: Query _Channel _Use
+    pipeline.slicing: _Exchange _Link _Needs
+    probe.record: Captured
+    probe.script: Counterset Known Script
+    rpc.calls: CallSide PendingCall
+    series.answers: Answer _Group _Viewer
+    series.counters: Bucket
+    series.plans: Plan Rows
+    series.readings: Batch _Last _Work
+    smb.smb1: Block Request Setup
+    smb.smb2: Compound Request
+    smb.smb2_sessions: Setup
+    smb.state: ConnectionState Open SharedState Tally Tree Undecrypted
+    statistics.activity: _Deeds _Sightings
+    statistics.summary: _Errors _Identity _Method _Polled
+    statistics.triage: _Item
+    viewmodel.series: _Readings
+    views.audit: _Group
+    views.counters: _Line
+    views.legend: _Pair
+    views.runs: Run
+"""
+
+
 def test_there_are_many_of_them() -> None:
     assert len(value_types()) > 200
 
@@ -87,6 +137,13 @@ def test_frozen_is_true(change: Any) -> None:
         assert [getattr(value, name) for name in kind.__struct_fields__] == [
             f"the {name} of it" for name in kind.__struct_fields__
         ]
+
+
+def test_only_what_is_built_up_may_be_changed() -> None:
+    lines = (line.partition(": ") for line in CHANGING.strip().splitlines())
+    changing = {f"analyzer.{module.strip()}.{name}" for module, _, names in lines for name in names.split()}
+    mutable = {f"{kind.__module__}.{kind.__qualname__}" for kind in value_types() if not kind.__struct_config__.frozen}
+    assert mutable == changing
 
 
 def test_every_event_is_frozen() -> None:

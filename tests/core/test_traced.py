@@ -50,6 +50,38 @@ def test_untraced_bytes_have_no_frames() -> None:
     assert untraced(b"abc").first_time_ns is None
 
 
+def test_bytes_are_shown_by_their_first_frames_and_not_by_what_they_are() -> None:
+    whole = TracedBytes.join(frames(b"secret ", b"words"))
+    assert repr(whole) == "TracedBytes(12 bytes, frames=1,2, steps=[])"
+    more = TracedBytes.join(frames(b"a", b"b", b"c", b"d")).replaced(b"ABCD", "unseal")
+    assert repr(more[:3]) == "TracedBytes(3 bytes, frames=1,2,3, steps=['unseal'])"
+    assert repr(more) == "TracedBytes(4 bytes, frames=1,2,3,..., steps=['unseal'])"
+    assert repr(untraced(b"")) == "TracedBytes(0 bytes, frames=-, steps=[])"
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.data())
+def test_the_frames_of_ranges_of_a_table_come_once_and_in_order(sizes: list[int], data: st.DataObject) -> None:
+    whole = table([bytes(size) for size in sizes], ordered=True)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(whole)), min_size=2, max_size=8)))
+    ranges = list(zip(cuts[::2], cuts[1::2], strict=False))
+    found = whole.source.frames_of(*zip(*ranges, strict=True))  # type: ignore[attr-defined]
+    assert found == tuple(dict.fromkeys(frame for begin, end in ranges for frame in whole[begin:end].frames))
+
+
+def test_a_buffer_knows_since_when_it_holds_something() -> None:
+    buffer, (first, second) = TracedBuffer(), frames(b"abc", b"def")
+    assert buffer.since_ns is None
+    buffer.append(first)
+    buffer.append(second)
+    assert buffer.since_ns == 1000
+    buffer.take(2)
+    assert buffer.since_ns == 1000
+    buffer.take(2)
+    assert buffer.since_ns == 2000
+    buffer.take(2)
+    assert buffer.since_ns is None
+
+
 def test_steps_of_all_parts_are_kept_once() -> None:
     first, second = frames(b"abc", b"def")
     joined = TracedBytes.join([first.replaced(b"ABC", "one"), second.replaced(b"DEF", "one").replaced(b"ghi", "two")])
@@ -108,7 +140,13 @@ def reported(item: TracedBytes) -> tuple[object, ...]:
     extents = list(item.extents())
     for most in range(1, len(extents) + 2):
         assert list(item.last_extents(most)) == extents[::-1][:most]
-    return item.data, len(item), item.steps, extents, item.frames, *times
+    noted, packed, stop = {99}, bytearray(), item.start + len(item)
+    item.note_frames(noted)
+    assert noted == {99, *item.frames}
+    item.source.pack(item.start, stop, packed)
+    located = item.source.located(item.start, stop)
+    assert located == (bytes(packed), item.times)
+    return item.data, len(item), item.steps, extents, item.frames, located, *times
 
 
 @given(st.lists(st.binary(max_size=9), max_size=6), st.data())

@@ -268,6 +268,7 @@ def test_an_auth_length_that_does_not_fit_still_tells_the_call():
     talk = Conversation().bound().client(bytes(broken)).server(response(b"tell"))
     call = only_call(talk)
     assert (call.state, call.opnum, call.request.stub) == ("malformed", 4, Missing.UNDECODABLE)
+    assert call.interface == PCQ
     assert "auth_length" in call.reason
     assert [problem.kind for problem in problems(talk)] == ["malformed"]
     assert len(pdus(talk)) == 4

@@ -99,6 +99,11 @@ def test_a_pdu_keeps_how_its_first_byte_was_carried() -> None:
     out = pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
     out += pipe.take(ASK[10:], fresh=False, smb=plain)
     assert [item.smb for item in out if isinstance(item, RawPdu)] == [plain, sealed]
+    # It began in the second of two.
+    pipe.take(ASK[:10], smb=plain)
+    pipe.take(ASK[10:] + ASK[:10], fresh=False, smb=sealed)
+    (second,) = pipe.take(ASK[10:], fresh=False, smb=sealed)
+    assert second.smb == sealed
     pipe.take(ASK[:20], smb=plain)
     (cut,) = pipe.gap(4)
     assert isinstance(cut, CutPdu)

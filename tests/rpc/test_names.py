@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from analyzer.core.win32 import win32_name
-from analyzer.rpc.interfaces import PERFLIB_V2, WINREG, interface_name, method_name
-from analyzer.rpc.status import fault_name
+from analyzer.rpc.interfaces import PERFLIB_V2, WINREG, interface_name, interface_names, method_name
+from analyzer.rpc.status import bind_nak_reason, bind_result_reason, fault_name, fault_numbers
 
 SAMR = "12345778-1234-abcd-ef00-0123456789ac"
 CLUSAPI = "b97db8b2-4c63-11cf-bff6-08002be23f2f"
@@ -61,6 +61,13 @@ def test_an_interface_of_two_specifications_has_the_methods_of_both():
     assert method_name(lsarpc, 57) == "LsarLookupSids2"
 
 
+def test_the_names_that_may_be_asked_for_are_those_that_are_given():
+    names = interface_names()
+    lsarpc = interface_name("12345778-1234-abcd-ef00-0123456789ab")
+    assert {interface_name(SAMR), lsarpc, interface_name(PERFLIB_V2)} <= names
+    assert len(names) > 50
+
+
 def test_names_are_found_without_loading_scapy():
     code = f"""
 import sys
@@ -85,6 +92,55 @@ print("scapy" in sys.modules, "msrpcs" in sys.modules)
 )
 def test_faults_have_names(status, name):
     assert fault_name(status) == name
+
+
+@pytest.mark.needs("impacket")
+def test_faults_have_the_names_of_the_specification():
+    """C706 appendix E, as another implementation lists it; Win32 codes that faults carry are in `core.win32`."""
+    from impacket.dcerpc.v5.rpcrt import rpc_status_codes
+
+    ours = {name.lower(): status for name, status in fault_numbers().items() if name.startswith("NCA_S_")}
+    assert len(ours) == 47
+    # [MS-RPCE] 2.2.2.8 gives these two names of C706 Win32 codes.
+    assert (ours.pop("nca_s_fault_ndr"), ours.pop("nca_s_fault_access_denied")) == (0x6F7, 5)
+    assert ours == {rpc_status_codes[status].strip(): status for status in ours.values()}
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        (0, "reason not specified"),
+        (1, "temporary congestion"),
+        (2, "local limit exceeded"),
+        (3, "called presentation address unknown"),
+        (4, "protocol version not supported"),
+        (5, "default context not supported"),
+        (6, "user data not readable"),
+        (7, "no presentation service access point available"),
+        (8, "authentication type not recognized"),
+        (9, "invalid checksum"),
+        (10, "reason 10"),
+    ],
+)
+def test_reasons_of_refused_binds_have_their_words(reason, text):
+    """C706 12.6.3.1, p_reject_reason_t; 8 and 9 are of [MS-RPCE] 2.2.2.5."""
+    assert bind_nak_reason(reason) == text
+
+
+@pytest.mark.parametrize(
+    ("result", "reason", "text"),
+    [
+        (0, 0, "acceptance: reason not specified"),
+        (1, 1, "user rejection: abstract syntax not supported"),
+        (2, 2, "provider rejection: proposed transfer syntaxes not supported"),
+        (2, 3, "provider rejection: local limit exceeded"),
+        (3, 4, "negotiate acknowledged: reason 4"),
+        (4, 0, "result 4: reason not specified"),
+    ],
+)
+def test_reasons_of_refused_contexts_have_their_words(result, reason, text):
+    """C706 12.6.3.1, p_cont_def_result_t and p_provider_reason_t; 3 is of [MS-RPCE] 2.2.2.4."""
+    assert bind_result_reason(result, reason) == text
 
 
 @pytest.mark.parametrize(

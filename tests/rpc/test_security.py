@@ -348,6 +348,17 @@ def test_a_response_under_another_context_is_not_shown():
     assert (call.state, call.response.stub) == ("malformed", Missing.UNDECODABLE)
 
 
+def test_fragments_of_a_request_are_protected_alike():
+    """[MS-RPCE] 3.3.1.5.2: a later fragment without protection costs the call; nothing of it is shown."""
+    talk = Conversation()
+    ours, _ = talk.sealed()
+    talk.client(request(6, b"first of", call_id=2, flags=FIRST, sealer=ours))
+    talk.client(request(6, b"the rest", call_id=2, flags=LAST))
+    call = only_call(talk)
+    assert (call.state, call.request.stub) == ("malformed", Missing.UNDECODABLE)
+    assert call.reason.startswith("auth_length: no security trailer in a call that is sealed")
+
+
 def test_a_request_below_the_level_of_its_bind_needs_proof():
     talk = Conversation()
     ours, _ = talk.sealed()

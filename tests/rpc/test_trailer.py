@@ -87,6 +87,16 @@ def test_without_the_bind_a_trailer_is_judged_by_the_call_alone():
     assert (call.request.verification_trailer, stub(call.request)) == ("ok", STUB)
 
 
+def test_the_length_of_a_command_decides_nothing_for_another():
+    """[MS-RPCE] 2.2.2.13.3: a presentation context has 40 bytes. A command that is not known may have as many."""
+    assert trailed((9, bytes(40))).request.verification_trailer == "ok"
+    short = vt_pcontext()
+    assert trailed((short[0], short[1][:-1])).request.verification_trailer == "bad"
+    assert trailed((short[0], short[1] + b"!")).request.verification_trailer == "bad"
+    assert trailed((9, bytes(16))).request.verification_trailer == "ok"
+    assert trailed((9, bytes(4))).request.verification_trailer == "ok"
+
+
 def test_an_unknown_command_that_need_not_be_processed_is_passed_over():
     assert trailed((9, b"????"), vt_bitmask()).request.verification_trailer == "ok"
 

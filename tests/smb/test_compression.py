@@ -380,6 +380,10 @@ def test_a_chunk_of_lznt1_holds_4096_bytes() -> None:
     with pytest.raises(TruncatedError, match="a reference is cut"):
         decompress(LZNT1, struct.pack("<H", 0xB000 | 2) + b"\x02a\0", 8)
     assert decompress(LZNT1, full + bytes(2) + full, 4096) == b"a" * 4096
+    # A header with nothing behind it, and one byte of a header, which is none.
+    with pytest.raises(TruncatedError, match="chunk"):
+        decompress(LZNT1, full + b"\x03\xb0", 5000)
+    assert decompress(LZNT1, full + b"\x03", 4096) == b"a" * 4096
 
 
 @pytest.mark.parametrize(("offset", "is_read"), [(4, True), (5, False)])

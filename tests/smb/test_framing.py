@@ -210,6 +210,15 @@ def test_memory_is_what_is_held_and_given_back() -> None:
     assert wire.framing.memory < 1000
 
 
+def test_a_framing_header_alone_is_no_piece_of_its_message() -> None:
+    wire = Wire()
+    wire.take(framed(b"\xfeSMB" + bytes(96))[:4])
+    wire.gap(50, 1)
+    assert wire.framing.memory == 0
+    (message,) = messages(wire.take(bytes(50)))
+    assert (message.length, [(at, part.data) for at, part in message.rest]) == (100, [(50, bytes(50))])
+
+
 def test_parts_of_a_message_keep_their_holes() -> None:
     def piece(data: bytes, frame: int) -> TracedBytes:
         return TracedBytes.of_frame(data, frame, 0, frame)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import struct
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelBatch, ChannelClosed, ChannelGap
+from analyzer.core.cursor import Cursor
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.model.connection import SmbSession
+from analyzer.smb.smb1 import _text
 from analyzer.tcp.events import Connection, Direction
 from tests.build import auth
 from tests.build.smb import (
@@ -125,6 +128,25 @@ def test_names_in_the_oem_code_page() -> None:
     ask(sent, smb1_raw(0x25, trans_request(ASK)))
     out = run(stream(sent))
     assert only(out, ChannelBatch)[0].channel.pipe == "winreg"
+
+
+@pytest.mark.parametrize(
+    ("data", "start", "text", "stop"),
+    [
+        (b"a\0b\0\0\0c\0", 0, "ab", 6),
+        (b"a\0b\0", 0, "ab", 4),
+        (b"a\0b\0!", 0, "ab", 5),
+        (b"?!a\0\0\0", 1, "a", 6),
+        (b"", 0, "", 0),
+    ],
+)
+def test_a_text_of_utf16_begins_at_an_even_place_and_ends_with_its_nul(
+    data: bytes, start: int, text: str, stop: int
+) -> None:
+    """[MS-CIFS] 2.2.1.1.2 and 2.2.4.1: padding before it is left out; one that is cut ends with its last whole character."""
+    cursor = Cursor(data)
+    cursor.skip("before", start)
+    assert (_text(cursor, True), cursor.pos) == (text, stop)
 
 
 def test_an_old_setup_says_who_in_clear() -> None:

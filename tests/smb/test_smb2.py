@@ -25,6 +25,7 @@ from tests.build.chain import through, to_channels
 from tests.build.smb import (
     CCM_128,
     CCM_256,
+    CLIENT,
     CREATE,
     GCM_128,
     GCM_256,
@@ -33,9 +34,11 @@ from tests.build.smb import (
     OVERFLOW,
     PENDING,
     READ,
+    SERVER,
     SESSION_ID,
     SESSION_KEY,
     SETUP,
+    TREE,
     TREE_DISCONNECT,
     WRITE,
     Talk,
@@ -54,6 +57,8 @@ from tests.build.smb import (
     setup_response,
     smb2,
     stream,
+    tree_request,
+    tree_response,
     with_hole,
     write_request,
     write_response,
@@ -212,6 +217,52 @@ def test_disconnecting_the_tree_closes_its_pipes_and_logoff_ends_the_session() -
     talk.answer(talk.ask(LOGOFF, b"\x04\0\0\0"), LOGOFF, b"\x04\0\0\0")
     events = run(stream(talk.sent, closed=False))
     assert [type(event) for event in events] == [Recognised, ChannelClosed, SmbSession]
+
+
+def test_a_session_states_what_was_met_of_it() -> None:
+    """From the first leg of its setup to the last message, which is sealed; both trees, and who the paths name."""
+    talk = Talk(cipher=GCM_128, signing=1).begin().tree().tree("\\\\10.0.0.2\\data", 1, tree=2)
+    talk.sealing = True
+    session = session_of(run(stream(talk.open().transceive(ASK, SAY).close().sent), WITH_KEY))
+    assert (session.number, session.session_id, session.binds, session.refused) == (0, SESSION_ID, False, None)
+    assert (session.client, session.server) == (CLIENT, SERVER)
+    assert session.client_guid == "03020100-0504-0706-0809-0a0b0c0d0e0f"
+    assert session.server_guid == "13121110-1514-1716-1819-1a1b1c1d1e1f"
+    assert (session.dialect, session.cipher, session.signing) == ("3.1.1", "AES-128-GCM", "AES-CMAC")
+    assert (session.decryption, session.reason) == (Decryption.DECRYPTED, None)
+    assert (session.first_time_ns, session.last_time_ns, session.frames) == (3000, 16_000, (3, 4, 5, 6))
+    assert (session.encrypted_messages, session.decrypted_messages) == (6, 6)
+    assert (session.signed_messages, session.verified_messages) == (1, 1)
+    assert session.trees == ("\\\\FILES\\IPC$", "\\\\10.0.0.2\\data")
+    assert session.pipes == ("winreg",)
+    assert session.hosts == ((SERVER.ip, "FILES", "tree path"), (SERVER.ip, "10.0.0.2", "tree path"))
+
+
+def test_a_tree_that_was_refused_is_none() -> None:
+    talk = Talk().begin()
+    talk.answer(talk.ask(TREE, tree_request("\\\\S\\secret"), tree=0), TREE, tree_response(), tree=5, status=0xC0000022)
+    assert session_of(run(stream(talk.tree().sent))).trees == ("\\\\FILES\\IPC$",)
+
+
+def test_an_answer_of_another_command_is_none_to_the_request_of_its_number() -> None:
+    """It is read as if its own request had been lost."""
+    talk = Talk().begin().tree().open()
+    talk.answer(talk.ask(CREATE, create_request("samr"), tree=1), READ, read_response(SAY))
+    assert stated(run(stream(talk.sent))) == [(0, False, SAY)]
+
+
+@pytest.mark.parametrize(("waiting", "is_paired"), [(4, True), (5, False)])
+def test_the_oldest_request_is_forgotten_where_more_wait_than_the_limit(waiting: int, is_paired: bool) -> None:
+    talk = Talk().begin().tree().open().open("samr", b"S" * 16)
+    first = talk.ask(READ, read_request(b"S" * 16))
+    for _ in range(waiting - 1):
+        talk.ask(READ, read_request())
+    talk.answer(first, READ, read_response(SAY))
+    out = run(stream(talk.sent), limits=Limits(requests=4))
+    assert ((1, False, SAY) in stated(out)) is is_paired
+    assert [problem.text for problem in only(out, Problem) if problem.kind == "limit"] == (
+        [] if is_paired else ["more than 4 requests without an answer; the oldest are forgotten"]
+    )
 
 
 def test_the_same_file_id_again_means_a_missed_close() -> None:

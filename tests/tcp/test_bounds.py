@@ -335,3 +335,49 @@ def test_a_lost_byte_that_might_have_been_a_fin_is_lost_once_whatever_is_lost_be
     gaps = [event for event in run([*hello, ask, acknowledged, *presumed, *last]) if isinstance(event, Gap)]
     lost = (3, 1), (4, 4 + len(behind))
     assert [(gap.offset, gap.length) for gap in gaps] == list(lost)
+
+
+def test_bytes_sent_again_are_compared_with_those_of_their_connection() -> None:
+    """Two connections of which each has bytes of its own at the same offsets."""
+    one, other = Talk(), Talk(client=Endpoint("192.0.2.5", 7), first_frame=100)
+    hello, ask = [*one.open(), *other.open()], one.c(b"ask")
+    events = run([*hello, ask, other.c(b"xyz"), one.again(ask)])
+    assert reported(events) == [(0, b"ask"), (0, b"xyz"), "end", "end"]
+
+
+@pytest.mark.parametrize(("before", "is_taken"), [(0xFFFF, True), (0x10000, False)])
+def test_a_start_in_mid_stream_moves_back_while_nothing_was_delivered(before: int, is_taken: bool) -> None:
+    """A segment that acknowledges lost bytes waits for them. What was sent shortly before it is the beginning then."""
+    talk = Talk(client_isn=0x20000).skip_handshake()
+    room = Streams(timeouts=TcpTimeouts(unsynchronized_segments=2))
+    acked = talk.server_isn + 50
+    later = [talk.raw(CLIENT, 0x20001 + at, acked, ACK | PSH, b"more!") for at in (0, 5)]
+    answer = talk.raw(SERVER, talk.server_isn + 1, 0x20001, ACK | PSH, b"tell")
+    events = [event for segment in [later[0], answer] for event in room.feed(segment)]
+    first = talk.raw(CLIENT, 0x20001 - before, talk.server_isn + 1, ACK | PSH, b"first")
+    events += [event for segment in (first, later[1]) for event in room.feed(segment)]
+    assert ((0, b"first") in reported([*events, *room.finish()])) is is_taken
+
+
+def test_of_a_few_connections_one_gives_way() -> None:
+    room = Streams(Limits(connections=4))
+    events = []
+    for port in range(1, 6):
+        talk = Talk(client=Endpoint("192.0.2.8", port), first_frame=10 * port)
+        events += [event for segment in [*talk.open(), talk.c(b"busy")] for event in room.feed(segment)]
+    assert [event.connection.a.port for event in events if isinstance(event, StreamClosed)] == [1]
+
+
+def test_connections_whose_beginning_is_not_known_share_a_bound_of_memory() -> None:
+    """512 bytes are counted for a segment beside its payload; a quarter of the bound is made free at once."""
+    for count, given_up in ((8, 0), (9, 3)):
+        room = Streams(Limits(held_total=8 * (512 + 100)))
+        events = []
+        for port in range(1, count + 1):
+            talk = Talk(client=Endpoint("192.0.2.8", port), first_frame=10 * port).skip_handshake()
+            events += room.feed(talk.c(b"x" * 100))
+        assert [event.data.data for event in events if isinstance(event, StreamBatch)] == [b"x" * 100] * given_up
+        limit = "more than 4896 bytes of memory held of connections of which the beginning is not known"
+        assert [event.text for event in events if isinstance(event, Problem)] == (
+            [f"{limit}; 3 silent longest are read as they are"] if given_up else []
+        )
