@@ -11,6 +11,7 @@ from scapy.layers.ppp import HDLC, PPP, PPPoE
 from scapy.layers.vxlan import VXLAN
 
 from analyzer.model.record import Endpoint
+from analyzer.packet.dissector import Dissector
 from analyzer.packet.plain import FrameDissector
 from analyzer.packet.segment import ACK, PSH
 from tests.build.packet import (
@@ -29,6 +30,7 @@ from tests.build.packet import (
     gtp_u,
     ipv4,
     ipv6,
+    one_by_one,
     sll,
     sll2,
     tcp,
@@ -167,6 +169,28 @@ def check(link_type: int, frame: bytes) -> None:
 @pytest.mark.parametrize("name", LINKS)
 def test_every_link_layer(name):
     check(*LINKS[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["raw", "raw-6", "ipv4", "ipv6", "sll2-6", "null", "null-big", "null-30", "null-big-24", "loop", "loop-6"]
+)
+def test_common_link_layers_are_removed_by_the_block(name, monkeypatch):
+    """Counted, for the result is the same where each frame is read on its own."""
+    link_type, frame = LINKS[name]
+    dissector, seen = Dissector(), []
+    monkeypatch.setattr(dissector._frames, "dissect", lambda frame: seen.append(frame) or iter(()))
+    made = [*dissector.feed(block([frame] * 40, link_type=link_type)), *dissector.finish()]
+    assert (len([*one_by_one(made)]), seen) == (40, [])
+
+
+@pytest.mark.parametrize("name", ["4in6", "gre-key", "vxlan", "gtp-u-much-extended", "erspan-3-more", "options"])
+def test_the_last_frame_of_a_file_may_end_anywhere(name):
+    """Nothing is read behind it: no byte follows the last frame of a block."""
+    packet = TUNNELS[name]
+    frame = ethernet(packet, 0x0800 if packet[0] >> 4 == 4 else 0x86DD)
+    for length in range(0, len(frame), 3):
+        segments, _ = both(block([frame] * 16 + [(frame[:length], len(frame))], gap=0))
+        assert len(segments) >= 16
 
 
 @pytest.mark.parametrize("name", TUNNELS)

@@ -15,7 +15,7 @@ from analyzer.packet import waiting
 from analyzer.packet.segment import ACK, RST, SYN, Segment
 from analyzer.packet.tunnels import Views
 from analyzer.packet.waiting import flow_hash, flow_hashes
-from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, ethernet, ipv4, ipv6, smb2, tcp
+from tests.build.packet import CLIENT, CLIENT6, SERVER, SERVER6, block, both, dissect, ethernet, ipv4, ipv6, smb2, tcp
 
 COUNT = 40
 
@@ -134,6 +134,18 @@ def test_the_oldest_are_dropped_and_their_data_is_not(monkeypatch, limit, most):
     blocks.append(filled(data(0), data(99), first=1 + 5 * COUNT))
     segments, _ = both(blocks)
     assert [segment.src.port for segment in segments] == [99, 0, 99]
+
+
+def test_no_more_are_dropped_than_have_to_be(monkeypatch):
+    """Of blocks with twenty waiting segments each, the last stay, as many as there is room for."""
+    monkeypatch.setattr(waiting, "MOST_WAITING", 50)
+    blocks = [
+        filled(*(foreign(port) for port in range(number * 20, number * 20 + 20)), first=1 + number * COUNT)
+        for number in range(5)
+    ]
+    blocks.append(filled(*map(data, range(0, 100, 5)), first=1 + 5 * COUNT))
+    segments, _ = dissect(blocks)
+    assert [segment.src.port for segment in segments if segment.frame <= 5 * COUNT] == [*range(40, 100, 5)]
 
 
 def test_so_many_flows_are_known_to_have_sent_data(monkeypatch):
