@@ -173,7 +173,7 @@ def _side(side: Side | None, stub: bytes | None) -> Side | None:
         out = bytearray(len(raw))
         out[:start] = raw[:start]
         out[start:stop] = part
-        auth_length = int.from_bytes(raw[10:12], "little" if raw[4:5] and raw[4] & 0x10 else "big")
+        auth_length = int.from_bytes(raw[10:12], "little" if raw[4] & 0x10 else "big")
         trailer = len(raw) - auth_length - _SEC_TRAILER
         if auth_length and trailer >= stop:
             out[trailer : trailer + _SEC_TRAILER] = raw[trailer : trailer + _SEC_TRAILER]
@@ -184,7 +184,7 @@ def _side(side: Side | None, stub: bytes | None) -> Side | None:
             plain = TracedBytes(part[: len(plain)], plain.source, plain.start, plain.steps)
         fragments.append(Fragment(pdu, start, stop, plain))
     kept = _joined(side.pdus, fragments)
-    length = side.stub_length if side.missing is not None or stub is None else len(stub)
+    length = side.stub_length if stub is None else len(stub)
     return replace(side, pdus=kept, stub_length=length)
 
 

@@ -7,7 +7,6 @@ machines, instances, keys and values, and texts, become pseudonyms of the same l
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from typing import Literal
 
 from msgspec.structs import replace
@@ -42,13 +41,14 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
     become zeros."""
     candidates = [call]
     if call.interface.uuid is None:
-        # Which interface it is, is found out from the stubs later: what reads them as a whole decides here too.
-        candidates = [_as(call, perflib.INTERFACE), _as(call, winreg.INTERFACE)]
+        # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
+        known = [interface for interface in (perflib.INTERFACE, winreg.INTERFACE) if call.opnum in _STUBS[interface][1]]
+        candidates = [_as(call, interface) for interface in known]
     for candidate in candidates:
         if (decode := _DECODERS.get(candidate.interface.uuid or "")) is not None:
             decoded = decode(candidate)
             sides = (decoded.request, decoded.response)
-            if len(candidates) == 1 or all(side is None or side.problem is None for side in sides):
+            if candidate is call or all(side is None or side.problem is None for side in sides):
                 return {
                     "request": _stub(decoded, decoded.request, "request", names),
                     "response": _stub(decoded, decoded.response, "response", names),
@@ -69,10 +69,10 @@ def _zeros(side: Side | None) -> bytes | None:
 
 
 # What their stubs are called, and the methods that are described.
-_STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], type[IntEnum]]] = {
-    perflib.INTERFACE: ("perflib-v2", perflib.Opnum),
-    winreg.INTERFACE: ("winreg", winreg.Opnum),
-    scmr.INTERFACE: ("svcctl", scmr.Opnum),
+_STUBS: dict[str, tuple[Literal["perflib-v2", "winreg", "svcctl"], frozenset[int]]] = {
+    perflib.INTERFACE: ("perflib-v2", frozenset(perflib.Opnum)),
+    winreg.INTERFACE: ("winreg", frozenset(winreg.Opnum)),
+    scmr.INTERFACE: ("svcctl", frozenset(scmr.Opnum)),
 }
 
 
@@ -84,7 +84,7 @@ def _stub(call: Call, side: Side | None, name: SideName, names: Pseudonyms) -> b
     if call.opnum is None or (name == "response" and call.fault is not None):
         return bytes(out)
     interface, opnums = _STUBS[call.interface.uuid or ""]
-    if call.opnum in {int(one) for one in opnums}:
+    if call.opnum in opnums:
         kind = StubKind(interface, call.opnum, name, call.syntax == "ndr64", side.big_endian)
         root = map_fields(kind, stub).root
         if call.is_winreg and (value := _value_name(call)) is not None and _PERFORMANCE_VALUE.fullmatch(value):
@@ -160,7 +160,9 @@ def _copy(
             and not keep.fullmatch(value)
         ):
             raw = data[start:stop]
-            encoding = next((one for one in _encodings(big_endian) if raw.startswith(_encoded(value, one))), None)
+            encoding = next(
+                (one for one in _encodings(big_endian) if raw.startswith(value.encode(one, "surrogatepass"))), None
+            )
             if encoding is not None:
                 out[start:stop] = _pseudonym(value, leaf.length, names, encoding)
         else:
@@ -169,13 +171,6 @@ def _copy(
 
 def _encodings(big_endian: bool) -> tuple[str, ...]:
     return ("utf-16-be", "utf-16-le", "utf-8") if big_endian else ("utf-16-le", "utf-16-be", "utf-8")
-
-
-def _encoded(text: str, encoding: str) -> bytes:
-    try:
-        return text.encode(encoding, "surrogatepass")
-    except UnicodeEncodeError:
-        return b"\xff" * 64
 
 
 def _pseudonym(text: str, length: int, names: Pseudonyms, encoding: str) -> bytes:

@@ -11,7 +11,9 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption, Identity
+from analyzer.model.store import CallWriter
 from analyzer.pipeline.run import analyze
+from analyzer.resolution.order import call_order
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.statistics.decryption import Decrypted, decrypted_by_account
@@ -83,6 +85,18 @@ def test_calls_stand_in_the_order_of_their_requests() -> None:
     analysis = analysis_of(third, second, first)
     assert [call.call_id for call in analysis.calls] == [first.call_id, second.call_id, third.call_id]
     assert [call.number for call in analysis.calls] == [1, 2, 3]
+
+
+def test_of_requests_of_one_moment_the_frames_decide() -> None:
+    make = Calls()
+    made = [make.open_query() for _ in range(3)]
+    asked = [exchange.request for exchange in made]
+    same = [replace(one, request=replace(side, first_time_ns=7)) for one, side in zip(made, asked, strict=True) if side]
+    writer = CallWriter()
+    for exchange in reversed(same):
+        writer.append(plain_call(exchange))
+    assert list(call_order(writer, [0, 1, 2])) == [2, 1, 0]
+    assert list(call_order(writer, [2, 1, 0])) == [2, 1, 0]
 
 
 def test_a_call_of_a_foreign_interface_has_names_and_no_return_value() -> None:

@@ -11,18 +11,21 @@ from msgspec.structs import replace
 from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
 from analyzer.core.events import Problem
+from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.perflib import INTERFACE
 from analyzer.model.store import CallWriter
+from analyzer.model.winreg import INTERFACE as WINREG
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
-from analyzer.resolution.recognise import recognise
+from analyzer.resolution.recognise import frames_noted, recognise
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.winperf.layer import KeyFollower
-from tests.build.buffers import Block, identifier, perf_data
-from tests.build.calls import COUNTERSET, Calls, winreg
+from tests.build.buffers import Block, identifier, perf_data, winperf
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, winreg
+from tests.build.counters import Info, registration_info
 from tests.truth import CAPTURES
 
 DATA = perf_data([Block(1, values=((b"\1\0\0\0",),))])
@@ -46,11 +49,11 @@ def nameless(*exchanges: Exchange) -> list[Call]:
     ]
 
 
-def reported(*exchanges: Exchange) -> tuple[list[Call], list[Problem]]:
+def reported(*exchanges: Exchange, learner: CatalogLearner | None = None) -> tuple[list[Call], list[Problem]]:
     writer = CallWriter()
     for call in nameless(*exchanges):
         writer.append(call)
-    taken, notes = recognise(writer, CatalogLearner(), KeyFollower())
+    taken, notes = recognise(writer, learner or CatalogLearner(), KeyFollower())
     return [writer[at] for at in taken], notes
 
 
@@ -130,3 +133,47 @@ def test_faults_and_unanswered_calls_neither_prove_nor_spoil() -> None:
     unanswered = replace(make.counter_data(DATA), response=None)
     calls, _ = reported(make.counter_data(DATA), make.exchange(6, b"\1", None, fault=5), unanswered)
     assert {call.interface.uuid for call in calls} == {INTERFACE}
+
+
+@pytest.mark.parametrize(("rest", "is_read"), [(0, True), (3, True), (4, False), (9, False)])
+def test_no_more_than_padding_may_follow_a_stub(rest: int, is_read: bool) -> None:
+    make = Calls()
+    whole = make.counter_data(DATA)
+    stub = whole.response.stub  # type: ignore[union-attr]
+    assert isinstance(stub, TracedBytes)
+    asked = make.stub().handle(HANDLE).uint(4096)
+    calls, _ = reported(make.exchange(6, asked, stub.data + bytes(rest)))
+    assert (calls[0].interface.uuid == INTERFACE) is is_read
+
+
+@pytest.mark.parametrize(("opnum", "is_read"), [(12, True), (30, True), (36, False)])
+def test_methods_that_are_not_decoded_neither_prove_nor_spoil(opnum: int, is_read: bool) -> None:
+    """[MS-RRP] section 3.1.5 has methods 0 to 35."""
+    make = winreg()
+    calls, _ = reported(make.query_value("Global", winperf([])), make.exchange(opnum, b"what it asks", b"and is told"))
+    assert [call.interface.uuid == WINREG for call in calls] == [is_read] * 2
+
+
+def test_registration_information_of_the_counterset_asked_about_is_a_proof() -> None:
+    info = registration_info(Info(1, 0x10000))
+    learner = CatalogLearner()
+    (call,), _ = reported(Calls().registration(1, info), learner=learner)
+    assert call.interface.uuid == INTERFACE
+    # What it says of the counterset is known from then on.
+    assert COUNTERSET in learner.catalogs.of(call.server).countersets
+    other = Calls().registration(1, info, guid=OTHER_COUNTERSET)
+    assert reported(other)[0][0].interface.uuid is None
+
+
+def test_a_note_has_the_first_frames() -> None:
+    make = Calls()
+    _, (note,) = reported(*(make.counter_data(DATA) for _ in range(20)))
+    assert note.frames == tuple(range(1, 17))
+
+
+def test_frames_of_calls_are_noted_while_they_are_few() -> None:
+    """A context may have a million calls, and the note about them has sixteen frames."""
+    make, noted = Calls(), set[int]()
+    for exchange in [make.counter_data(DATA) for _ in range(100)]:
+        frames_noted(noted, plain_call(exchange))
+    assert noted == set(range(1, 65))

@@ -94,6 +94,23 @@ def test_what_is_passed_over_keeps_its_number() -> None:
     assert list(fed.stream.notes()) == []
 
 
+def test_of_calls_of_one_frame_the_one_that_is_complete_comes_first() -> None:
+    first, second = polls(2)
+    fed = Fed().take(first, second)
+    assert fed.until(at(6), OpenCall(CHANNEL.number, 77, at(1))) == [(1, 1), (3, 2)]
+    fed.take(slow(1, 9, 77))
+    assert fed.until(at(10)) == [(2, 77)]
+
+
+def test_a_call_that_began_with_the_last_is_not_late() -> None:
+    (first,) = polls(1)
+    fed = Fed().take(first)
+    assert fed.until(at(6)) == [(1, 1)]
+    fed.take(slow(1, 9, 77))
+    assert fed.until(None) == [(2, 77)]
+    assert fed.stream.late == 0
+
+
 def test_what_nobody_knew_to_be_open_is_late_and_that_is_stated() -> None:
     fed = Fed().take(*polls(2))
     assert fed.until(at(6)) == [(1, 1), (2, 2)]
@@ -133,6 +150,7 @@ def test_calls_without_a_bind_are_known_from_the_first_proof_on() -> None:
     fed = Fed().take(*nameless(make.open_query(), make.counter_data(DATA), make.close_query()))
     assert [call.interface.uuid for call in fed.stream.until(None)] == [None, INTERFACE, INTERFACE]
     (note,) = fed.stream.notes()
+    assert note.frames == (3, 4, 5, 6)
     assert "3 calls" in note.text
     assert note.text.endswith("the first 1 of them were printed before that was known")
 
