@@ -177,3 +177,21 @@ def test_frames_of_calls_are_noted_while_they_are_few() -> None:
     for exchange in [make.counter_data(DATA) for _ in range(100)]:
         frames_noted(noted, plain_call(exchange))
     assert noted == set(range(1, 65))
+
+
+def test_identifiers_are_a_proof_and_a_list_of_countersets_is_none() -> None:
+    """Sixteen bytes each may be anything."""
+    ((call,), _), ((other,), _) = (
+        reported(Calls().validate(identifier(COUNTERSET))),
+        reported(Calls().enumerate_sets(bytes(32))),
+    )
+    assert (call.interface.uuid, call.interface.version) == (INTERFACE, "1.0")
+    assert other.interface.uuid is None
+
+
+def test_an_answer_alone_is_read_and_stays_without_its_request() -> None:
+    make = Calls()
+    alone = replace(make.counter_data(DATA), request=None)
+    (call, _), _ = reported(alone, make.counter_data(DATA))
+    assert (call.interface.uuid, call.state) == (INTERFACE, "partial")
+    assert call.reason is not None
