@@ -1,4 +1,4 @@
-"""The records of `timeline`: what is decoded once, what is told apart, and which problems belong to the calls that are shown."""
+"""The records of `timeline`: what is decoded once, what a summary counts, and which problems belong to the calls that are shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from analyzer.contents.lines import (
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis, Part
-from analyzer.model.call import Call, CallRecord, Side
+from analyzer.model.call import Call, CallRecord, Side, SideName
 from analyzer.model.capture import ProblemRecord, SummaryRecord
 from analyzer.output.json import Pieces
 from tests.build.buffers import Block, perf_data
@@ -93,6 +93,16 @@ def test_a_side_alone_makes_no_call_sound() -> None:
     assert damages.of(1, "response", response(call)) is None
     side_record(call, "request", polls(SOUND).capture, damages)
     assert damages.is_sound(1)
+
+
+@pytest.mark.parametrize("name", ["request", "response"])
+def test_a_side_that_was_not_looked_at_is_looked_at_when_asked_for(name: SideName) -> None:
+    (call,) = polls(DAMAGED).calls
+    for noted in (False, True):
+        damages = Damages()
+        if noted:
+            damages.note(2, name, response(call), None)
+        assert damages.of(3000, name, response(call)) is not None
 
 
 def test_a_long_stub_has_the_hash_and_length_of_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

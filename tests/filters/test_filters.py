@@ -19,6 +19,7 @@ from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
 from analyzer.core.times import parse_time
 from analyzer.filters import values as filter_values
+from analyzer.filters.bind import _MOST_DIGITS
 from analyzer.filters.fields import (
     Kind,
     buffer_field,
@@ -27,6 +28,7 @@ from analyzer.filters.fields import (
 )
 from analyzer.filters.filter import CallFilter, SampleFilter
 from analyzer.filters.grammar import parse
+from analyzer.filters.names import vocabulary
 from analyzer.filters.tree import (
     And,
     Compare,
@@ -565,6 +567,42 @@ def test_what_calls_pass(text: str, numbers: list[int]) -> None:
     assert [number for number, call in enumerate(analysis.calls, 1) if made(number, call, analysis)] == numbers
     recorded = [call_record(call, analysis) for number, call in enumerate(analysis.calls, 1)]
     assert [record.number for record in recorded if made.passes(record)] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("request.stub_length > response.stub_length", [1, 2, 3, 13]),
+        ("request.stub_length == response.stub_length", [6]),
+        ("status < opnum", [1, 2, 3, 4, 5, 6, 7, 12, 14]),
+        ("opnum & call_id", [1, 2, 3, 4, 5, 6, 7, 10, 12, 14]),
+        ("method contains interface", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+        ("number != opnum", [2, 3, 4, 5, 7, 8, 9, 10, 12, 13, 14]),
+    ],
+)
+def test_two_fields_are_compared_where_both_have_values(text: str, numbers: list[int]) -> None:
+    analysis = conversation()
+    passes = CallFilter(text)
+    assert [number for number, call in enumerate(analysis.calls, 1) if passes(number, call, analysis)] == numbers
+
+
+def test_a_number_may_have_so_many_digits() -> None:
+    """A longer one is a mistake, so that nothing is computed with it."""
+    most = _MOST_DIGITS
+    CallFilter(f"latency > {'1' * most}")
+    with pytest.raises(FilterError, match="is no duration"):
+        CallFilter(f"latency > {'1' * (most + 1)}")
+
+
+def test_other_programs_get_all_that_filters_can_name() -> None:
+    """The filter of the page of `report` reads it."""
+    found = vocabulary()
+    assert set(found) == {"fields", "buffers", "methods", "numbers"}
+    assert [one[0] for one in found["fields"]] == [field.name for field in call_fields().values()]
+    assert all(len(one) == 5 for one in found["fields"])
+    assert found["numbers"]["STATUS"]["ERROR_MORE_DATA"] == 234
+    assert "num_blocks" in found["buffers"]
+    assert found["methods"][3] == "PerflibV2OpenQueryHandle"
 
 
 def test_samples_are_filtered_by_themselves_and_their_calls() -> None:

@@ -246,3 +246,36 @@ def test_one_call_is_to_be_shown() -> None:
     assert caught.value.hint == "choose one by --call: #1, #3, #5"
     with pytest.raises(InputError, match="no call passes: handle q7"):
         Selection(handle="q7").one(conversation())
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "at"),
+    [
+        ("2025-11-20T00:00:05Z", 3600, 5),
+        ("90s", 3600, 3690),
+        ("12:30", 3600, 45000),
+        ("01:00", 3600, 3600),
+        # A time of day that is over when the capture begins is that of the next day: nobody knows when it ends.
+        ("00:30", 3600, 86400 + 1800),
+    ],
+)
+def test_while_a_capture_is_read_times_are_after_its_first_frame(text: str, first: int, at: int) -> None:
+    assert TimeBound.of(text).after(DAY + first * NS) == DAY + at * NS
+    facts_so_far = CaptureFacts(("x.pcap",), 1, 1, DAY + first * NS, None)
+    assert TimeBound.of(text).at(facts_so_far) == DAY + at * NS
+
+
+@pytest.mark.parametrize(
+    ("selection", "option"),
+    [
+        (Selection(tail=3), "--tail"),
+        (Selection(session="#7"), "--follow-session with the number of a call"),
+        (Selection(session="0x1d"), None),
+        (Selection(servers=(Machine.of("srv1"),)), "the name srv1"),
+        (Selection(clients=(Machine.of("10.0.0.1"), Machine.of("ws1"))), "the name ws1"),
+        (Selection(clients=(Machine.of("10.0.0.0/8"),), handle="q1", users=(Account("alice"),)), None),
+    ],
+)
+def test_what_cannot_be_selected_before_the_whole_capture_was_read(selection: Selection, option: str | None) -> None:
+    """docs/filters.md and `--names-from now`."""
+    assert selection.needs_all == option
