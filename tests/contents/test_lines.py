@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from analyzer.buffers import find_damage
@@ -18,6 +18,8 @@ from analyzer.contents.lines import (
     Damages,
     all_problems,
     call_record,
+    decoded_buffer,
+    place_extents,
     shown_problems,
     side_record,
     summary_record,
@@ -25,12 +27,14 @@ from analyzer.contents.lines import (
 )
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.core.traced import Extent
 from analyzer.model.analysis import Analysis, Part
-from analyzer.model.call import Call, CallRecord, Side, SideName
+from analyzer.model.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.model.capture import ProblemRecord, SummaryRecord
 from analyzer.output.json import Pieces
 from tests.build.buffers import Block, perf_data
-from tests.build.calls import MS, Calls, analysis_of
+from tests.build.calls import HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
 
 SOUND = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 # The block states more bytes than there are.
@@ -200,3 +204,58 @@ def test_fields_are_there_for_methods_and_buffers_that_are_known() -> None:
 
 def test_a_status_has_its_name_or_its_number() -> None:
     assert (status_name(5), status_name(4711)) == ("ERROR_ACCESS_DENIED", "error 4711")
+
+
+def test_places_have_the_numbers_of_frames_and_with_several_files_the_file() -> None:
+    """docs/output.md: `frame_files` is there where a capture has several files."""
+    one = polls(SOUND).capture
+    extents = [Extent(frame_id(file, 3), 7, 5) for file in (0, 1)]
+    (first,) = place_extents(extents[:1], one)
+    assert (first.frames, first.frame_files, first.start, first.length) == ((3,), UNSET, 7, 5)
+    both = place_extents(extents, replace(one, files=("a.pcap", "b.pcap")))
+    assert [(place.frames, place.frame_files) for place in both] == [((3,), (0,)), ((3,), (1,))]
+
+
+def test_a_call_without_an_answer_is_sound_and_has_no_buffer() -> None:
+    make = Calls()
+    analysis = analysis_of(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None))
+    damages = Damages()
+    made = call_record(analysis.calls[0], analysis, damages)
+    assert made.response is None
+    assert damages.is_sound(1)
+    assert side_record(analysis.calls[0], "response", analysis.capture) is None
+    assert decoded_buffer(None) is None
+    answer = response(polls(SOUND).calls[0])
+    decoded = decoded_buffer(answer)
+    assert decoded is not None
+    assert decoded.tree is not None
+    assert decoded.tree["total_size"] == len(SOUND)
+    assert decoded_buffer(replace(answer, buffer_kind=None)) is None
+    assert decoded_buffer(replace(answer, buffer_span=None)) is None
+
+
+@pytest.mark.parametrize("ndr64", [False, True])
+def test_fields_of_a_stub_are_read_in_its_transfer_syntax(ndr64: bool) -> None:
+    make = Calls(ndr64=ndr64)
+    analysis = analysis_of(make.open_query())
+    made = stub_fields(analysis.calls[0], "request")
+    assert made is not None
+    assert [leaf.value for leaf in made.root.leaves() if isinstance(leaf.value, str)] == [MACHINE]
+    assert made.problem is None
+
+
+def test_the_key_and_the_value_of_a_registry_call_are_named() -> None:
+    make = winreg()
+    analysis = analysis_of(
+        make.open_key(2),
+        make.query_value("Owner", b"\1\0\0\0", kind=4),
+        make.open_key(3, OTHER_HANDLE),
+        Calls(first_frame=50).open_query(),
+    )
+    opened, asked, performance, other = (call_record(call, analysis) for call in analysis.calls)
+    assert opened.registry == RegistryFacts("HKLM", None, None, None)
+    assert asked.registry == RegistryFacts("HKLM", "Owner", "REG_DWORD", 1)
+    # A value that is no performance data is a buffer of no kind.
+    assert asked.response is not None
+    assert (asked.response.buffer_kind, asked.response.buffer) == (None, None)
+    assert (performance.registry, other.registry) == (None, None)
