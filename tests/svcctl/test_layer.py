@@ -8,11 +8,14 @@ import pytest
 
 from analyzer.buffers import decode_stub
 from analyzer.core.errors import DecodeError
+from analyzer.core.events import Problem
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.scmr import INTERFACE, Opnum
 from analyzer.model.service import service_facts
 from analyzer.pipeline.run import analyze
+from analyzer.svcctl import layer as layer_module
+from analyzer.svcctl.layer import ServiceLayer
 from analyzer.viewmodel.words import answer_words, request_words
 from tests.build.calls import Calls, analysis_of
 from tests.corpus import CORPUS
@@ -137,6 +140,76 @@ def test_a_stub_that_is_none_is_malformed_and_says_where() -> None:
     assert calls[0].state == "malformed"
     assert calls[0].reason is not None
     assert "the request stub does not decode" in calls[0].reason
+
+
+THIRD = "00000000" + "33" * 16
+
+
+def test_what_is_of_no_service_manager_passes_unchanged() -> None:
+    layer = ServiceLayer()
+    note, other = Problem("note", "tcp", (1,), "passing by"), Calls().open_query()
+    assert [*layer.feed(note), *layer.feed(other)] == [note, other]
+    assert list(layer.finish()) == []
+
+
+def test_a_handle_that_was_refused_or_is_still_open_is_followed_as_such() -> None:
+    """A handle of an opening that failed names nothing, and a closing that failed closes nothing."""
+    calls, _ = calls_of(
+        (Opnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", THIRD + "05000000"),
+        (Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK),
+        (Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", THIRD + "24040000"),
+        (Opnum.CLOSE_SERVICE_HANDLE, HANDLE, HANDLE + "06000000"),
+        (Opnum.DELETE_SERVICE, HANDLE, OK),
+        (Opnum.DELETE_SERVICE, THIRD, OK),
+        (Opnum.CLOSE_SERVICE_HANDLE, HANDLE, "00" * 20 + OK),
+        (Opnum.DELETE_SERVICE, HANDLE, "06000000"),
+    )
+    assert [(call.handle, call.path) for call in calls] == [
+        (None, None),
+        ("s1", "FAX"),
+        (None, "FAX"),
+        ("s1", "FAX"),
+        ("s1", "FAX"),
+        ("s2", None),
+        ("s1", "FAX"),
+        ("s3", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stub", "handle"), [(HANDLE, "s1"), (HANDLE + "01", "s1"), (HANDLE[:-2], None), (THIRD, None), ("", None)]
+)
+def test_a_request_that_is_not_decoded_has_the_handle_it_begins_with_where_that_is_known(
+    stub: str, handle: str | None
+) -> None:
+    """QueryServiceConfig2W, whose first parameter is hService ([MS-SCMR] 3.1.4.37)."""
+    calls, _ = calls_of((Opnum.OPEN_SERVICE_W, OTHER + NAME + "ff010f00", HANDLE + OK), (39, stub, OK))
+    assert (calls[1].handle, calls[1].path) == (handle, "FAX" if handle else None)
+
+
+def test_of_more_handles_than_the_bound_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer_module, "MAX_HANDLES", 2)
+    opened = (Opnum.OPEN_SERVICE_W, "00000000" + "00" * 16 + NAME + "ff010f00")
+    queried = [(Opnum.DELETE_SERVICE, handle, OK) for handle in (OTHER, HANDLE)]
+    calls, _ = calls_of((*opened, HANDLE + OK), (*opened, OTHER + OK), *queried)
+    assert [call.path for call in calls[2:]] == ["FAX", "FAX"]
+    calls, _ = calls_of((*opened, HANDLE + OK), (*opened, OTHER + OK), (*opened, THIRD + OK), *queried)
+    assert [call.path for call in calls[3:]] == ["FAX", None]
+    # One that is given out again is the latest.
+    again = [(*opened, handle + OK) for handle in (HANDLE, OTHER, HANDLE, THIRD)]
+    calls, _ = calls_of(*again, *queried[::-1])
+    assert [call.path for call in calls[4:]] == ["FAX", None]
+
+
+def test_so_many_handles_are_known_at_once() -> None:
+    layer = ServiceLayer()
+    numbers = [layer._learn(("192.0.2.1", str(number)), None) for number in range(65_540)]
+    assert (numbers[0], numbers[-1], len(layer._handles)) == (1, 65_540, 65_536)
+
+
+def test_an_answer_alone_has_no_handle_and_no_name() -> None:
+    (call,) = analysis_of(Calls(INTERFACE).exchange(39, None, bytes.fromhex(OK))).calls
+    assert (call.handle, call.path, call.state) == (None, None, "response-only")
 
 
 # ---------------------------------------------------------------------------------------------- public captures

@@ -263,7 +263,10 @@ def test_a_refused_client_that_tries_again_with_the_same_number_gets_its_connect
     talk = Talk()
     syn = talk.raw(CLIENT, talk.client_isn, 0, SYN)
     refused = talk.raw(SERVER, 0, talk.client_isn + 1, RST | ACK)
-    assert reported(run([syn, refused, *talk.open(), talk.c(b"in")])) == [(0, b"in"), "end"]
+    events = run([syn, refused, *talk.open(), talk.c(b"in")])
+    assert reported(events) == [(0, b"in"), "end"]
+    # It is another than the one that was refused.
+    assert [event.connection.number for event in events if isinstance(event, StreamClosed)] == [1]
 
 
 def test_a_capture_that_begins_in_mid_stream_begins_at_the_first_byte_it_has() -> None:
@@ -387,6 +390,15 @@ def test_what_a_snapshot_length_cut_off_is_a_gap_of_exactly_those_bytes() -> Non
     gap = events[1]
     assert isinstance(gap, Gap)
     assert "snapshot length" in gap.reason
+
+
+def test_what_was_cut_off_is_a_gap_once_the_next_segment_is_there() -> None:
+    """The sender goes on; nobody has to acknowledge it."""
+    talk, streams = Talk(), Streams()
+    for segment in talk.open():
+        streams.feed(segment)
+    assert reported(streams.feed(talk.c(b"ab", missing=5))) == [(0, b"ab")]
+    assert reported(streams.feed(talk.c(b"next"))) == [("gap", 0, 2, 5), (0, b"next")]
 
 
 def test_a_whole_copy_fills_what_the_first_was_cut_short_of() -> None:
