@@ -276,6 +276,8 @@ class _NotReplacedError(Exception):
 
 def _become_tester(copy: Path) -> None:
     """Nothing of ours has been loaded yet in this process; what will be is that of the copy."""
+    # Collecting what was inherited would copy all its pages, which took seconds of a test's time behind a large process.
+    gc.freeze()
     os.chdir(copy)
     sys.path.insert(0, str(copy))
     sys.dont_write_bytecode = True
