@@ -314,6 +314,17 @@ def test_numbers_far_from_both_directions_are_of_another_connection_after_three(
         assert ends in reported(run([*segments, *([talk.c(b"more")] if count < 3 else [])]))
 
 
+@pytest.mark.parametrize(("far", "is_of_another"), [(64 << 20, False), ((64 << 20) + 1, True)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_is_far_off_from_64_mib_on(far: int, is_of_another: bool, sign: int) -> None:
+    """In both directions at once; acknowledgements of so much that was never sent are what else is far."""
+    talk = Talk()
+    segments = [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]
+    seq, ack = talk.seq[CLIENT] + sign * far, talk.seq[SERVER] + sign * far
+    noise = [talk.raw(CLIENT, seq + at, ack, ACK | PSH, b"other") for at in (0, sign, 2 * sign)]
+    assert ("reused" in reported(run([*segments, *noise]))) is is_of_another
+
+
 def test_syn_flags_alone_open_nothing_that_is_reported() -> None:
     assert run([Talk().raw(CLIENT, 5, 0, SYN), Talk().raw(CLIENT, 5, 0, RST), Talk().raw(SERVER, 5, 6, ACK)]) == []
 

@@ -6,11 +6,14 @@ import pytest
 
 from analyzer.core.events import Problem
 from analyzer.model.call import Call
+from analyzer.model.name_tables import NameTable
 from analyzer.model.registry import registry_value
 from analyzer.rpc.events import Exchange
 from analyzer.winperf.layer import WinregLayer
+from analyzer.winperf.paths import Paths
+from analyzer.winperf.samples import winperf_samples
 from tests.build.buffers import Counter, Instance, Ndr, PerfObject, name_table, wide, winperf
-from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, winreg
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, sealed, value_stub, winreg
 from tests.build.rpc import CHANNEL
 
 BLOCK = winperf([PerfObject(238, (Counter(6, 0x20510500, 8),), (Instance("0", -1, (0, 0), (5,)),))])
@@ -364,3 +367,34 @@ def test_the_paths_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPat
         make.query_value("x", b"", OTHER_HANDLE),
     )
     assert [call.path for call in calls] == ["HKLM", "HKU", None, "HKU"]
+
+
+def test_so_many_paths_are_remembered_at_once() -> None:
+    paths = Paths()
+    for number in range(65_540):
+        paths.learn(("192.0.2.1", str(number)), "HKLM")
+    assert [paths.find(("192.0.2.1", str(number))) for number in (3, 4, 65_539)] == [None, "HKLM", "HKLM"]
+
+
+def test_what_a_query_sends_as_data_is_no_value() -> None:
+    """[MS-RRP] 3.1.5.17: lpData of the request is the room for the answer; only what is set is a value of a request."""
+    make = winreg()
+    asked = value_stub(make.stub().handle(HANDLE).unicode_string("Global"), 0, BLOCK, 4096, 4096, len(BLOCK))
+    (read,) = read_all(make.exchange(17, asked, None))
+    assert read.request is not None
+    assert read.request.params["lpValueName"] == "Global"
+    assert read.request.buffer is None
+    (unanswered,) = read_all(winreg().exchange(17, b"", None))
+    assert list(winperf_samples(unanswered, NameTable())) == []
+
+
+def test_names_and_text_are_no_samples() -> None:
+    make = winreg()
+    _, table, read = read_all(
+        make.open_key(),
+        make.query_value("Counter 009", name_table([("2", "System")])),
+        make.query_value("Global", BLOCK),
+    )
+    assert kind(table) == "name-table"
+    assert list(winperf_samples(table, NameTable())) == []
+    assert [sample.raw for sample in winperf_samples(read, NameTable())] == [5]
