@@ -240,7 +240,7 @@ class _Packets:
         if head[:1] == b"\xff":
             if len(head) < _SMB1_HEADER:
                 return
-            command, key, is_response = head[4], int.from_bytes(head[26:32:4] + head[30:32], "little"), head[9] >> 7
+            command, key, is_response = head[4], int.from_bytes(head[26:28] + head[30:32], "little"), head[9] >> 7
             # Transactions go on in further messages of both sides.
             is_setup, is_last, is_new = command in _SMB1_SETUP, False, not is_response and command != 0x26
         else:
