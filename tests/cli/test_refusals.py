@@ -179,3 +179,44 @@ def test_a_guess_of_what_a_buffer_is_says_why(capfd: pytest.CaptureFixture[str],
     assert guarded(["decode", str(path)]) == 0
     assert "read as a hex dump of 64 bytes" in capfd.readouterr().err
     assert guarded(["decode", str(path), "--redact"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "sentence"),
+    [
+        ("analyzer.browse.app", "browse {clear}", "browse needs Textual\n  pip install 'pcq-analyzer[browse]'"),
+        (
+            "analyzer.collect.cluster",
+            "collect {clear} -o {tmp}/out",
+            "collect needs Dask\n  pip install 'pcq-analyzer[cluster]'",
+        ),
+    ],
+)
+def test_a_package_that_is_missing_is_named(
+    module: str,
+    words: str,
+    sentence: str,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("analyzer.cli.browse.is_terminal", lambda: True)
+    monkeypatch.setitem(sys.modules, module, None)
+    refused(list(words.format(clear=CLEAR, tmp=tmp_path).split()), capfd, UNUSABLE, sentence)
+
+
+def test_what_needs_a_terminal_reads_no_capture_from_standard_input(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyzer.cli.browse.is_terminal", lambda: True)
+    refused(["browse", "-"], capfd, UNUSABLE, "browse reads its keys from standard input, so no capture can come from")
+
+
+def test_a_metadata_file_has_a_limit(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "metadata.json"
+    assert guarded(["export-metadata", str(CLEAR), "-o", str(path)]) == 0
+    assert guarded(["timeline", str(CLEAR), "--metadata", str(path)]) == 0
+    monkeypatch.setattr("analyzer.pipeline.metadata.MAX_FILE_BYTES", 10)
+    refused(["timeline", CLEAR, "--metadata", path], capfd, UNUSABLE, "is larger than any metadata file (10 bytes)")

@@ -78,6 +78,8 @@ def opened(browser: Browser, path: Path, place: str = "", **options: Any) -> Ite
         page.on("request", lambda request: None if request.url.startswith("file:") else wrong.append(request.url))
         page.goto(path.as_uri() + place)
         page.wait_for_selector("#main")
+        # The page hears keys from the end of the frame on in which it was drawn first (effects of Preact).
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
         yield page
     assert wrong == []
 
