@@ -94,3 +94,11 @@ def test_an_object_with_text_comes_in_records_and_those_beside_it_in_chunks() ->
     analysis = analysis_of(make.open_key(), *(make.query_value("Global", winperf(objects)) for _ in range(2)))
     assert kinds(analysis) == [2, 0, 0, 1] * 2
     assert_same(analysis)
+
+
+def test_chunks_are_compared_by_identity() -> None:
+    """Their arrays have no single truth, and the same values come again and again."""
+    (first, _), (again, _) = (tuple(sample_chunks(alternating(1))) for _ in range(2))
+    assert isinstance(first, SampleChunk)
+    assert isinstance(again, SampleChunk)
+    assert len({first, again, first.part, again.part}) == 4

@@ -146,6 +146,9 @@ def test_buffers_are_json_text_where_that_was_asked_for() -> None:
     (plain,) = [one for one in timeline_records(analysis) if isinstance(one, CallRecord)]
     assert plain.response is not None
     assert isinstance(plain.response.buffer, dict)
+    one = CallRecords().record(analysis.calls[0], analysis)
+    assert one.response is not None
+    assert isinstance(one.response.buffer, dict)
 
 
 def test_the_last_record_counts_problems_and_the_calls_shown() -> None:

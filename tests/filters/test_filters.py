@@ -605,6 +605,26 @@ def test_other_programs_get_all_that_filters_can_name() -> None:
     assert found["methods"][3] == "PerflibV2OpenQueryHandle"
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "shown"),
+    [
+        (0, 3, range(43)),
+        (50, 60, range(100)),
+        (100, 190, range(40, 180)),
+        (195, 260, range(135, 200)),
+        (300, 1, range(140, 200)),
+    ],
+)
+def test_a_mistake_is_shown_with_the_text_around_it(start: int, stop: int, shown: range) -> None:
+    source = "".join(chr(0x4E00 + at) for at in range(200))
+    text, carets = str(FilterError("a sentence", source, (start, stop)).hint).split("\n")
+    assert text.strip("…") == source[shown.start : shown.stop]
+    assert text.startswith("…") is (shown.start > 0)
+    assert text.endswith("…") is (shown.stop < len(source))
+    assert text[carets.index("^") - 2 :][:1] == (source[min(start, 200) :][:1])
+    assert carets.count("^") == max(1, min(stop, shown.stop) - min(start, 200))
+
+
 def test_samples_are_filtered_by_themselves_and_their_calls() -> None:
     analysis = conversation()
     everything = list(sample_records(analysis))

@@ -126,6 +126,13 @@ def test_what_keys_opened_is_counted_by_account_and_kind() -> None:
     assert list(decrypted_by_account(analysis)) == []
 
 
+def test_a_context_whose_calls_are_not_protected_or_of_nobody_has_no_key() -> None:
+    make = Calls()
+    nobody = Identity(mechanism="ntlm", is_anonymous=True)
+    calls = as_user(make.open_query(), level=2), as_user(make.open_query(), identity=None)
+    assert with_secrets(analysis_of(*calls, as_user(make.open_query(), identity=nobody))) == []
+
+
 def test_every_name_of_a_host_says_where_it_was_stated() -> None:
     analysis = analysis_of(session(), as_user(Calls().open_query()))
     analysis = replace(analysis, capture=replace(analysis.capture, names={"10.0.0.9": "elsewhere"}))

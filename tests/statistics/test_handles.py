@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from analyzer.core.events import Event, Problem
 from analyzer.model.connection import Bound
+from analyzer.statistics.handle_records import handle_record
 from analyzer.statistics.handles import HandleEvent, HandleEvents, HandleLifetime, handle_lifetimes
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed
@@ -151,3 +152,19 @@ def test_events_are_kept_in_columns() -> None:
     # Polls that are alike share all but number and time.
     assert isinstance(lifetime.events, HandleEvents)
     assert len(lifetime.events._alike) == 4
+
+
+def test_counters_of_an_event_have_a_status_when_it_was_answered_and_a_place_when_it_was_listed() -> None:
+    """QueryCounterInfo lists them by index ([MS-PCQ] section 3.1.4.1.5); ValidateCounters gives each a status."""
+    make = Calls()
+    analysis = analysis_of(
+        make.open_query(),
+        make.validate(A + BAD),
+        make.counter_info(identifier(COUNTERSET, counter=5, index=3, name="a")),
+        replace(make.validate(B), response=None, state="request-only", reason="lost"),
+    )
+    (lifetime,) = handle_lifetimes(analysis)
+    _, added, listed, lost = handle_record(lifetime, analysis).events
+    assert [(one.status, one.index) for one in added.counters or ()] == [(0, None), (0x106A, None)]
+    assert [(one.status, one.index) for one in listed.counters or ()] == [(0, 3)]
+    assert [(one.status, one.status_name, one.index) for one in lost.counters or ()] == [(None, None, None)]
