@@ -117,6 +117,15 @@ def test_a_handle_that_nobody_gave_out() -> None:
     assert lifetime.origin == "not captured"
 
 
+def test_handles_of_an_association_that_began_before_the_capture_may_have_been_given_out_before() -> None:
+    """A client that joins an association group may use its handles (C706 section 12.6.4.3)."""
+    call = Calls().counter_data(perf_data([]))
+    joined = replace(bound(group=7), joins_group=True)
+    for others, origin in (((), "not captured"), ((8,), "not captured"), ((7,), "never opened")):
+        (lifetime,) = lifetimes(*(bound(ELSEWHERE.number, group) for group in others), joined, call)
+        assert lifetime.origin == origin
+
+
 def test_whether_it_was_closed_may_be_unknown() -> None:
     make = Calls()
     opened = make.open_query()

@@ -7,11 +7,20 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from analyzer.model.security import Identity
 from analyzer.rpc.events import Exchange
-from analyzer.statistics.summary import Spread, error_stats, identity_stats, method_stats, poll_stats, spread_of
+from analyzer.statistics.summary import (
+    Spread,
+    error_stats,
+    frames_of_calls,
+    identity_stats,
+    method_stats,
+    poll_stats,
+    spread_of,
+)
 from tests.build.buffers import identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, Calls, analysis_of, sealed, winreg
 
@@ -30,6 +39,13 @@ def test_a_spread_is_what_its_words_say(values: list[int]) -> None:
 
 def test_a_spread_of_nothing_has_no_numbers() -> None:
     assert spread_of(array("q")) == Spread(0, 0, None, None, None, None)
+
+
+def test_frames_of_some_calls_are_those_of_these_calls() -> None:
+    make = Calls()
+    analysis = analysis_of(*(make.open_query() for _ in range(3)))
+    assert frames_of_calls(analysis, [3, 1]) == ((1, 2, 5, 6), UNSET)
+    assert frames_of_calls(analysis, []) == ((), UNSET)
 
 
 def slow(exchange: Exchange, by_ms: int) -> Exchange:

@@ -78,6 +78,15 @@ def test_refused_logons_are_counted_by_status_with_the_accounts() -> None:
     assert finding.text.endswith("user1, user2, user3, user4, user5 and 7 more")
 
 
+def test_findings_alike_come_in_the_order_of_their_times_with_names_of_hosts() -> None:
+    named = Identity("ntlm", "user9", workstation="WS1")
+    events = Calls().open_query(), replace(refused(9), identity=named), refused(1, 0xC0000071)
+    first, second = (one for one in found(*events) if one.kind == "refused-logon")
+    assert (first.first_time_ns, second.first_time_ns) == (1, 9)
+    assert first.text == "1 logon from WS1 (10.0.0.2) at SRV1 (10.0.0.1) refused with STATUS_PASSWORD_EXPIRED: user1"
+    assert "WS1" not in found(Calls().open_query(), refused(1))[0].text
+
+
 def test_a_handle_of_another_connection_is_foreign() -> None:
     make = Calls()
     other = Calls(channel=replace(CHANNEL, number=7), first_frame=20)
