@@ -8,9 +8,10 @@ import pytest
 
 from analyzer.contents import chunks as module
 from analyzer.contents.chunks import SampleChunk, sample_chunks
+from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
 from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf
-from tests.build.calls import Calls, analysis_of, winreg
+from tests.build.calls import HANDLE, Calls, analysis_of, winreg
 from tests.formats.test_sample_chunks import REGULAR, assert_same, described, polls
 
 ONE = Block(1, values=((b"\1\0\0\0",),))
@@ -64,6 +65,16 @@ def test_parts_of_as_many_values_as_may_be_kept_are_kept(made: list[object], mon
     assert len(made) == 2
 
 
+def test_parts_of_very_many_blocks_are_not_kept(made: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Calls()
+    analysis = analysis_of(*(make.counter_data(perf_data([ONE] * 10)) for _ in range(3)))
+    for most, times in ((10, 1), (9, 6)):
+        made.clear()
+        monkeypatch.setattr(module._Chunks, "MAX_COLUMNS", most)
+        assert sum(kinds(analysis)) == 30
+        assert len(made) == times
+
+
 def test_of_very_many_blocks_chunks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     make = Calls()
     analysis = analysis_of(*(make.counter_data(perf_data([ONE] * 10)) for _ in range(2)))
@@ -102,3 +113,17 @@ def test_chunks_are_compared_by_identity() -> None:
     assert isinstance(first, SampleChunk)
     assert isinstance(again, SampleChunk)
     assert len({first, again, first.part, again.part}) == 4
+
+
+def test_a_counter_may_have_the_number_0() -> None:
+    make = Calls()
+    block = Block(2, ids=(0, 5), values=((b"\1\0\0\0", b"\2\0\0\0"),))
+    analysis = analysis_of(*polls(make, [block], 2))
+    assert kinds(analysis) == [2, 2]
+    assert [record.counter_id for record in sample_records(analysis)] == [0, 5] * 2
+    assert_same(analysis)
+
+
+def test_a_call_without_an_answer_has_no_values() -> None:
+    make = Calls()
+    assert kinds(analysis_of(make.exchange(6, make.stub().handle(HANDLE).uint(4096), None))) == []

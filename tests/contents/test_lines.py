@@ -18,8 +18,10 @@ from analyzer.contents.lines import (
     Damages,
     all_problems,
     call_record,
+    call_records,
     decoded_buffer,
     place_extents,
+    session_record,
     shown_problems,
     side_record,
     summary_record,
@@ -35,6 +37,7 @@ from analyzer.model.capture import ProblemRecord, SummaryRecord
 from analyzer.output.json import Pieces
 from tests.build.buffers import Block, perf_data
 from tests.build.calls import HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
+from tests.resolution.test_order import session
 
 SOUND = perf_data([Block(1, values=((b"\1\0\0\0",),))])
 # The block states more bytes than there are.
@@ -151,6 +154,15 @@ def test_buffers_are_json_text_where_that_was_asked_for() -> None:
     assert isinstance(one.response.buffer, dict)
 
 
+def test_what_is_wrong_with_a_buffer_is_beside_it() -> None:
+    analysis = polls(SOUND, DAMAGED)
+    sound, damaged = (call_record(call, analysis).response for call in analysis.calls)
+    assert sound is not None
+    assert damaged is not None
+    assert sound.buffer_problem is UNSET
+    assert "block" in str(damaged.buffer_problem)
+
+
 def test_the_last_record_counts_problems_and_the_calls_shown() -> None:
     analysis = polls(SOUND, DAMAGED, DAMAGED)
     shown = [(2, analysis.calls[1]), (3, analysis.calls[2])]
@@ -262,3 +274,23 @@ def test_the_key_and_the_value_of_a_registry_call_are_named() -> None:
     assert asked.response is not None
     assert (asked.response.buffer_kind, asked.response.buffer) == (None, None)
     assert (performance.registry, other.registry) == (None, None)
+
+
+def test_records_of_some_calls_are_of_these_calls() -> None:
+    analysis = polls(*[SOUND] * 3)
+    made = list(call_records([(2, analysis.calls[1]), (3, analysis.calls[2])], analysis))
+    assert [(record.number, record.time_delta_ns) for record in made] == [(2, None), (3, 2 * MS)]
+
+
+def test_a_session_is_described_by_its_handshake() -> None:
+    made = session_record(replace(session(7), refused=0xC000006D), polls(SOUND).capture)
+    assert (made.session, made.session_id, made.frames) == (7, "0x000000000000001d", (1, 2))
+    assert (made.user, made.workstation, made.server_name, made.server_os_version, made.client_os_version) == (
+        "LAB\\perfmon",
+        "CLIENT7",
+        "SRV1",
+        "10.0.20348",
+        "10.0.19041",
+    )
+    assert (made.refused_name, made.decryption) == ("STATUS_LOGON_FAILURE", "decrypted")
+    assert session_record(session(), polls(SOUND).capture).refused_name is None

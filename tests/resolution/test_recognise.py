@@ -195,3 +195,8 @@ def test_an_answer_alone_is_read_and_stays_without_its_request() -> None:
     (call, _), _ = reported(alone, make.counter_data(DATA))
     assert (call.interface.uuid, call.state) == (INTERFACE, "partial")
     assert call.reason is not None
+
+
+def test_registration_information_is_no_proof_without_what_was_asked() -> None:
+    alone = replace(Calls().registration(1, registration_info(Info(1, 0x10000))), request=None)
+    assert reported(alone)[0][0].interface.uuid is None
