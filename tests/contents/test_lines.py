@@ -17,6 +17,7 @@ from analyzer.contents.lines import (
     CallRecords,
     Damages,
     all_problems,
+    buffer_damage,
     call_record,
     call_records,
     decoded_buffer,
@@ -36,7 +37,7 @@ from analyzer.model.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.model.capture import ProblemRecord, SummaryRecord
 from analyzer.output.json import Pieces
 from tests.build.buffers import Block, perf_data
-from tests.build.calls import HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.resolution.test_order import session
 
 SOUND = perf_data([Block(1, values=((b"\1\0\0\0",),))])
@@ -294,3 +295,23 @@ def test_a_session_is_described_by_its_handshake() -> None:
     )
     assert (made.refused_name, made.decryption) == ("STATUS_LOGON_FAILURE", "decrypted")
     assert session_record(session(), polls(SOUND).capture).refused_name is None
+
+
+def test_a_buffer_of_no_kind_is_not_looked_through() -> None:
+    answer = response(polls(DAMAGED).calls[0])
+    assert buffer_damage(answer) is not None
+    for other in (replace(answer, buffer_kind=None), replace(answer, buffer_span=None)):
+        assert buffer_damage(other) is None
+    damages = Damages()
+    damages.note_absent(1, "response", answer)
+    damages.note_absent(1, "request", None)
+    assert not damages.is_sound(1)
+
+
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_guids_are_in_the_byte_order_of_the_call(big_endian: bool) -> None:
+    make = Calls(big_endian=big_endian)
+    analysis = analysis_of(make.enumerate_sets(make.stub().uuid(COUNTERSET).data))
+    made = call_record(analysis.calls[0], analysis).response
+    assert made is not None
+    assert made.buffer == {"guids": [COUNTERSET]}
