@@ -122,6 +122,24 @@ def test_a_first_sample_and_a_clock_that_stands_still_are_known_in_columns() -> 
     assert made.why[0] == CODES[Why.ZERO_DENOMINATOR]
 
 
+@pytest.mark.parametrize(
+    ("raw", "ticks", "freq", "in_columns"),
+    [
+        (5, 9, 1, True),
+        (5, 5, 1, True),
+        (5, 9, 0, False),
+        (9, 5, 1, False),
+        # However large the clock: only the time since then must be exact in a double.
+        (1 << 60, (1 << 60) + 5, 10, True),
+        (1, 1 << 60, 10, False),
+        (5, 9, 1 << 60, False),
+    ],
+)
+def test_which_elapsed_times_are_computed_in_columns(raw: int, ticks: int, freq: int, in_columns: bool) -> None:
+    """PERF_ELAPSED_TIME, of the object's clock (docs/counter-types.md)."""
+    assert check(0x30240500, None, Reading(raw, object_ticks=ticks, object_freq=freq)) is in_columns
+
+
 def test_signed_clocks_count_as_signed() -> None:
     assert columns_of(Reading(1, object_ticks=-5, object_freq=-1), signed=True).at(0).object_ticks == -5
     assert check(0x30240500, None, Reading(3, 8, object_ticks=10, object_freq=2), signed=True)

@@ -78,6 +78,35 @@ def test_refused_logons_are_counted_by_status_with_the_accounts() -> None:
     assert finding.text.endswith("user1, user2, user3, user4, user5 and 7 more")
 
 
+def test_what_stayed_encrypted_is_counted_with_its_reasons_and_what_would_decrypt_it() -> None:
+    def encrypted(number: int, decryption: Decryption, who: Identity, reason: str | None = None) -> SmbSession:
+        session = replace(refused(number, None), decryption=decryption, identity=who, reason=reason)
+        return replace(session, encrypted_messages=9, decrypted_messages=2)
+
+    events = (
+        encrypted(1, Decryption.NO_KEY, Identity("ntlm", "user1"), "no key for user1"),
+        encrypted(4, Decryption.NO_HANDSHAKE, Identity("ntlm")),
+        encrypted(5, Decryption.WRONG_KEY, Identity("krb5", service="cifs/srv")),
+        encrypted(6, Decryption.NO_KEY, Identity("ntlm")),
+        replace(refused(7, None), encrypted_messages=3, decrypted_messages=3),
+    )
+    made = triage(analysis_of(*events), "made.pcap", None)
+    (finding,) = made.findings
+    assert (finding.kind, finding.severity, finding.count, finding.frames) == ("encrypted", "medium", 28, (1, 4, 5, 6))
+    assert finding.text == (
+        "28 SMB3 messages in 4 sessions stayed encrypted, whatever is in them: no key for user1, "
+        "handshake not in the capture, key given, wrong, no key given for this principal"
+    )
+    assert (finding.first_time_ns, finding.last_time_ns) == (1, 6)
+    assert made.file.outcome == "unclear"
+    assert made.file.decrypted_with == (
+        "the password or NT hash of user1 (--password, --nt-hash)",
+        "the keys of SMB session 0x4, whose setup was not captured (--smb-session-key)",
+        "the keytab or password of the service cifs/srv (--keytab, --password)",
+        "the password or NT hash of the user (--password, --nt-hash)",
+    )
+
+
 def test_findings_alike_come_in_the_order_of_their_times_with_names_of_hosts() -> None:
     named = Identity("ntlm", "user9", workstation="WS1")
     events = Calls().open_query(), replace(refused(9), identity=named), refused(1, 0xC0000071)
