@@ -11,12 +11,13 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter, is_
-from typing import Any, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints, overload
 
 from msgspec import Struct, msgpack
 
 from analyzer.core.absence import Missing
 from analyzer.core.origins import PackedOrigins, pack_origins
+from analyzer.core.rows import Rows
 from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
 from analyzer.model.buffer import BufferKind
@@ -25,6 +26,9 @@ from analyzer.model.pdus import Fragment, Pdus, Plain, StubSource
 from analyzer.model.perflib import Opnum
 from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # How much of calls stays in memory.
 MEMORY_BYTES = 16 << 20
@@ -175,7 +179,7 @@ def tally_of(call: Call) -> Tally:
     return call.state, call.interface.name or call.interface.uuid or "unknown", call.method or call.opnum
 
 
-# Of `Moments.handles`: nothing has to be known of the call but that it was made.
+# Of `CallMoments.handle`: nothing has to be known of the call but that it was made.
 NO_HANDLE = -2
 # Methods of PerflibV2 that name no query handle.
 _WITHOUT_HANDLE = frozenset(
@@ -187,22 +191,45 @@ _WITHOUT_HANDLE = frozenset(
 )
 
 
-class Moments:
-    """When calls began and ended, in columns: times in ns, and frames for what has the same time.
+class CallMoments(NamedTuple):
+    """When a call began and ended: times in ns, and frames for what has the same time.
 
     `first` is the first frame of the request (of the response where that is all there is), by which calls are ordered; `begin` its
-    last, and `end` the first of the response, -1 for none. `perflib` and `requests` say of each call whether it is of PerflibV2,
-    and whether its request is there. Most calls are polls: of those that were answered `handles` has the position of the query
-    handle in `handle_names`, and `channels` and `call_ids` what these are. Of calls that are about no query handle `handles` is
-    `NO_HANDLE`, of others -1.
+    last, and `end` the first of the response, -1 for none. `perflib` and `request` say whether it is of PerflibV2, and whether
+    its request is there. Most calls are polls: of those that were answered `handle` is the position of the query handle in
+    `Moments.handle_names`; of calls that are about no query handle it is `NO_HANDLE`, of others -1.
     """
 
+    first_time: int
+    first_frame: int
+    begin_time: int
+    begin_frame: int
+    end_time: int
+    end_frame: int
+    perflib: bool
+    request: bool
+    handle: int
+    channel: int
+    call_id: int
+
+
+class Moments:
+    """When calls began and ended, by position: see `CallMoments`."""
+
     def __init__(self) -> None:
-        self.first_times, self.first_frames = array("q"), array("q")
-        self.begin_times, self.begin_frames = array("q"), array("q")
-        self.end_times, self.end_frames = array("q"), array("q")
-        self.perflib, self.requests = bytearray(), bytearray()
-        self.handles, self.channels, self.call_ids = array("i"), array("I"), array("I")
+        self._rows = Rows(
+            first_time="q",
+            first_frame="q",
+            begin_time="q",
+            begin_frame="q",
+            end_time="q",
+            end_frame="q",
+            perflib="?",
+            request="?",
+            handle="i",
+            channel="I",
+            call_id="I",
+        )
         self._names: _Table[tuple[Endpoint, str]] = _Table()
 
     @property
@@ -210,34 +237,34 @@ class Moments:
         """Server and UUID of each handle."""
         return self._names.items_by_number
 
+    def __getitem__(self, at: int) -> CallMoments:
+        return CallMoments(*self._rows[at])  # type: ignore[arg-type]  # flags are bools
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """A field of `CallMoments` of all calls."""
+        return self._rows.column(name)
+
     def add(self, call: Call) -> None:
         request, answer = call.request, call.response
         side = request or answer
-        if side is not None:
-            first, last = side.frame_range
-            self.first_times.append(side.first_time_ns)
-            self.first_frames.append(first)
-            self.begin_times.append(side.last_time_ns)
-            self.begin_frames.append(last)
-        else:
-            for column in (self.first_times, self.first_frames, self.begin_times, self.begin_frames):
-                column.append(0)
-        if answer is not None:
-            self.end_times.append(answer.first_time_ns)
-            self.end_frames.append(answer.frame_range[0])
-        else:
-            self.end_times.append(-1)
-            self.end_frames.append(-1)
-        self.requests.append(request is not None)
-        self.perflib.append(call.is_perflib)
-        self.handles.append(self._handle(call))
-        self.channels.append(call.channel)
-        self.call_ids.append(call.call_id)
+        first, last = side.frame_range if side is not None else (0, 0)
+        self._rows.append(
+            side.first_time_ns if side is not None else 0,
+            first,
+            side.last_time_ns if side is not None else 0,
+            last,
+            answer.first_time_ns if answer is not None else -1,
+            answer.frame_range[0] if answer is not None else -1,
+            call.is_perflib,
+            request is not None,
+            self._handle(call),
+            call.channel,
+            call.call_id,
+        )
 
     def replace(self, at: int, call: Call) -> None:
         """What kind of call it is now."""
-        self.perflib[at] = call.is_perflib
-        self.handles[at] = self._handle(call)
+        self._rows[at] = self[at]._replace(perflib=call.is_perflib, handle=self._handle(call))
 
     def _handle(self, call: Call) -> int:
         """The position of the handle of a poll that was answered, else -1 or `NO_HANDLE`."""

@@ -54,16 +54,13 @@ _Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint32]
 
 def _begin_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers]:
     """Times and frames of the beginnings of calls at these positions."""
-    return np.frombuffer(moments.begin_times, np.int64)[taken], np.frombuffer(moments.begin_frames, np.int64)[taken]
+    return moments.column("begin_time")[taken], moments.column("begin_frame")[taken]
 
 
 def _end_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Numbers, npt.NDArray[np.int8]]:
     """Times and frames of their ends, and of which kind these are. An answer that was captured before its request ends with it."""
     begun, asked = _begin_moments(moments, taken)
-    ended, answered = (
-        np.frombuffer(moments.end_times, np.int64)[taken],
-        np.frombuffer(moments.end_frames, np.int64)[taken],
-    )
+    ended, answered = moments.column("end_time")[taken], moments.column("end_frame")[taken]
     later = (ended > begun) | ((ended == begun) & (answered > asked))
     kinds = np.where(later, _END, _END_AT_ONCE).astype(np.int8)
     return np.maximum(ended, begun), np.where(later, answered, asked), kinds
@@ -115,9 +112,8 @@ class Following:
         places = np.arange(len(taken)) + self._first + len(self._order)
         self._order.extend(order)
         self.views.extend([-1] * len(taken))
-        is_perflib = np.frombuffer(moments.perflib, np.bool_)[taken]
-        is_asked = np.frombuffer(moments.requests, np.bool_)[taken]
-        is_answered = np.frombuffer(moments.end_frames, np.int64)[taken] >= 0
+        is_perflib, is_asked = moments.column("perflib")[taken], moments.column("request")[taken]
+        is_answered = moments.column("end_frame")[taken] >= 0
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
         self._to_end = np.concatenate([self._to_end, places[is_perflib & is_answered]])
         for place in places[~is_asked].tolist():
@@ -186,7 +182,7 @@ class Following:
         end_times = _end_moments(moments, order[ends - self._first])[0]
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
         # One window of time after the other: nothing as long as the capture is sorted.
-        bounds = np.unique(np.frombuffer(moments.first_times, np.int64)[order[_AT_ONCE::_AT_ONCE]]).tolist()
+        bounds = np.unique(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]]).tolist()
         for window in pairwise([None, *bounds, None]):
             begun, ended = begins[_within(begin_times, *window)], ends[_within(end_times, *window)]
             lost_now = lost[_within(lost[:, 0], *window)]
@@ -214,12 +210,12 @@ class Following:
     # A call begins
 
     def _begins(self, at: int) -> None:
-        moments, taken = self._calls.moments, self.position(at)
-        handle = moments.handles[taken]
+        moments = self._calls.moments
+        moment = moments[self.position(at)]
+        handle, channel = moment.handle, moment.channel
         if handle >= 0 or handle == NO_HANDLE:
             # Nothing else has to be known of a poll that was answered, or of a call that is about no handle.
-            channel = moments.channels[taken]
-            self._requested(channel, moments.call_ids[taken])
+            self._requested(channel, moment.call_id)
             if handle == NO_HANDLE:
                 return
             server, name = moments.handle_names[handle]
@@ -267,7 +263,7 @@ class Following:
     # A call ends
 
     def _ends(self, at: int) -> None:
-        handle = self._calls.moments.handles[self.position(at)]
+        handle = self._calls.moments[self.position(at)].handle
         if handle == NO_HANDLE:
             return
         if handle >= 0:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from analyzer.pcq.layer import PerflibLayer
     from analyzer.pipeline.stream import Stream
     from analyzer.redaction.pseudonyms import Pseudonyms
+    from analyzer.rpc.layer import RpcLayer
     from analyzer.smb.state import KeyLog, MessageLog
     from analyzer.winperf.layer import KeyFollower
 
@@ -209,9 +210,8 @@ def _read(
     learner, follower = CatalogLearner(), KeyFollower()
     pcq = PerflibLayer(learner)
     above = (*redactor, *_decoders(pcq, follower))
-    events: list[Iterator[Event]] = [
-        _Chain([*_layers(keyring, limits, pdus=pdus, tickets=tickets), *above]).run(waiting.pop())
-    ]
+    below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets)
+    events: list[Iterator[Event]] = [_Chain([*below, rpc, *above]).run(waiting.pop())]
     collected = _collected(events, _Collector(limits), facts, failed)
     calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
     collected.problems += notes
@@ -241,7 +241,6 @@ def stream(
     from analyzer.pcq.layer import CatalogLearner, PerflibLayer
     from analyzer.pipeline.stream import Stream
     from analyzer.resolution.stream import CallStream
-    from analyzer.rpc.layer import RpcLayer
     from analyzer.winperf.layer import KeyFollower
 
     keyring, notes = with_embedded(sources, keyring if keyring is not None else Keyring())
@@ -252,8 +251,7 @@ def stream(
     )
     learner, follower = CatalogLearner(), KeyFollower(learning=False)
     pcq = PerflibLayer(learner, learning=False)
-    *below, rpc = _layers(keyring, limits, pdus=False)
-    assert isinstance(rpc, RpcLayer)
+    below, rpc = _layers(keyring, limits, pdus=False)
     chain = _Chain([*below, rpc, *_decoders(pcq, follower)])
     return Stream(
         chain.run(segments),
@@ -346,8 +344,10 @@ def _filled(
     return fill(catalogs, name_tables, servers, metadata, instead=instead)
 
 
-def _layers(keyring: Keyring, limits: Limits, *, pdus: bool, tickets: Tickets | None = None) -> list[Layer]:
-    """The layers from segments to exchanges."""
+def _layers(
+    keyring: Keyring, limits: Limits, *, pdus: bool, tickets: Tickets | None = None
+) -> tuple[list[Layer], RpcLayer]:
+    """The layers from segments to fragments of PDUs, and the one from there to exchanges."""
     from analyzer.auth import handshake
     from analyzer.auth.kdc import KdcLayer
     from analyzer.rpc.layer import RpcLayer
@@ -355,7 +355,7 @@ def _layers(keyring: Keyring, limits: Limits, *, pdus: bool, tickets: Tickets | 
 
     kdc = KdcLayer(tickets)
     rpc = RpcLayer(keyring, limits=limits, begin=partial(handshake.begin, tickets=kdc.tickets), pdus=pdus)
-    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets), rpc]
+    return [Reassembler(limits), kdc, *_channels(keyring, limits, tickets=kdc.tickets)], rpc
 
 
 def with_embedded(sources: Sequence[Source], keyring: Keyring) -> tuple[Keyring, list[Problem]]:

@@ -13,9 +13,7 @@ from analyzer.model.store import CallWriter
 def call_order(calls: CallWriter, taken: Sequence[int]) -> Sequence[int]:
     """Positions by the first frame of the request (of the response where that is all there is), then as they are in `taken`."""
     positions = np.array(taken, dtype=np.int64)
-    times, frames = (
-        np.frombuffer(column, np.int64)[positions] for column in (calls.moments.first_times, calls.moments.first_frames)
-    )
+    times, frames = (calls.moments.column(name)[positions] for name in ("first_time", "first_frame"))
     earlier = (times[1:] < times[:-1]) | ((times[1:] == times[:-1]) & (frames[1:] < frames[:-1]))
     if not earlier.any():
         return taken

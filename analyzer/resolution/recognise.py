@@ -69,7 +69,7 @@ def recognise(calls: CallWriter, learner: CatalogLearner, follower: KeyFollower)
             taken.extend(positions)
             continue
         frames: set[int] = set()
-        in_order = sorted(positions, key=calls.moments.first_times.__getitem__)
+        in_order = sorted(positions, key=calls.moments.column("first_time").__getitem__)
         for at in in_order:
             call = recognised(calls[at], guess, follower)
             learner.learn(call)

@@ -148,10 +148,11 @@ class CallStream:
             return
         moments, order = self._calls.moments, call_order(self._calls, due)
         for at in order:
-            began = moments.first_times[at], moments.first_frames[at]
+            moment = moments[at]
+            began = moment.first_time, moment.first_frame
             while passed and passed[0].began < began:
                 self._pass_over(passed.pop(0))
-            number = self._passed_over.pop((moments.channels[at], moments.call_ids[at]), None)
+            number = self._passed_over.pop((moment.channel, moment.call_id), None)
             if number is None:
                 self.late += began < self._last
                 self._last = max(self._last, began)
@@ -173,10 +174,7 @@ class CallStream:
         if before is None or not positions:
             return positions, array("I")
         moments, at = self._calls.moments, np.array(positions)
-        times, frames = (
-            np.frombuffer(moments.first_times, np.int64)[at],
-            np.frombuffer(moments.first_frames, np.int64)[at],
-        )
+        times, frames = moments.column("first_time")[at], moments.column("first_frame")[at]
         due = (times < before[0]) | ((times == before[0]) & (frames < before[1]))
         return array("I", at[due].tobytes()), array("I", at[~due].tobytes())
 

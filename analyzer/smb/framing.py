@@ -146,7 +146,7 @@ class Message(Struct, frozen=True):
                 continue
             run = piece[first - offset : last - offset]
             if first > at:
-                yield Hole(first - at, (*before, *run[:1].frames))
+                yield Hole(first - at, tuple(dict.fromkeys((*before, *run[:1].frames))))
             yield run, 0, len(run)
             at, before = last, run[-1:].frames
         if at < stop:
