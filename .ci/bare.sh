@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs `make test` as a plain user sees it on a bare Debian 12: a fresh clone, no sudo, and none of the programs that setup.sh would
 # install. Tests that need them are skipped, counted and named; nothing may fail. Run as root, it changes to a user without rights.
+# The order and the examples of properties are the same in every run.
 #   bare.sh [PYTHON]
 set -eu
 
@@ -29,4 +30,4 @@ fi
 pip=$(env | grep -E '^(PIP_|SSL_CERT_FILE=|REQUESTS_CA_BUNDLE=)' | tr '\n' ' ' || true)
 cd "$HOME/project"
 # shellcheck disable=SC2086  # several words on purpose
-$run $pip HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make test PYTHON="$PYTHON" PYTEST_ARGS=--randomly-seed=1 </dev/null
+$run $pip HOME="$HOME" PATH="$HOME/bin" LANG=C.UTF-8 make test PYTHON="$PYTHON" PYTEST_ARGS='--randomly-seed=1 --hypothesis-seed=1' </dev/null

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -66,20 +65,21 @@ def _end_moments(moments: Moments, taken: _Positions) -> tuple[_Numbers, _Number
     return np.maximum(ended, begun), np.where(later, answered, asked), kinds
 
 
+def _end_times(moments: Moments, taken: _Positions) -> _Numbers:
+    """The times of `_end_moments` alone."""
+    times: _Numbers = np.maximum(moments.column("end_time")[taken], moments.column("begin_time")[taken])
+    return times
+
+
 def _is_before(times: _Numbers, frames: _Numbers, moment: Moment) -> npt.NDArray[np.bool_]:
     """Which of these were before a moment."""
     found: npt.NDArray[np.bool_] = (times < moment[0]) | ((times == moment[0]) & (frames < moment[1]))
     return found
 
 
-def _within(times: _Numbers, first: int | None, stop: int | None) -> npt.NDArray[np.bool_]:
-    """Which times are not before the first and before the last of a window, as far as it is bounded."""
-    found = np.ones(len(times), np.bool_)
-    if first is not None:
-        found &= times >= first
-    if stop is not None:
-        found &= times < stop
-    return found
+def _windows(bounds: _Numbers, times: _Numbers) -> npt.NDArray[np.uint32]:
+    """How many of the bounds are not after each time."""
+    return np.searchsorted(bounds, times, side="right").astype(np.uint32)
 
 
 class Following:
@@ -111,7 +111,7 @@ class Following:
         moments, taken = self._calls.moments, np.array(order, np.int64)
         places = np.arange(len(taken)) + self._first + len(self._order)
         self._order.extend(order)
-        self.views.extend([-1] * len(taken))
+        self.views.extend(array("i", [-1]) * len(taken))
         is_perflib, is_asked = moments.column("perflib")[taken], moments.column("request")[taken]
         is_answered = moments.column("end_frame")[taken] >= 0
         self._to_begin = np.concatenate([self._to_begin, places[is_perflib | is_asked]])
@@ -178,14 +178,15 @@ class Following:
         else:
             self._losses.clear()
             self._to_begin = self._to_end = np.empty(0, np.int64)
-        begin_times = _begin_moments(moments, order[begins - self._first])[0]
-        end_times = _end_moments(moments, order[ends - self._first])[0]
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
-        # One window of time after the other: nothing as long as the capture is sorted.
-        bounds = np.unique(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]]).tolist()
-        for window in pairwise([None, *bounds, None]):
-            begun, ended = begins[_within(begin_times, *window)], ends[_within(end_times, *window)]
-            lost_now = lost[_within(lost[:, 0], *window)]
+        # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
+        bounds = np.unique(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
+        begin_windows = _windows(bounds, moments.column("begin_time")[order[begins - self._first]])
+        end_windows = _windows(bounds, _end_times(moments, order[ends - self._first]))
+        lost_windows = _windows(bounds, lost[:, 0])
+        for window in range(len(bounds) + 1):
+            begun, ended = begins[begin_windows == window], ends[end_windows == window]
+            lost_now = lost[lost_windows == window]
             times, frames = _begin_moments(moments, order[begun - self._first])
             later_times, later_frames, kinds = _end_moments(moments, order[ended - self._first])
             kinds = np.concatenate(

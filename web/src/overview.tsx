@@ -20,8 +20,8 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
         <Tile label="calls" value={count(rows.count)} />
         <Tile label="failed" value={count(failed)} tone={failed > 0 ? "bad" : undefined} onClick={failed > 0 ? () => onFilter("status > 0 or fault") : undefined} />
         <Tile label="not read in whole" value={count(unread)} tone={unread > 0 ? "warn" : undefined} onClick={unread > 0 ? () => onFilter("state != complete") : undefined} />
-        <Tile label="audit errors" value={count(bySeverity("error"))} tone={bySeverity("error") > 0 ? "bad" : undefined} />
-        <Tile label="audit warnings" value={count(bySeverity("warning"))} tone={bySeverity("warning") > 0 ? "warn" : undefined} />
+        <Tile label="audit errors" value={audit === null ? "…" : count(bySeverity("error"))} tone={bySeverity("error") > 0 ? "bad" : undefined} />
+        <Tile label="audit warnings" value={audit === null ? "…" : count(bySeverity("warning"))} tone={bySeverity("warning") > 0 ? "warn" : undefined} />
         {from !== null && to !== null && <Tile label="captured" value={span(Number(to - from))} />}
       </div>
       {overview.undecrypted !== null && <p class="notice bad">{shown(overview.undecrypted)}</p>}
