@@ -35,7 +35,8 @@ EVENTS: tuple[Event, ...] = (
 
 def layers() -> list[Layer]:
     redactor = Redactor(Pseudonyms(b"key"))
-    return [*_layers(Keyring(), DEFAULTS, pdus=True), redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
+    below, rpc = _layers(Keyring(), DEFAULTS, pdus=True)
+    return [*below, rpc, redactor, PerflibLayer(), WinregLayer(), ServiceLayer()]
 
 
 @pytest.mark.parametrize("at", range(len(layers())))

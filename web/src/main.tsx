@@ -151,7 +151,8 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
     open(next.finding);
   };
 
-  useEffect(() => {
+  // Before the first frame is painted: a key may be pressed at once.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.key === "Escape" && target === input.current) return input.current!.blur();
