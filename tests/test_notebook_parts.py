@@ -104,6 +104,16 @@ def test_calls_stream_while_a_capture_is_read(cap: pcq.Capture, tmp_path: Path) 
         next(pcq.iter_calls("nowhere.pcap"))
 
 
+@pytest.mark.needs("tshark")
+def test_calls_stream_from_tshark_as_they_do_from_our_own_engine() -> None:
+    own, tshark = (
+        list(pcq.iter_calls(CAPTURE.path, secrets=CAPTURE.secrets_path, engine=engine)) for engine in ("own", "tshark")
+    )
+    assert [(call["number"], call["method"], call["status"]) for call in tshark] == [
+        (call["number"], call["method"], call["status"]) for call in own
+    ]
+
+
 def test_calls_stream_in_memory_that_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is given out is left behind, with the log it lies in."""
     monkeypatch.setattr("analyzer.capture.reader.FEWEST_BLOCK_BYTES", 4000)
