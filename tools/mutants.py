@@ -189,6 +189,9 @@ def main() -> int:
     options.add_argument("--line", type=int, help="only the places of this line")
     options.add_argument("--list", action="store_true", help="only list the places")
     given = options.parse_args()
+    for what in given.what:
+        if not (ROOT / what).is_file() and not ("/" not in what and (ROOT / "analyzer" / what).is_dir()):
+            options.error(f"{what} is neither a package below analyzer/ nor a file")
     packages = sorted({path.relative_to(ROOT / "analyzer").parts[0] for path in (ROOT / "analyzer").rglob("*.py")})
     asked = given.what or [name for name in packages if tests_of(name)]
     if given.list:
