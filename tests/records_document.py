@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from inspect import cleandoc
 from pathlib import Path
 
 import msgspec.inspect as inspect
@@ -36,8 +37,13 @@ def record_types() -> dict[str, type[Record]]:
 
 def schema_text(name: str, kind: type[Record]) -> str:
     """The JSON Schema of a record type."""
+    found = schema(kind)
+    # Up to Python 3.12 a docstring has the indentation of its class.
+    for part in found["$defs"].values():
+        if "description" in part:
+            part["description"] = cleandoc(part["description"])
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name}
-    return json.dumps(head | schema(kind), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(head | found, indent=1, ensure_ascii=False) + "\n"
 
 
 def keys_text(kind: type[Record]) -> str:
