@@ -304,8 +304,7 @@ def _collected(
         if failed is None or isinstance(error, InputError):
             raise
         failed(error)
-        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {facts().frames} was read"
-        collected.problems.append(Problem("failed", "pipeline", (), text))
+        collected.ends_early(error, facts().frames)
     return collected
 
 
@@ -478,6 +477,11 @@ class _Collector:
             self._listed_memory += _LISTED_COST + 2 * len(msgspec.msgpack.encode(item, enc_hook=str))
         else:
             self._unlisted[what] += 1
+
+    def ends_early(self, error: Exception, frames: int) -> None:
+        """States that the program failed behind so many frames."""
+        text = f"the program failed here ({type(error).__name__}): nothing beyond frame {frames} was read"
+        self.problems.append(Problem("failed", "pipeline", (), text))
 
     def unlisted(self) -> Iterator[Problem]:
         """What there was beside what is listed."""

@@ -33,6 +33,8 @@ class Collector(Protocol):
 
     def take(self, event: Event) -> None: ...
 
+    def ends_early(self, error: Exception, frames: int) -> None: ...
+
     def unlisted(self) -> Iterator[Problem]: ...
 
     def analysis(
@@ -98,8 +100,7 @@ class Stream:
             if self._failed is None or isinstance(error, InputError):
                 raise
             self._failed(error)
-            text = f"the program failed here ({type(error).__name__}): nothing beyond frame {self._facts().frames} was read"
-            self._collected.problems.append(Problem("failed", "pipeline", (), text))
+            self._collected.ends_early(error, self._facts().frames)
         yield from self._until(None)
         self._collected.problems += [
             *self._calls.notes(),
