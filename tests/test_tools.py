@@ -86,12 +86,18 @@ def test_a_mutant_of_each_kind_is_made(tmp_path: Path) -> None:
     }
 
 
-def test_every_package_has_tests_that_mutants_are_run_with() -> None:
-    for path in (ROOT / "analyzer").iterdir():
-        if path.is_dir() and path.name not in ("__pycache__",) and any(path.glob("*.py")):
-            tests = mutants.tests_of(path.name)
-            assert tests, f"no tests of {path.name}: ALSO names them"
-            assert all((ROOT / one).exists() for one in tests), path.name
+def test_arguments_that_nobody_can_observe_are_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "some.py"
+    path.write_text("class A(B, frozen=True, kw_only=True, cache_hash=True):\n    x = zip(a, b, strict=False)\n")
+    assert [(mutant.line, mutant.new) for mutant in mutants.mutants_of(path)] == [(1, "False")]
+
+
+def test_mutants_are_tried_with_the_whole_suite_but_for_what_works_by_other_programs() -> None:
+    assert all((ROOT / "tests" / name).is_file() for name in mutants.LEFT_OUT.split())
+    found = mutants.tests()
+    assert len(found) > 200
+    assert mutants.STRUCTS in found
+    assert not {f"tests/{name}" for name in mutants.LEFT_OUT.split()} & set(found)
 
 
 LIB = """
@@ -220,6 +226,36 @@ def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypa
     assert (copy / "lib/some.py").read_text() == LIB
     known = mutant_tests.Tests(copy, ["checks"], "lib", tmp_path / "cache").known
     assert known == found.known
+
+    # What a file that has changed since would run is not known: every test that ran a line of it.
+    (copy / "lib/some.py").write_text(LIB + "\n")
+    changed = mutant_tests.Tests(copy, ["checks"], "lib", tmp_path / "cache")
+    assert changed.known.seconds == found.known.seconds
+    assert {one.rpartition("::")[2] for one in changed.known.tests_of(wrong, changed.sources)} == {
+        "test_doubled",
+        "test_of_a_fixture",
+        "test_filled",
+        "test_filled_again",
+        "test_fits",
+        "test_bumped",
+    }
+
+
+def test_near_tests_come_first_and_of_the_others_one_of_each_file_in_turn() -> None:
+    seconds = {
+        "a/x.py::1": 0.3,
+        "a/x.py::2": 0.1,
+        "b/y.py::1": 0.2,
+        "b/y.py::2": 0.25,
+        "b/z.py::1": 0.5,
+        "c/w.py::1": 0.0,
+    }
+    lines = {test: {"some.py": 0b10} for test in seconds} | {"c/w.py::1": {"some.py": 0b100}}
+    known = mutant_tests.Known(lines, seconds, {}, ())
+    place = mutant_tests.Place("some.py", 1, range(1, 2), "return 1\nreturn 2\n", "return 2\nreturn 2\n", ())
+    assert known.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/z.py::1", "b/y.py::2"]
+    slow = known._replace(seconds={test: 10 * cost for test, cost in seconds.items()})
+    assert slow.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1"]
 
 
 def test_mutants_that_are_listed_as_equivalent_have_a_reason() -> None:

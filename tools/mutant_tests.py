@@ -2,14 +2,16 @@
 
 Three kinds of processes are forked from one that has loaded the libraries and nothing of ours:
 
-* `trace` runs tests under coverage.py, and keeps which lines each runs, and for how long, in a file by the contents of all that is
-  tested. A line that runs in a fixture of a module or session belongs to each test that asks for the fixture; results that tests
-  or program remember (`functools.cache`) are forgotten before each test.
+* `trace` runs tests under coverage.py, one process for each processor, and keeps which lines each runs, and for how long: a file
+  for each file of tests, which counts for as long as that stays as it is. Of a file of the program that has changed since, all
+  lines count. A line that runs in a fixture of a module or session belongs to each test that asks for the fixture; results that
+  tests or program remember (`functools.cache`) are forgotten before each test.
 * A host has collected the tests. For each mutant of a function it forks a process that gives the function its new code and runs the
   tests. Nothing is loaded, so a mutant costs as much as its tests.
 * What runs when modules are loaded (tables, classes, defaults) is loaded anew, in a process of its own.
 
-The quickest tests come first, and the first that fails ends the process. Examples of properties are a tenth, the same in each run,
+Near tests (those of the package) come first, the quickest of them at the front; behind them the others, the quickest of each file
+in turn. The first that fails ends the process. Examples of properties are a tenth, the same in each run,
 and are not made smaller after a failure. A test is ended when it takes ten times its processor time. A test that has failed counts
 only if it passes without the mutant.
 """
@@ -28,6 +30,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import CO_OPTIMIZED
 from itertools import chain
 from pathlib import Path
@@ -38,10 +41,11 @@ LIBRARIES = (
     "pytest hypothesis numpy polars msgspec orjson cryptography typer zstandard lz4.block isal.igzip lark coverage"
 )
 _OPTIONS = ("-q", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
-# The tests of a mutant take so much processor time together, at most: more of them hold hardly more. A test may take so much
-# longer than without a mutant before it is ended, and wait for so long.
+# The near tests of a mutant take so much processor time together, at most, and the others as well: more of them hold hardly more.
+# A test may take so much longer than without a mutant before it is ended, and wait for so long.
 _SECONDS, _SLOWER, _GRACE, _WAITING = 6.0, 10.0, 3.0, 120.0
 _CPU, _MEMORY = 600, 8 << 30
+_CORES = len(os.sched_getaffinity(0))
 # How a process that ran tests ends.
 _PASSED, _FAILED, _NOT_REPLACED = 0, 3, 4
 
@@ -66,57 +70,73 @@ class Verdict(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Of each test that passes, the lines it runs by file, and its processor time; lines that run while modules are loaded."""
+    """Of each test that passes, the lines it runs by file (a bit each), and its processor time; lines that run while modules are
+    loaded."""
 
-    lines: dict[str, dict[str, frozenset[int]]]
+    lines: dict[str, dict[str, int]]
     seconds: dict[str, float]
-    imported: dict[str, frozenset[int]]
+    imported: dict[str, int]
     failing: tuple[str, ...]
     # The file of the tests that look at every class, whichever lines they run.
     of_classes: str = ""
 
-    def tests_of(self, place: Place, sources: Mapping[str, str]) -> list[str]:
-        """The tests that run a place, quickest first; of what is made when a module is loaded, those of lines with its name."""
-        wanted = {place.file: {place.line} if self._runs(place.file, place.line) else set(place.lines)}
+    def tests_of(self, place: Place, sources: Mapping[str, str], near: str = "") -> list[str]:
+        """The tests that run a place, those whose names begin with `near` before the others; of what is made when a module is
+        loaded, those of lines with its name."""
+        wanted = {place.file: 1 << place.line}
+        if not self._that_run(wanted):
+            wanted = {place.file: _bits(place.lines)}
         if place.names:
             word = re.compile(rf"\b(?:{'|'.join(map(re.escape, place.names))})\b")
             wanted = {
-                file: {number for number, line in enumerate(text.splitlines(), 1) if word.search(line)}
+                file: _bits(number for number, line in enumerate(text.splitlines(), 1) if word.search(line))
                 for file, text in sources.items()
                 if word.search(text)
             }
         found = self._that_run(wanted)
+        own = [test for test in found if test.startswith(near)]
         if not found and self.is_imported(place):
-            # What it made is used somewhere, most likely near.
-            near = self._that_run({place.file: set(range(1, place.source.count("\n") + 2))})
-            found = [*near, *self._quickest(self.lines.keys() - near)]
+            # What it made is used somewhere, most likely where the rest of the file is.
+            own, found = self._that_run({place.file: -1}), list(self.lines)
         if place.source.splitlines()[place.lines[0] - 1].lstrip().startswith("class "):
-            found = [*self._quickest(test for test in self.lines if test.startswith(f"{self.of_classes}::")), *found]
-        chosen: list[str] = []
-        total = 0.0
-        for test in found:
-            total += self.seconds[test]
-            if chosen and total > _SECONDS:
-                break
-            chosen.append(test)
-        return chosen
+            own += [test for test in self.lines if test.startswith(f"{self.of_classes}::")]
+        others = set(found).difference(own)
+        return [*self._within(self._quickest(own)), *self._within(self._in_turn(others))]
 
-    def _that_run(self, wanted: Mapping[str, set[int]]) -> list[str]:
-        return self._quickest(
-            test
-            for test, lines in self.lines.items()
-            if any(not numbers.isdisjoint(lines.get(file, ())) for file, numbers in wanted.items())
-        )
+    def _that_run(self, wanted: Mapping[str, int]) -> list[str]:
+        return [test for test, by in self.lines.items() if any(by.get(file, 0) & bits for file, bits in wanted.items())]
 
     def _quickest(self, tests: Iterable[str]) -> list[str]:
         return sorted(tests, key=lambda test: (self.seconds[test], test))
 
-    def _runs(self, file: str, line: int) -> bool:
-        return any(line in lines.get(file, ()) for lines in self.lines.values())
+    def _in_turn(self, tests: Iterable[str]) -> list[str]:
+        """The quickest of each file, then the second of each: tests of one file are often one test with other values."""
+        ranks: dict[str, int] = {}
+        turns: list[tuple[int, str]] = []
+        for test in self._quickest(tests):
+            file = test.partition("::")[0]
+            ranks[file] = ranks.get(file, 0) + 1
+            turns.append((ranks[file], test))
+        return [test for _, test in sorted(turns, key=lambda one: one[0])]
+
+    def _within(self, tests: Iterable[str]) -> Iterator[str]:
+        total = 0.0
+        for test in tests:
+            if total and total + self.seconds[test] > _SECONDS:
+                break
+            total += self.seconds[test]
+            yield test
 
     def is_imported(self, place: Place) -> bool:
         """Whether the place runs while modules are loaded, so that a function cannot be replaced afterwards."""
-        return bool(place.names) or not self.imported.get(place.file, frozenset()).isdisjoint(place.lines)
+        return bool(place.names) or bool(self.imported.get(place.file, 0) & _bits(place.lines))
+
+
+def _bits(lines: Iterable[int]) -> int:
+    found = 0
+    for line in lines:
+        found |= 1 << line
+    return found
 
 
 class Tests:
@@ -131,17 +151,16 @@ class Tests:
             for path in sorted((copy / program).rglob("*.py"))
         }
         files = sorted(set(chain.from_iterable(_test_files(copy / one.partition("::")[0]) for one in tests)))
-        digest = _digest(copy, program)
         cache.mkdir(exist_ok=True)
-        known = {path: cache / f"{_key_of(digest, copy, path)}.json" for path in files}
+        known = {path: cache / f"{_key_of(copy, path)}.json" for path in files}
         stale = [path for path, kept in known.items() if not kept.exists()]
-        if stale:
-            _forked(lambda: _trace(copy, program, {path: known[path] for path in stale}))
-        self.known = _read(kept for kept in known.values() if kept.exists())._replace(of_classes=of_classes)
+        shares = [share for number in range(_CORES) if (share := stale[number::_CORES])]
+        _forked(*(partial(_trace, copy, program, {path: known[path] for path in share}) for share in shares))
+        self.known = _read((kept for kept in known.values() if kept.exists()), self.sources, of_classes)
 
-    def verdicts(self, places: Sequence[Place]) -> Iterator[tuple[Place, Verdict]]:
-        """Tries each place; those that have to be loaded anew come last."""
-        chosen = {place: self.known.tests_of(place, self.sources) for place in places}
+    def verdicts(self, places: Sequence[Place], near: str = "") -> Iterator[tuple[Place, Verdict]]:
+        """Tries each place, with the tests whose names begin with `near` first; those that have to be loaded anew come last."""
+        chosen = {place: self.known.tests_of(place, self.sources, near) for place in places}
         loaded: list[Place] = []
         live = []
         for place in places:
@@ -211,42 +230,47 @@ def _test_files(path: Path) -> list[Path]:
     return sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
 
 
-def _digest(copy: Path, program: str) -> bytes:
-    """Of everything that decides which lines tests run, but for the files of tests themselves."""
-    found = hashlib.sha256()
-    others = (path for path in (copy / "tests").rglob("*.py") if not path.name.startswith("test_"))
-    for path in sorted([*(copy / program).rglob("*.py"), *others, Path(__file__)]):
-        found.update(path.name.encode() + path.read_bytes())
-    return found.digest()
+def _key_of(copy: Path, path: Path) -> str:
+    return hashlib.sha256(str(path.relative_to(copy)).encode() + path.read_bytes()).hexdigest()[:32]
 
 
-def _key_of(digest: bytes, copy: Path, path: Path) -> str:
-    return hashlib.sha256(digest + str(path.relative_to(copy)).encode() + path.read_bytes()).hexdigest()[:32]
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _read(kept: Iterable[Path]) -> Known:
-    known = Known({}, {}, {}, ())
-    imported: dict[str, set[int]] = {}
+def _read(kept: Iterable[Path], sources: Mapping[str, str], of_classes: str) -> Known:
+    """What was found at any time. Of a file that has changed since, every line was run by the tests that ran one."""
+    known = Known({}, {}, {}, (), of_classes)
     failing: list[str] = []
+    digests = {file: _digest(text) for file, text in sources.items()}
+    same: dict[int, int] = {}
     for path in kept:
         found = json.loads(path.read_text("utf-8"))
+        new = {file: -1 for file in digests if file not in found["program"]}
+        changed = {file for file, digest in digests.items() if found["program"].get(file) != digest}
         failing += found["failing"]
         for test, (seconds, lines) in found["tests"].items():
             known.seconds[test] = seconds
-            known.lines[test] = {file: frozenset(numbers) for file, numbers in lines.items()}
-        for file, numbers in found["imported"].items():
-            imported.setdefault(file, set()).update(numbers)
-    return Known(known.lines, known.seconds, {file: frozenset(one) for file, one in imported.items()}, tuple(failing))
+            own = {file: -1 if file in changed else int(bits, 16) for file, bits in lines.items()} | new
+            known.lines[test] = {file: same.setdefault(bits, bits) for file, bits in own.items()}
+        for file, bits in found["imported"].items():
+            if file not in changed:
+                known.imported[file] = known.imported.get(file, 0) | int(bits, 16)
+    return known._replace(failing=tuple(failing))
 
 
 # In forked processes.
 
 
-def _forked(run: Callable[[], int | None]) -> int:
-    child = os.fork()
-    if child == 0:
-        _end_after(run)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def _forked(*runs: Callable[[], int | None]) -> int:
+    """How the last of the processes ended; they run side by side."""
+    children = []
+    for run in runs:
+        child = os.fork()
+        if child == 0:
+            _end_after(run)
+        children.append(child)
+    return max((os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children), default=0)
 
 
 def _end_after(run: Callable[[], int | None]) -> None:
@@ -492,8 +516,7 @@ def _trace(copy: Path, program: str, files: Mapping[Path, Path]) -> int:
     import coverage
 
     _become_tester(copy)
-    data = copy / "lines.sqlite"
-    data.unlink(missing_ok=True)
+    data = copy / f"lines-{os.getpid()}.sqlite"
     tracer = coverage.Coverage(str(data), source=[program], config_file=False)
     tracer.start()
     for path in sorted((copy / program).rglob("*.py")):
@@ -536,6 +559,9 @@ def _trace(copy: Path, program: str, files: Mapping[Path, Path]) -> int:
     _with_tests([str(path.relative_to(copy)) for path in files], run)
     tracer.stop()
     tests, imported = _lines(tracer.get_data(), copy, users)
+    program_files = {
+        path.relative_to(copy).as_posix(): _digest(path.read_text("utf-8")) for path in (copy / program).rglob("*.py")
+    }
     for path, kept in files.items():
         name = path.relative_to(copy).as_posix()
         own = {
@@ -544,7 +570,10 @@ def _trace(copy: Path, program: str, files: Mapping[Path, Path]) -> int:
             if test.partition("::")[0] == name and test not in failing
         }
         lost = [test for test in failing if test.partition("::")[0] == name]
-        kept.write_text(json.dumps({"tests": own, "imported": imported, "failing": lost}), "utf-8")
+        whole = {"program": program_files, "tests": own, "imported": imported, "failing": lost}
+        kept.with_suffix(".part").write_text(json.dumps(whole), "utf-8")
+        kept.with_suffix(".part").rename(kept)
+    data.unlink()
     return 0
 
 
@@ -555,19 +584,24 @@ def _asks(item: Any, fixture: Any) -> bool:
 
 def _lines(
     data: Any, copy: Path, users: Mapping[str, Sequence[str]]
-) -> tuple[dict[str, dict[str, list[int]]], dict[str, list[int]]]:
-    """By test and file, the lines that run; and those that run outside of tests."""
-    tests: dict[str, dict[str, set[int]]] = {}
-    imported: dict[str, list[int]] = {}
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """By test and file, the lines that run (a bit each, hexadecimal); and those that run outside of tests."""
+    tests: dict[str, dict[str, str]] = {}
+    imported: dict[str, str] = {}
     for path in data.measured_files():
         file = os.path.relpath(path, copy)
+        found: dict[str, int] = {}
         for line, contexts in data.contexts_by_lineno(path).items():
             for context in contexts:
-                if not context:
-                    imported.setdefault(file, []).append(line)
-                for test in users.get(context, [context]):
-                    tests.setdefault(test, {}).setdefault(file, set()).add(line)
-    return {test: {file: sorted(lines) for file, lines in by.items()} for test, by in tests.items()}, imported
+                found[context] = found.get(context, 0) | 1 << line
+        by_test: dict[str, int] = {}
+        for context, bits in found.items():
+            for test in users.get(context, [context]):
+                by_test[test] = by_test.get(test, 0) | bits
+        imported[file] = f"{by_test.pop('', 0):x}"
+        for test, bits in by_test.items():
+            tests.setdefault(test, {})[file] = f"{bits:x}"
+    return tests, imported
 
 
 def statement_of(tree: ast.Module, line: int) -> tuple[range, tuple[str, ...]]:

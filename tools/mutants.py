@@ -3,9 +3,9 @@
     python -m tools.mutants [PACKAGE|FILE ...] [--tests PATH ...] [--sample N] [--seed S] [--line L] [--list]
 
 PACKAGE is a name below `analyzer/` (`smb`), FILE a path; without any, all packages. Of each, N places are drawn by the seed (all
-with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the package, and `ALSO` where others hold it, or
-those that --tests names; of these, the ones that run the line (mutant_tests.py says how). A mutant is killed when one of them
-fails, or takes ten times its processor time. Survivors that change nothing that can be observed stand in
+with --sample 0). The tests run in a copy, so the checkout stays as it is: those of the whole suite that run the line, those of the
+folder of the package first, each group for six seconds at most (mutant_tests.py says how); or those that --tests names. A mutant is
+killed when one of them fails, or takes ten times its processor time. Survivors that change nothing that can be observed stand in
 tools/mutants_equivalent.toml with the reason, and are not counted.
 
 Prints each survivor as a diff of one line, then what was killed by package; exits with 1 where a package is below its floor
@@ -36,36 +36,13 @@ FLOOR = 0.9
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.toml")
 # Tests of every value type: they meet what the line of a class says (`frozen=True`).
 STRUCTS = "tests/core/test_structs.py"
-# Tests of other folders that hold a package. The layers are held by what other implementations recorded, too.
-_CAPTURES = ("tests/test_captures.py", "tests/pipeline/test_open_since.py", "tests/pipeline/test_limits_reached.py")
-ALSO: dict[str, tuple[str, ...]] = {
-    "audit": ("tests/cli/test_audit.py",),
-    "auth": ("tests/smb", "tests/rpc", *_CAPTURES),
-    "buffers": ("tests/pcq", "tests/winperf"),
-    "capture": ("tests/packet", "tests/pipeline/test_read_bound.py", *_CAPTURES),
-    "channel": ("tests/smb", "tests/rpc", *_CAPTURES),
-    "cli": ("tests/test_documents.py", "tests/probe", "tests/collect/test_dataset.py", "tests/views/test_decode.py"),
-    "contents": ("tests/formats", "tests/views", "tests/cli/test_commands.py"),
-    "core": ("tests/tcp", "tests/rpc", "tests/pipeline/test_limits_reached.py", "tests/pipeline/test_spilled.py"),
-    "filters": ("tests/cli/test_selecting.py",),
-    "formats": ("tests/page/test_data.py", "tests/cli/test_export.py", "tests/cli/test_writing.py"),
-    "model": ("tests/formats", "tests/views", "tests/pcq", "tests/pipeline/test_case.py"),
-    "notebook": ("tests/test_notebook_api.py", "tests/test_notebook_parts.py"),
-    "output": ("tests/views", "tests/cli/test_writing.py", "tests/cli/test_progress.py"),
-    "packet": ("tests/tcp", "tests/pipeline/test_batches.py", *_CAPTURES),
-    "pcq": ("tests/resolution", *_CAPTURES),
-    "pipeline": ("tests/cli/test_commands.py", "tests/cli/test_evidence.py"),
-    "resolution": ("tests/pcq", "tests/test_captures.py", "tests/audit/test_interface_misidentified.py"),
-    "rpc": ("tests/pipeline/test_batches.py", *_CAPTURES),
-    "series": ("tests/views/test_counters.py", "tests/cli/test_counters.py"),
-    "smb": ("tests/pipeline/test_batches.py", *_CAPTURES),
-    "statistics": ("tests/views", "tests/cli/test_triage.py"),
-    "svcctl": _CAPTURES,
-    "tcp": ("tests/pipeline/test_batches.py", *_CAPTURES),
-    "viewmodel": ("tests/views", "tests/page/test_data.py", "tests/browse", "tests/cli/test_evidence.py"),
-    "views": ("tests/cli", "tests/formats"),
-    "winperf": _CAPTURES,
-}
+# Tests that work by other programs, which would not run a mutant, or take a minute for one line.
+LEFT_OUT = """
+    test_against_tshark.py test_benchmarks.py test_corpus.py test_fuzz.py test_notebook.py test_project.py test_tools.py
+    test_wireshark.py test_words.py page/test_browser.py page/test_filter.py collect/test_cluster.py collect/test_faults.py
+"""
+# Arguments of calls and classes that can be left as they are: assertions (`strict`), speed (`cache_hash`), and what mypy reads.
+_UNSEEN = {"strict", "cache_hash", "kw_only"}
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<=",
     ast.LtE: "<",
@@ -168,16 +145,18 @@ def _code(node: ast.AST) -> Iterator[ast.AST]:
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
         for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.keyword) and child.arg in _UNSEEN:
+                continue
             if isinstance(child, ast.AST) and not isinstance(child, ast.Raise | ast.Assert):
                 yield child
                 yield from _code(child)
 
 
-def tests_of(package: str) -> list[str]:
-    """The tests of a package by default: its folder, and those of ALSO; none where there are neither."""
-    own = f"tests/{package}"
-    found = [*([own] if (ROOT / own).is_dir() else []), *ALSO.get(package, ())]
-    return [*found, STRUCTS] if found else []
+def tests() -> list[str]:
+    """The files of tests that mutants are tried with by default."""
+    left_out = {f"tests/{name}" for name in LEFT_OUT.split()}
+    found = (path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+    return sorted(name for name in found if name not in left_out)
 
 
 def main() -> int:
@@ -192,8 +171,8 @@ def main() -> int:
     for what in given.what:
         if not (ROOT / what).is_file() and not ("/" not in what and (ROOT / "analyzer" / what).is_dir()):
             options.error(f"{what} is neither a package below analyzer/ nor a file")
-    packages = sorted({path.relative_to(ROOT / "analyzer").parts[0] for path in (ROOT / "analyzer").rglob("*.py")})
-    asked = given.what or [name for name in packages if tests_of(name)]
+    packages = sorted({path.relative_to(ROOT / "analyzer").parts[0] for path in (ROOT / "analyzer").rglob("*/*.py")})
+    asked = given.what or packages
     if given.list:
         for each in chain.from_iterable(_drawn(ROOT, what, given)[1] for what in asked):
             _show(_key(ROOT, each), each.line, "")
@@ -207,10 +186,14 @@ def main() -> int:
         copy = Path(folder) / "copy"
         ignore = shutil.ignore_patterns(".git", ".venv", "node_modules", ".hypothesis", ".*_cache")
         shutil.copytree(ROOT, copy, ignore=ignore)
+        tried_with = mutant_tests.Tests(
+            copy, given.tests or tests(), "analyzer", ROOT / ".mutants_cache", of_classes=STRUCTS
+        )
+        for failing in tried_with.known.failing:
+            _say(f"{failing} fails without any mutant, and is left out")
         for what in asked:
             counts = _Counts(what, *_drawn(copy, what, given))
-            tests = given.tests or tests_of(counts.package)
-            _try(copy, counts, mutant_tests.Tests(copy, tests, "analyzer", ROOT / ".mutants_cache", of_classes=STRUCTS))
+            _try(copy, counts, tried_with)
             are_met = are_met and counts.share >= floors.get(what.removeprefix("analyzer/"), FLOOR)
             _say(str(counts))
     return 0 if are_met else 1
@@ -245,8 +228,6 @@ def _drawn(root: Path, what: str, given: argparse.Namespace) -> tuple[int, list[
 
 
 def _try(copy: Path, counts: _Counts, tests: mutant_tests.Tests) -> None:
-    for failing in tests.known.failing:
-        _say(f"{failing} fails without any mutant, and is left out")
     reasons = {(one["file"], one["line"], one["new"]) for one in _equivalents()}
     begun = sum(os.times()[:4])
     # Read now: while a mutant is tried, its file is in the copy.
@@ -256,7 +237,7 @@ def _try(copy: Path, counts: _Counts, tests: mutant_tests.Tests) -> None:
             counts.equivalent += 1
         else:
             keys[_place(copy, each)] = key
-    for place, verdict in tests.verdicts(list(keys)):
+    for place, verdict in tests.verdicts(list(keys), f"tests/{counts.package}/"):
         counts.killed += verdict.killed
         if not verdict.killed:
             _show(keys[place], place.line, verdict.why)
