@@ -43,7 +43,7 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
     if call.interface.uuid is None:
         # Which interface it is, is found out from the stubs later: what has the method and reads them as a whole decides here too.
         known = [interface for interface in (perflib.INTERFACE, winreg.INTERFACE) if call.opnum in _STUBS[interface][1]]
-        candidates = [_as(call, interface) for interface in known]
+        candidates = [_as(call, interface, syntax) for syntax in _SYNTAXES for interface in known]
     for candidate in candidates:
         if (decode := _DECODERS.get(candidate.interface.uuid or "")) is not None:
             decoded = decode(candidate)
@@ -60,8 +60,11 @@ def redacted_call(call: Call, names: Pseudonyms) -> dict[SideName, bytes | None]
 _DECODERS = {perflib.INTERFACE: perflib_call, winreg.INTERFACE: winreg_call, scmr.INTERFACE: service_call}
 
 
-def _as(call: Call, interface: str) -> Call:
-    return replace(call, interface=interface_facts(interface, (1, 0), is_recognised=True))
+_SYNTAXES: tuple[Literal["ndr", "ndr64"], ...] = ("ndr", "ndr64")
+
+
+def _as(call: Call, interface: str, syntax: Literal["ndr", "ndr64"]) -> Call:
+    return replace(call, interface=interface_facts(interface, (1, 0), is_recognised=True), syntax=syntax)
 
 
 def _zeros(side: Side | None) -> bytes | None:

@@ -89,6 +89,10 @@ def test_a_value_that_is_set_is_treated_by_its_type(kind: int, data: bytes, kept
 def test_a_call_without_its_bind_is_treated_as_the_interface_that_its_stubs_fit() -> None:
     (call,) = nameless(winreg().query_value("Owner", wide("alice\0"), kind=REG_SZ))
     assert answered(call) == wide(Pseudonyms(b"k").name("alice") + "\0")
+    (wider,) = nameless(winreg(ndr64=True).query_value("Owner", wide("alice\0"), kind=REG_SZ))
+    stub = redacted_call(wider, Pseudonyms(b"k"))["response"]
+    assert stub is not None
+    assert decode_stub("winreg", 17, "response", stub, ndr64=True).data == wide(Pseudonyms(b"k").name("alice") + "\0")
     (other,) = nameless(winreg().exchange(17, b"alice", b"alice"))
     assert redacted_call(other, Pseudonyms(b"k")) == {"request": bytes(5), "response": bytes(5)}
 
