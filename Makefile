@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage hostile fuzz package test-lowest buffers page man constraints clean
+.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage golden hostile fuzz package test-lowest buffers page man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -23,6 +23,7 @@ help:
 	@echo 'make properties  the properties with twenty times as many examples, random ones; PYTEST_ARGS passes arguments on'
 	@echo 'make mutants     change the program in small ways and see whether tests notice; MUTANTS_ARGS passes arguments on'
 	@echo 'make coverage    branch coverage by package'
+	@echo 'make golden      write what the commands print to tests/golden, and print what is different'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
 	@echo 'make wine        run tools/windows/collect.py with the functions of Wine'
 	@echo 'make spark       read a dataset of collect with Spark, which is installed for it; needs Java'
@@ -61,6 +62,9 @@ pytest: setup-tests
 
 properties: setup-tests
 	env -u CI PCQ_PROPERTIES=20 $(BIN)/python -m pytest -m hypothesis -n auto $(PYTEST_ARGS)
+
+golden: setup-tests
+	@$(BIN)/python -m tests.golden.cases
 
 mutants: setup-tests
 	$(BIN)/python -m tools.mutants $(MUTANTS_ARGS)

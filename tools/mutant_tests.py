@@ -564,17 +564,17 @@ def _trace(copy: Path, program: str, files: Mapping[Path, Path]) -> int:
     }
     for path, kept in files.items():
         name = path.relative_to(copy).as_posix()
-        own = {
-            test: (seconds[test], tests.get(test, {}))
-            for test in seconds
-            if test.partition("::")[0] == name and test not in failing
-        }
-        lost = [test for test in failing if test.partition("::")[0] == name]
-        whole = {"program": program_files, "tests": own, "imported": imported, "failing": lost}
-        kept.with_suffix(".part").write_text(json.dumps(whole), "utf-8")
-        kept.with_suffix(".part").rename(kept)
+        of_file = [test for test in seconds if test.partition("::")[0] == name]
+        own = {test: (seconds[test], tests.get(test, {})) for test in of_file if test not in failing}
+        lost = [test for test in of_file if test in failing]
+        _write_whole(kept, {"program": program_files, "tests": own, "imported": imported, "failing": lost})
     data.unlink()
     return 0
+
+
+def _write_whole(path: Path, value: object) -> None:
+    path.with_suffix(".part").write_text(json.dumps(value), "utf-8")
+    path.with_suffix(".part").rename(path)
 
 
 def _asks(item: Any, fixture: Any) -> bool:
