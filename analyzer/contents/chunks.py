@@ -210,7 +210,7 @@ def _perflib_parts(layout: Layout, query: QueryView | None, catalog: Catalog, se
 
 def _cut_columns(part: Part) -> Iterator[Part]:
     """A part, or the pieces of one of very many blocks."""
-    if isinstance(part, Grid) or len(part) <= _Chunks.MAX_COLUMNS:
+    if isinstance(part, Grid):
         yield part
         return
     for first in range(0, len(part), _Chunks.MAX_COLUMNS):

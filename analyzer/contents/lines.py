@@ -303,10 +303,10 @@ def shown_problems(analysis: Analysis) -> Iterator[Problem]:
     frames = {
         frame for _, call in analysis.shown for side in (call.request, call.response) if side for frame in side.frames
     }
-    is_stretch = len(numbers) > 0 and numbers[-1] - numbers[0] + 1 == len(numbers)
-    first, last = (min(frames), max(frames)) if frames and is_stretch else (0, -1)
+    is_stretch = bool(frames) and numbers[-1] - numbers[0] + 1 == len(numbers)
+    between = range(min(frames), max(frames)) if is_stretch else ()
     for problem in all_problems(analysis):
-        if any(first <= frame <= last or frame in frames for frame in problem.frames):
+        if any(frame in between or frame in frames for frame in problem.frames):
             yield problem
 
 

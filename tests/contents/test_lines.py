@@ -198,6 +198,39 @@ def test_problems_shown_are_those_of_the_frames_of_the_calls(numbers: tuple[int,
     assert list(shown_problems(replace(analysis, problems=problems))) == list(problems)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "frames"),
+    [((1, 2), {1, 2, 3, 4, 5, 6}), ((1, 3), {1, 2, 9, 10}), ((2, 3), {5, 6, 7, 8, 9, 10}), ((1,), {1, 2}), ((4,), set())],
+)
+def test_frames_between_calls_are_of_a_stretch_of_calls_alone(numbers: tuple[int, ...], frames: set[int]) -> None:
+    """Calls are in frames 1 and 2, 5 and 6, 9 and 10; of a fourth call no frame is there."""
+    made = [Calls(first_frame=first).counter_data(SOUND) for first in (1, 5, 9)]
+    analysis = analysis_of(*made, replace(Calls(first_frame=20).open_query(), response=None))
+    calls = [*analysis.calls][:3] + [replace(analysis.calls[3], request=None)]
+    problems = tuple(Problem("note", "test", (frame,), f"at {frame}") for frame in range(-1, 25))
+    analysis = replace(analysis, calls=calls, problems=problems, part=Part(numbers, (), "a test"))
+    assert {frame for problem in shown_problems(analysis) for frame in problem.frames} == frames
+
+
+@pytest.mark.parametrize(
+    ("status", "fault", "status_name", "fault_name"),
+    [
+        (0, None, "ERROR_SUCCESS", None),
+        (5, None, "ERROR_ACCESS_DENIED", None),
+        (4711, None, None, None),
+        # C706 appendix E.
+        (None, 0x1C010003, None, "nca_s_unk_if"),
+        (None, None, None, None),
+    ],
+)
+def test_a_call_has_the_names_of_its_status_and_fault(
+    status: int | None, fault: int | None, status_name: str | None, fault_name: str | None
+) -> None:
+    analysis = polls(SOUND)
+    made = call_record(replace(analysis.calls[0], status=status, fault=fault), analysis)
+    assert (made.status, made.status_name, made.fault, made.fault_name) == (status, status_name, fault, fault_name)
+
+
 def test_fields_are_there_for_methods_and_buffers_that_are_known() -> None:
     analysis = polls(SOUND)
     (call,) = analysis.calls

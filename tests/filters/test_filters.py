@@ -585,6 +585,39 @@ def test_two_fields_are_compared_where_both_have_values(text: str, numbers: list
     assert [number for number, call in enumerate(analysis.calls, 1) if passes(number, call, analysis)] == numbers
 
 
+def test_a_pattern_may_have_so_many_characters() -> None:
+    CallFilter(f"user matches '{'a' * 1000}'")
+    with pytest.raises(FilterError, match="a pattern may have 1,000 characters, this one has 1,001"):
+        CallFilter(f"user matches '{'a' * 1001}'")
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "passes"),
+    [
+        ("frame in {3..5}", (2, 4), True),
+        ("any frame in {3..5}", (2, 4), True),
+        ("all frame in {3..5}", (2, 4), False),
+        ("all frame in {3..5}", (3, 5), True),
+        ("all frame in {3..5}", (), False),
+        ("all frame not in {3..5}", (2, 4), True),
+        ("any frame not in {3..5}", (2, 4), False),
+    ],
+)
+def test_a_set_is_asked_about_any_value_or_all(text: str, frames: tuple[int, ...], passes: bool) -> None:
+    assert CallFilter(text).passes({"request": {"frames": list(frames)}}) is passes
+
+
+@pytest.mark.parametrize("value", [True, False, 0, 1, 5, "true", "1", "5"])
+def test_a_literal_means_values_of_the_kinds_it_can_be_read_as(value: bool | int | str) -> None:
+    """What is in a decoded buffer has no kind; true and false are no numbers, and what is in quotes is text."""
+    of_words = {"true": [True, "true"], "TRUE": [True], "false": [False], "1": [1, "1"], "0x5": [5], "5": [5, "5"]}
+    of_texts = {'"true"': ["true"], '"1"': ["1"], '"5"': ["5"]}
+    record = {"request": {"buffer": {"index": value}}}
+    for text, meant in (of_words | of_texts).items():
+        expected = any(type(value) is type(one) and value == one for one in meant)
+        assert CallFilter(f"buffer.index == {text}").passes(record) is expected, (text, value)
+
+
 def test_a_number_may_have_so_many_digits() -> None:
     """A longer one is a mistake, so that nothing is computed with it."""
     most = 100

@@ -204,6 +204,69 @@ def test_users_and_machines_select(selection: dict[str, Any], shown: list[int]) 
     assert numbers(people(), **selection) == shown
 
 
+@pytest.mark.parametrize(
+    ("wanted", "account", "anonymous", "is_same"),
+    [
+        ("alice", "LAB\\Alice", False, True),
+        ("ALICE", "alice@LAB.TEST", False, True),
+        ("lab\\alice", "LAB\\Alice", False, True),
+        ("lab\\alice", "alice@LAB.TEST", False, False),
+        ("alice@lab.test", "Alice@LAB.TEST", False, True),
+        ("alice@lab.test", "LAB\\alice", False, False),
+        ("alice", "alicia", False, False),
+        ("alice", None, False, False),
+        ("Anonymous", None, True, True),
+        ("anonymous", "LAB\\anonymous", False, True),
+        ("anonymous", "LAB\\alice", False, False),
+        ("guest", "LAB\\guest", True, True),
+        ("alice", "LAB\\guest", True, False),
+    ],
+)
+def test_an_account_is_the_one_that_was_written(
+    wanted: str, account: str | None, anonymous: bool, is_same: bool
+) -> None:
+    assert Account(wanted).is_of(account, anonymous=anonymous) is is_same
+
+
+@pytest.mark.parametrize(
+    ("wanted", "ip", "names", "is_it"),
+    [
+        ("10.0.0.5", "10.0.0.5", (), True),
+        ("10.0.0.5", "10.0.0.6", ("10.0.0.5",), False),
+        ("10.0.0.5/24", "10.0.0.6", (), True),
+        ("[fe80::1]", "fe80::1", (), True),
+        ("10.0.0.5", "somewhere", (), False),
+        ("\\\\SRV1", "10.0.0.5", ("srv1.lab.test",), True),
+        ("srv1.lab.test", "10.0.0.5", ("SRV1.LAB.TEST",), True),
+        ("srv1.lab.test", "10.0.0.5", ("srv1",), False),
+        ("lab", "10.0.0.5", ("srv1.lab",), False),
+        ("srv1", "10.0.0.5", (), False),
+    ],
+)
+def test_a_machine_is_the_one_that_was_written(wanted: str, ip: str, names: tuple[str, ...], is_it: bool) -> None:
+    assert Machine.of(wanted).is_at(ip, names) is is_it
+
+
+@pytest.mark.parametrize(
+    ("selection", "is_asking"),
+    [
+        ({}, False),
+        ({"tail": 1}, False),
+        ({"users": (Account("alice"),)}, False),
+        ({"interfaces": ("winreg",)}, True),
+        ({"handle": "q1"}, True),
+        ({"session": "0x1d"}, True),
+        ({"filter": CallFilter("opnum == 6")}, True),
+    ],
+)
+def test_calls_of_some_kind_are_asked_for(selection: dict[str, Any], is_asking: bool) -> None:
+    """Those that are meant to be of a time, a machine or a user only, may be all."""
+    made = Selection(**selection)
+    assert made.is_asking is is_asking
+    assert made.finds(conversation()) is is_asking
+    assert not made.finds(analysis_of())
+
+
 def test_bounds_include_their_moments() -> None:
     analysis = conversation()
     third = analysis.calls[2].time_ns
