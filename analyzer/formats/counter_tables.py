@@ -118,7 +118,7 @@ class _Texts:
 
     def same(self, position: int, count: int) -> pl.Series:
         """A text again and again."""
-        return self._known()[position : position + 1].new_from_index(0, count)
+        return self._known().new_from_index(position, count)
 
     def _known(self) -> pl.Series:
         if len(self._series) != len(self._texts):

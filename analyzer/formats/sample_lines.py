@@ -95,8 +95,9 @@ def _pieces(part: ChunkPart, of_call: Values) -> list[_Piece]:
     split = [_MARK.split(line(replace(record, **marks))) for record in part.columns]
     pieces: list[_Piece] = []
     for number, tokens in enumerate(zip(*split, strict=True)):
-        token, last = tokens[0], pieces[-1] if pieces else None
+        token = tokens[0]
         if number % 2 == 0:
+            last = pieces[-1] if pieces else None
             if any(other != token for other in tokens):
                 pieces.append(_Piece("column", list(tokens)))
             elif last is None or last.of in ("value", "base"):
@@ -109,12 +110,12 @@ def _pieces(part: ChunkPart, of_call: Values) -> list[_Piece]:
             pieces.append(_Piece("value" if token == b"raw" else "base", []))
         elif rows and token.decode() in rows[0]:
             texts = [dumps(row[token.decode()]) for row in rows]
-            if last is not None and last.of == "row":
-                last.texts[:] = [text + more for text, more in zip(last.texts, texts, strict=True)]
+            if (before := pieces[-1]).of == "row":
+                before.texts[:] = [text + more for text, more in zip(before.texts, texts, strict=True)]
             else:
                 pieces.append(_Piece("row", texts))
-        elif last is not None and last.of == "call":
-            last.texts.append(token)
+        elif (before := pieces[-1]).of == "call":
+            before.texts.append(token)
         else:
             pieces.append(_Piece("call", [b"", token]))
     return pieces

@@ -12,7 +12,7 @@ import pytest
 from analyzer.audit.engine import Audit
 from analyzer.auth.keyring import Keyring
 from analyzer.formats.counter_tables import LEFT_OUT, reading_schema
-from analyzer.formats.schema import columns_of, merged_schema, table_of_records, table_schema
+from analyzer.formats.schema import columns_of, fitting, merged_schema, storable, table_of_records, table_schema
 from analyzer.formats.tables import kinds_of, table_of
 from analyzer.model.analysis import Analysis
 from analyzer.model.audit import CoverageRecord, FindingRecord
@@ -165,3 +165,29 @@ def test_an_interval_and_a_reading_have_the_columns_of_their_types() -> None:
     analysis = analysis_of(Calls().open_query())
     for view, kind in ((Counters(analysis), COMMANDS["counters"][0]), (Show(analysis, 1), COMMANDS["show"][0])):
         assert set(table_of(view).columns) >= {"server_ip"}, kind
+
+
+@pytest.mark.parametrize(
+    ("value", "unsigned", "signed"),
+    [
+        (0, 0, 0),
+        (-1, None, -1),
+        (2**63 - 1, 2**63 - 1, 2**63 - 1),
+        (2**63, 2**63, None),
+        (2**64 - 1, 2**64 - 1, None),
+        (2**64, None, None),
+        (-(2**63), None, -(2**63)),
+        (-(2**63) - 1, None, None),
+        (1.5, None, None),
+        ("5", None, None),
+        (None, None, None),
+    ],
+)
+def test_numbers_that_a_column_cannot_hold_are_null_there(
+    value: object, unsigned: int | None, signed: int | None
+) -> None:
+    assert (fitting(value, pl.UInt64), fitting(value, pl.Int64)) == (unsigned, signed)
+
+
+def test_texts_that_have_no_utf_8_are_kept_as_escapes() -> None:
+    assert [storable(text) for text in ("Grüße", "a\ud800b", "", None)] == ["Grüße", "a\\ud800b", "", None]
