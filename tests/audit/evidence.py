@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -52,9 +52,14 @@ def _row(finding: Finding) -> Row:
     ]
 
 
+def running_test() -> str:
+    """The test that runs, as the contracts name it."""
+    return os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].removeprefix("tests/audit/")
+
+
 def check(findings: Iterable[Finding], name: str | None = None) -> None:
     """Holds the findings of an example to the contract. It is the next one of the running test, or of this `name` in it."""
-    test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].removeprefix("tests/audit/")
+    test = running_test()
     if name is None:
         _ORDINALS[test] += 1
         name = str(_ORDINALS[test])
@@ -69,11 +74,11 @@ def check(findings: Iterable[Finding], name: str | None = None) -> None:
     )
 
 
-def write() -> None:
-    """Writes the contract from the examples that were shown; tests of files that were not run keep theirs."""
-    run = {key.partition("::")[0] for key in WRITTEN}
-    WRITTEN.update({key: row for key, row in contract().items() if key.partition("::")[0] not in run})
+def write(path: Path, written: dict[str, list[Row]], known: Mapping[str, list[Row]]) -> None:
+    """Writes a contract from the examples that were shown; tests of files that were not run keep theirs."""
+    run = {key.partition("::")[0] for key in written}
+    all_rows = written | {key: row for key, row in known.items() if key.partition("::")[0] not in run}
     lines = ",\n".join(
-        f"{json.dumps(key)}: [\n  " + ",\n  ".join(map(json.dumps, WRITTEN[key])) + "\n]" for key in sorted(WRITTEN)
+        f"{json.dumps(key)}: [\n  " + ",\n  ".join(map(json.dumps, all_rows[key])) + "\n]" for key in sorted(all_rows)
     )
-    PATH.write_text("{\n" + lines + "\n}\n", encoding="utf-8")
+    path.write_text("{\n" + lines + "\n}\n", encoding="utf-8")

@@ -10,7 +10,7 @@ from analyzer.audit.rule import rule_pages
 from analyzer.audit.verdicts import Outcome
 from analyzer.core.events import Event
 from analyzer.model.analysis import Analysis
-from tests.audit import evidence
+from tests.audit import evidence, verdicts
 from tests.build.calls import analysis_of
 
 
@@ -43,4 +43,6 @@ def judged_analysis(code: str, analysis: Analysis, *, profile: Profile = Profile
     audit = Audit(analysis, profile=profile, pages=[page])
     findings = tuple(audit.findings())
     evidence.check(findings)
-    return Verdict(findings, {name: audit.coverage[name] for name in page.rule.requirements})
+    coverage = {name: audit.coverage[name] for name in page.rule.requirements}
+    verdicts.check(findings, coverage)
+    return Verdict(findings, coverage)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from analyzer.audit.engine import Audit
+from analyzer.audit.engine import Audit, Profile
 from analyzer.audit.findings import Finding
 from analyzer.audit.rule import rule_pages
-from tests.audit import evidence
+from analyzer.audit.verdicts import Outcome
+from analyzer.core.events import Event
+from tests.audit import evidence, verdicts
+from tests.audit.conversation import full_conversation, registry
 from tests.build.calls import Calls, analysis_of
 
 # These never find anything: they only count what they judge.
@@ -60,10 +66,39 @@ def test_an_example_that_points_elsewhere_fails(monkeypatch: pytest.MonkeyPatch)
             evidence.check(wrong, "1")
 
 
-def test_the_contract_knows_only_tests_that_there_are() -> None:
+@pytest.mark.parametrize("profile", list(Profile))
+@pytest.mark.parametrize("conversation", [full_conversation, registry])
+def test_each_requirement_is_judged_so_often_in_a_sound_conversation(
+    conversation: Callable[[], list[Event]], profile: Profile
+) -> None:
+    """All rules together: what is counted, and why the rest cannot be judged."""
+    audit = Audit(analysis_of(*conversation()), profile=profile)
+    assert list(audit.findings()) == []
+    verdicts.check([], audit.coverage)
+
+
+def test_verdicts_that_differ_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    if evidence.IS_WRITING:
+        pytest.skip("the contract is being written")
+    audit = Audit(analysis_of(Calls().registration(11, b"")))
+    findings = list(audit.findings())
+    held = verdicts.rows(findings, audit.coverage)
+    monkeypatch.setattr(verdicts, "contract", lambda: {f"here {number}": held for number in (1, 2, 3)})
+    monkeypatch.setattr(verdicts, "_ORDINALS", Counter())
+    monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/audit/here (call)")
+    verdicts.check(findings, audit.coverage)
+    with pytest.raises(AssertionError, match="here 2: the verdicts are others"):
+        verdicts.check(findings[1:], audit.coverage)
+    next(iter(audit.coverage.values())).counts[Outcome.PASSED] += 1
+    with pytest.raises(AssertionError, match="here 3: the verdicts are others"):
+        verdicts.check(findings, audit.coverage)
+
+
+@pytest.mark.parametrize("contract", [evidence, verdicts])
+def test_a_contract_knows_only_tests_that_there_are(contract: Any) -> None:
     here = Path(__file__).parent
     texts: dict[str, str] = {}
-    for key in evidence.contract() if not evidence.IS_WRITING else ():
+    for key in contract.contract() if not evidence.IS_WRITING else ():
         file, _, rest = key.partition("::")
         name = rest.partition("[")[0].partition(" ")[0]
         text = texts.setdefault(file, (here / file).read_text(encoding="utf-8") if (here / file).is_file() else "")
