@@ -110,7 +110,7 @@ def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     if retried:
         yield f"  {retried} of the failed calls only asked with too small a buffer", None
     if unanswered:
-        yield f"  {unanswered} calls have no answer in the capture", None
+        yield f"  {_counted(unanswered, 'call')} {'has' if unanswered == 1 else 'have'} no answer in the capture", None
 
 
 def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
