@@ -200,13 +200,19 @@ def test_problems_shown_are_those_of_the_frames_of_the_calls(numbers: tuple[int,
 
 @pytest.mark.parametrize(
     ("numbers", "frames"),
-    [((1, 2), {1, 2, 3, 4, 5, 6}), ((1, 3), {1, 2, 9, 10}), ((2, 3), {5, 6, 7, 8, 9, 10}), ((1,), {1, 2}), ((4,), set())],
+    [
+        ((1, 2), {1, 2, 3, 4, 5, 6}),
+        ((1, 3), {1, 2, 9, 10}),
+        ((2, 3), {5, 6, 7, 8, 9, 10}),
+        ((1,), {1, 2}),
+        ((4,), set()),
+    ],
 )
 def test_frames_between_calls_are_of_a_stretch_of_calls_alone(numbers: tuple[int, ...], frames: set[int]) -> None:
     """Calls are in frames 1 and 2, 5 and 6, 9 and 10; of a fourth call no frame is there."""
     made = [Calls(first_frame=first).counter_data(SOUND) for first in (1, 5, 9)]
     analysis = analysis_of(*made, replace(Calls(first_frame=20).open_query(), response=None))
-    calls = [*analysis.calls][:3] + [replace(analysis.calls[3], request=None)]
+    calls = [*list(analysis.calls)[:3], replace(analysis.calls[3], request=None)]
     problems = tuple(Problem("note", "test", (frame,), f"at {frame}") for frame in range(-1, 25))
     analysis = replace(analysis, calls=calls, problems=problems, part=Part(numbers, (), "a test"))
     assert {frame for problem in shown_problems(analysis) for frame in problem.frames} == frames

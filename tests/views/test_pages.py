@@ -1,14 +1,11 @@
 """What people and programs get to read of two conversations, whole: every view, as text at two widths and as JSON.
 
 `tests/views/pages/` holds it. A page guards words, columns, folding and styles of a view, and what it counts and leaves out; of
-records every value. To write the pages anew on purpose, and look through what changed:
-
-    PCQ_WRITE_PAGES=1 python -m pytest tests/views/test_pages.py -n 0 && git diff tests/views/pages
+records every value. `tests/written.py` says how to write the pages anew.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -50,13 +47,15 @@ from analyzer.views.timeline import Timeline
 from analyzer.views.triage import Triage
 from tests import truth
 from tests.audit.conversation import FREQUENCY, MULTIPLE, NOW, perflib, registry
-from tests.build.buffers import Block, identifier, perf_data, wide
-from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
+from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
 from tests.resolution.test_order import as_user, session
+from tests.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, Opnum
+from tests.svcctl.test_layer import HANDLE as SERVICE
+from tests.written import is_as_written
 
 PAGES = Path(__file__).with_name("pages")
-IS_WRITING = bool(os.environ.get("PCQ_WRITE_PAGES"))
 
 KDC = Identity(
     mechanism="krb5",
@@ -167,6 +166,74 @@ def broken() -> Analysis:
 
 
 @cache
+def of_registry() -> Analysis:
+    """Calls of [MS-RRP] about other keys than performance data, and about names and help texts."""
+    make = winreg()
+    key, text = "00000000-0000-0000-0000-000000000005", "evil.exe\0".encode("utf-16-le")
+    created = make.stub().handle(HANDLE).unicode_string("Perflib").unicode_string("").uint(0).uint(1).null().null()
+    return analysis_of(
+        make.open_key(2),
+        make.exchange(
+            15,
+            make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(1),
+            make.stub().handle(key).uint(0),
+        ),
+        make.query_value("Start", b"\2\0\0\0", key, kind=4),
+        make.query_value("Long", bytes(range(60)), key),
+        make.query_value("Sized", None, key, needed=77),
+        make.query_value("Small", None, key, status=234, needed=1),
+        make.query_value("Several", "a\0b\0\0".encode("utf-16-le"), key, kind=7),
+        make.enumerate_value(5, "Run", text, key),
+        make.exchange(
+            22,
+            make.stub().handle(key).unicode_string("Run").uint(1).conformant(text).uint(len(text)),
+            make.stub().uint(0),
+        ),
+        make.exchange(
+            9,
+            make.stub().handle(key).uint(3).unicode_string("").null().null(),
+            make.stub().unicode_string("Perflib").null().null().uint(0),
+        ),
+        make.exchange(6, created, make.stub().handle(OTHER_HANDLE).pointer(9).uint(2).uint(0)),
+        make.exchange(6, created, make.stub().handle(OTHER_HANDLE).pointer(9).uint(1).uint(0)),
+        make.exchange(6, created, make.stub().handle(NO_HANDLE).null().uint(5)),
+        make.open_key(3, OTHER_HANDLE),
+        make.query_value(
+            "Counter 009", name_table([("1", "1847"), ("2", "System"), ("4", "Memory")]), OTHER_HANDLE, kind=7
+        ),
+        make.query_value("Explain 009", name_table([("3", "A help text."), ("0", "none")]), OTHER_HANDLE, kind=7),
+        make.query_value(
+            "Global",
+            winperf([PerfObject(2, (Counter(4, 0x10000, 4),), (Instance("a", -1, (0, 0), (7,)),))]),
+            OTHER_HANDLE,
+        ),
+        make.close_key(OTHER_HANDLE),
+        make.exchange(26, make.stub().handle(key), make.stub().uint(5).uint(0)),
+    )
+
+
+@cache
+def of_services() -> Analysis:
+    """Calls of the service control manager ([MS-SCMR]), as the tests of its layer write them."""
+    make, ok = Calls(INTERFACE), "00000000"
+    stubs: list[tuple[int, str, str]] = [
+        (Opnum.OPEN_SC_MANAGER_W, "00000000000000003f000f00", SERVICE + ok),
+        (Opnum.CREATE_SERVICE_W, CREATE, "00000000" + OTHER + ok),
+        (Opnum.START_SERVICE_W, OTHER + START[40:], ok),
+        (Opnum.CONTROL_SERVICE, OTHER + "01000000", "1000000003000000" + "00000000" * 5 + ok),
+        (Opnum.CONTROL_SERVICE, OTHER + "63000000", "1000000063000000" + "00000000" + "05000000" + "00000000" * 3 + ok),
+        (Opnum.QUERY_SERVICE_CONFIG_W, SERVICE + "00100000", CONFIG),
+        (Opnum.CHANGE_SERVICE_CONFIG_W, CHANGE, "00000000" + ok),
+        (Opnum.DELETE_SERVICE, OTHER, "05000000"),
+        (39, OTHER + "0100000000100000", ok),
+        (Opnum.CLOSE_SERVICE_HANDLE, OTHER, "00" * 20 + ok),
+        (Opnum.QUERY_SERVICE_STATUS, OTHER, "00" * 28 + "06000000"),
+        (Opnum.OPEN_SERVICE_A, OTHER + NARROW + "ff010f00", "00" * 20 + "24040000"),
+    ]
+    return analysis_of(*(make.exchange(opnum, bytes.fromhex(asks), bytes.fromhex(says)) for opnum, asks, says in stubs))
+
+
+@cache
 def captured() -> Analysis:
     """The calls of a capture, with their packets."""
     capture = next(
@@ -205,7 +272,9 @@ def audit_of(analysis: Analysis, profile: Profile = Profile.WINDOWS) -> AuditVie
 def analysed(file: str) -> Analysis:
     if file == "lost.pcap":
         raise InputError("lost.pcap: there is no such file")
-    return {"sound.pcap": sound, "broken.pcap": broken, "empty.pcap": lambda: analysis_of()}[file]()
+    if file == "empty.pcap":
+        return analysis_of()
+    return sound() if file == "sound.pcap" else broken()
 
 
 def matrix() -> MatrixView:
@@ -217,6 +286,11 @@ def matrix() -> MatrixView:
 
 
 VIEWS: dict[str, Callable[[], Any]] = {
+    "timeline-registry": lambda: Timeline(of_registry()),
+    "timeline-services": lambda: Timeline(of_services()),
+    "stats-services": lambda: Stats(of_services()),
+    "show-service": lambda: Show(of_services(), 3),
+    "show-value": lambda: Show(of_registry(), 3),
     "timeline-sound": lambda: Timeline(sound()),
     "timeline-broken": lambda: Timeline(broken()),
     "timeline-broken-unfolded": lambda: Timeline(broken(), unfold=True, clock="absolute"),
@@ -266,28 +340,19 @@ def records_of(view: Any) -> str:
     return "".join(dumps(record).decode() + "\n" for record in made)
 
 
-def is_as_written(name: str, text: str) -> None:
-    """Holds a text to its page."""
-    text = text.replace(str(truth.CAPTURES), "captures")
-    path = PAGES / name
-    if IS_WRITING:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        return
-    assert text == path.read_text(encoding="utf-8"), (
-        f"{name} is not what it was, which guards words and numbers of a view; if that is meant, write it anew as this module says"
-    )
-
-
 @pytest.mark.parametrize("width", [None, 72])
 @pytest.mark.parametrize("name", VIEWS)
 def test_the_text_of_a_view(name: str, width: int | None) -> None:
-    is_as_written(f"{name}.{'wide' if width is None else width}.txt", text_of(VIEWS[name](), width))
+    is_as_written(PAGES / f"{name}.{'wide' if width is None else width}.txt", text_of(VIEWS[name](), width))
 
 
-@pytest.mark.parametrize("name", VIEWS)
+# Views of the same records as others.
+SAME = ("audit-strict", "timeline-broken-unfolded", "timeline-none", "stats-none")
+
+
+@pytest.mark.parametrize("name", [name for name in VIEWS if name not in SAME])
 def test_the_records_of_a_view(name: str) -> None:
-    is_as_written(f"{name}.jsonl", records_of(VIEWS[name]()))
+    is_as_written(PAGES / f"{name}.jsonl", records_of(VIEWS[name]()))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +364,7 @@ def test_the_records_of_a_view(name: str) -> None:
     ],
 )
 def test_the_entries_of_a_view(name: str, view: Callable[[], Any]) -> None:
-    is_as_written(f"entries-{name}.jsonl", "".join(dumps(entry).decode() + "\n" for entry in entries(view())))
+    is_as_written(PAGES / f"entries-{name}.jsonl", "".join(dumps(entry).decode() + "\n" for entry in entries(view())))
 
 
 def test_a_decoded_buffer() -> None:
@@ -307,8 +372,8 @@ def test_a_decoded_buffer() -> None:
     for name, given in (("sound", data), ("cut", data[:-5])):
         view = Decode.of(given, "perf-data", samples=True, source="a test")
         for width in (None, 72):
-            is_as_written(f"decode-{name}.{'wide' if width is None else width}.txt", text_of(view, width))
-        is_as_written(f"decode-{name}.jsonl", records_of(view))
+            is_as_written(PAGES / f"decode-{name}.{'wide' if width is None else width}.txt", text_of(view, width))
+        is_as_written(PAGES / f"decode-{name}.jsonl", records_of(view))
 
 
 def test_no_page_is_left_over() -> None:
