@@ -191,7 +191,7 @@ _EXPLAINED = {
     "fuzz": r"[a-z_]+\.py|(corpus|regressions)/[a-z-]+/[0-9a-f]{16}",
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
-    "tests": r".*\.(py|json|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
+    "tests": r".*\.(py|json|jsonl|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
     "tools": r".*\.(py|ps1|md|toml|c|sh)",
     "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",
     "wireshark": r".*\.(py|lua|md)",
