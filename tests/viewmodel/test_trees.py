@@ -79,7 +79,7 @@ FRAMES: dict[str, tuple[int, bytes]] = {
     "another ethertype": (ETHERNET, ethernet(0x0806, bytes(28))),
     "cut in ethernet": (ETHERNET, MACS),
     "raw": (RAW, ipv4(tcp())),
-    "cooked": (LINUX_SLL, pack(">HHH8sH", 0, 1, 6, MACS[:8], 0x0800) + ipv4(tcp())),
+    "linux sll": (LINUX_SLL, pack(">HHH8sH", 0, 1, 6, MACS[:8], 0x0800) + ipv4(tcp())),
     "unknown link": (250, b"abc"),
     **{f"flag {1 << bit}": (RAW, ipv4(tcp(flags=1 << bit))) for bit in range(8)},
     "no flags": (RAW, ipv4(tcp(flags=0))),
