@@ -7,6 +7,7 @@ even number of values is the mean of the middle two, rounded down; the 95th perc
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -136,7 +137,7 @@ def _method_record(interface: str, method: str, one: _Method, analysis: Analysis
 
 def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
     (interface, method), one = item
-    return interface, one.opnum if one.opnum is not None else 1 << 16, method
+    return interface, one.opnum if one.opnum is not None else sys.maxsize, method
 
 
 def _is_retried(call: Call) -> bool:
