@@ -15,6 +15,7 @@ from analyzer.channel.events import ChannelGap
 from analyzer.core.absence import Missing
 from analyzer.core.errors import DecodeError
 from analyzer.core.events import Event, Moment
+from analyzer.model.buffer import BufferKind
 from analyzer.model.call import Call, Side, StubProblem
 from analyzer.model.catalog import Catalogs
 from analyzer.model.perflib import (
@@ -25,6 +26,7 @@ from analyzer.model.perflib import (
     RequestCode,
 )
 from analyzer.model.query import Identifier
+from analyzer.model.record import Endpoint
 from analyzer.rpc.call import decoded_call, plain_call, trimmed_length
 from analyzer.rpc.events import Exchange
 
@@ -90,36 +92,34 @@ class CatalogLearner:
         self._known: dict[tuple[str, str], set[tuple[int, int, bytes]]] = {}
 
     def learn(self, call: Call) -> None:
-        if call.state == "complete" and call.status == 0:
-            if call.opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO:
-                self._learn_registration(call)
-            elif call.opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES:
-                self._learn_instances(call)
+        guid = call.counterset
+        if guid is not None and call.state == "complete" and call.status == 0:
+            assert call.response is not None
+            kind, data = call.response.buffer_kind, call.response.buffer_data
+            if kind == "instances":
+                self._learn_instances(call.server, guid, data)
+            elif kind is not None:
+                self._learn_registration(call, guid, kind, data)
 
-    def _learn_instances(self, call: Call) -> None:
-        guid, response = call.counterset, call.response
-        if guid is None or response is None or response.buffer is None or response.buffer_kind is None:
-            return
-        decoded = decode_buffer("instances", response.buffer.data)
+    def _learn_instances(self, server: Endpoint, guid: str, data: bytes) -> None:
+        decoded = decode_buffer("instances", data)
         if decoded.problem is None:
-            self.catalogs.of(call.server).learn_instances(guid, decoded.tree)
+            self.catalogs.of(server).learn_instances(guid, decoded.tree)
 
-    def _learn_registration(self, call: Call) -> None:
-        guid, code, response = call.counterset, call.request_code, call.response
-        if guid is None or code is None or response is None or response.buffer is None or response.buffer_kind is None:
-            return
+    def _learn_registration(self, call: Call, guid: str, kind: BufferKind, data: bytes) -> None:
+        code = call.request_code
+        assert code is not None
+        assert call.request is not None
         # Code 2 has the counter's number there, the others the language ([MS-PCQ] section 3.1.4.1.2).
-        lcid = call.request.params.get("RequestLCID") if call.request is not None else None
-        lcid = lcid if isinstance(lcid, int) else 0
-        server, data = call.server, response.buffer.data
+        lcid = call.request.params["RequestLCID"]
         # A server sends every client the same. Each of the answers in `known` left all as it was.
-        known = self._known.setdefault((server.ip, guid), set())
+        known = self._known.setdefault((call.server.ip, guid), set())
         answer = code, lcid, sha256(data).digest()
         if answer in known:
             return
-        decoded = decode_buffer(BUFFER_KIND_OF_CODE[RequestCode(code)], data)
+        decoded = decode_buffer(kind, data)
         if decoded.problem is None:
-            if self.catalogs.of(server).learn(guid, code, lcid, decoded.tree):
+            if self.catalogs.of(call.server).learn(guid, code, lcid, decoded.tree):
                 known.clear()
             known.add(answer)
 

@@ -12,6 +12,10 @@ from analyzer.core.events import Event
 from analyzer.model.call import Call, Side
 from analyzer.model.query import QueryView
 from analyzer.model.store import CallWriter
+from analyzer.pcq import follow as follow_module
+from analyzer.pcq.follow import Following
+from analyzer.pcq.layer import PerflibLayer
+from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, perf_data
 from tests.build.calls import COUNTERSET, HANDLE, MS, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
@@ -231,3 +235,223 @@ def test_polls_that_were_answered_are_followed_without_being_unpacked(monkeypatc
     analysis = analysis_of(*made)
     assert set(read) <= {0, 1}
     assert [ids(call.query) for call in list(analysis.calls)[2:]] == [{0: 7, 1: 5}] * 20
+
+
+Facts = tuple[int, dict[int, int], list[int] | None, str | None, str | None] | None
+
+
+def facts(view: QueryView | None) -> Facts:
+    """All that a view says: number, blocks, what is held, how that is known, and why not."""
+    if view is None:
+        return None
+    held = [one.counter_id for one in view.held] if view.held is not None else None
+    return view.number, ids(view), held, view.id_source, view.unknown
+
+
+class Followed:
+    """Calls that are followed some at a time, as while a capture is read."""
+
+    def __init__(self) -> None:
+        self.layer = PerflibLayer()
+        self.calls = CallWriter()
+        self.following = Following(self.calls, self.layer.losses)
+        self.placed = 0
+        self.first = 0
+
+    def take(self, *events: Event) -> None:
+        """Calls, in order, and gaps."""
+        for event in events:
+            for made in self.layer.feed(event):
+                if isinstance(made, Exchange):
+                    made = plain_call(made)
+                if isinstance(made, Call):
+                    self.following.add([self.calls.append(made)])
+                    self.placed += 1
+
+    def until(self, frame: int | None) -> int:
+        """The place of the first call that is still to begin or to end."""
+        self.following.until((frame * MS, frame) if frame is not None else None)
+        return self.following.settled
+
+    def move(self, first: int) -> None:
+        """Leaves the calls before a place behind."""
+        moved = CallWriter()
+        order = [moved.append(self.calls[self.following.position(at)]) for at in range(first, self.placed)]
+        self.following.moved(first, moved, order)
+        self.calls, self.first = moved, first
+
+    @property
+    def facts(self) -> list[Facts]:
+        return [facts(self.following.view(at)) for at in range(self.first, self.placed)]
+
+
+def story() -> list[Event]:
+    """Handles of two clients: counters added one by one, listed and removed; a call in between that was not read, and a request
+    that was lost."""
+    make, other = Calls(), Calls(channel=replace(CHANNEL, number=1), first_frame=2)
+    out: list[Event] = []
+
+    def both(*events: Event) -> None:
+        # So that the frames of the two clients follow each other.
+        make.frame = other.frame = max(make.frame, other.frame)
+        out.extend(events)
+
+    both(make.open_query())
+    both(other.open_query(OTHER_HANDLE))
+    both(make.validate(identifier(COUNTERSET, counter=5, name="a")))
+    both(other.counter_info(TWO, OTHER_HANDLE))
+    both(make.counter_data(DATA[1]))
+    both(other.counter_data(DATA[2], OTHER_HANDLE))
+    both(make.validate(MORE))
+    both(make.counter_data(DATA[2]))
+    both(other.exchange(7, other.stub().handle(OTHER_HANDLE).uint(0).conformant(b"").uint(1), None))
+    both(other.counter_data(DATA[2], OTHER_HANDLE))
+    both(make.counter_data(DATA[2]))
+    both(ChannelGap(CHANNEL, True, 100, (3, 4), "lost"))
+    make.call_id += 3
+    both(make.counter_data(DATA[2]))
+    both(make.counter_info(TWO))
+    both(make.counter_data(DATA[2]))
+    both(make.validate(identifier(COUNTERSET, counter=5, index=1, name="a"), add=0))
+    both(make.counter_data(DATA[1]))
+    both(make.close_query())
+    return out
+
+
+TOGETHER = "the handle was changed by another call that was under way at the same time"
+LOST = "a request was lost that may have changed the handle"
+UNREAD = "a ValidateCounters that may have changed the handle could not be read"
+STORY: list[Facts] = [
+    (1, {}, [], "replay", None),
+    (2, {}, [], "replay", None),
+    (1, {}, [], "replay", None),
+    (2, {}, [], "replay", None),
+    (1, {0: 5}, [5], "replay", None),
+    (2, {0: 7, 1: 5}, [7, 5], "index", None),
+    (1, {0: 5}, [5], "replay", None),
+    (1, {0: 5, 1: 9}, [5, 9], "replay", None),
+    # A ValidateCounters without an answer: from its request on, the handle of the other client may hold anything.
+    (2, {0: 7, 1: 5}, [7, 5], "index", None),
+    (2, {}, None, None, UNREAD),
+    (1, {0: 5, 1: 9}, [5, 9], "replay", None),
+    # A request was lost, and the list that comes after it says what this answer was of.
+    (1, {0: 7, 1: 5}, [7, 5], "index", None),
+    (1, {}, None, None, LOST),
+    (1, {0: 7, 1: 5}, [7, 5], "index", None),
+    (1, {0: 7, 1: 5}, [7, 5], "index", None),
+    (1, {0: 7}, [7], "replay", None),
+    (1, {0: 7}, [7], "replay", None),
+]
+
+
+def test_a_story_of_two_handles() -> None:
+    assert [facts(view) for view in views(*story())] == STORY
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 7])
+def test_windows_of_time_change_nothing(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens is put in order some calls at a time; frames that are not in the order of their times cross these windows."""
+    monkeypatch.setattr(follow_module, "_AT_ONCE", at_once)
+    assert [facts(view) for view in views(*story())] == STORY
+    make = Calls()
+    opened, reported = make.open_query(), make.counter_info(TWO)
+    late = moved(make.counter_data(DATA[2]), 5, 60)
+    change = moved(make.validate(MORE), 20, 30)
+    polls = [moved(make.counter_data(DATA[3]), time, time + 1) for time in range(40, 50)]
+    seen = [facts(view) for view in views(opened, reported, late, change, *polls)]
+    assert seen[2] == (1, {}, None, None, TOGETHER)
+    assert seen[4:] == [(1, {0: 7, 1: 5, 2: 9}, [7, 5, 9], "replay", None)] * 10
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 40])
+def test_reading_some_frames_at_a_time_changes_nothing(step: int) -> None:
+    followed, settled = Followed(), []
+    for event in story():
+        followed.take(event)
+        if isinstance(event, Exchange) and event.request is not None and event.request.first_frame % step == 0:
+            settled.append(followed.until(event.request.first_frame))
+    # Each call ended before the next one began.
+    frames = [one.request.first_frame for one in story() if isinstance(one, Exchange) and one.request is not None]
+    assert settled == [place for place, frame in enumerate(frames) if frame % step == 0]
+    assert followed.until(None) == len(STORY)
+    assert followed.facts == STORY
+
+
+@pytest.mark.parametrize("lag", [0, 1, 2, 3])
+def test_what_was_given_out_is_left_behind(lag: int) -> None:
+    """So many calls are kept that were followed: QueryCounterInfo names what was polled before it, as far back as these."""
+    followed, given = Followed(), list[Facts]()
+    for event in story():
+        followed.take(event)
+        if isinstance(event, Exchange) and event.request is not None:
+            until = followed.until(event.request.first_frame) - lag
+            if until > followed.first:
+                given += followed.facts[: until - followed.first]
+                followed.move(until)
+    followed.until(None)
+    expected = list(STORY)
+    if not lag:
+        expected[11] = (1, {}, None, None, LOST)
+    assert [*given, *followed.facts] == expected
+
+
+def test_a_loss_is_followed_when_the_capture_was_read_beyond_it() -> None:
+    make = Calls()
+    followed = Followed()
+    followed.take(make.open_query(), make.counter_info(TWO), make.counter_data(DATA[2]), GAP)
+    make.call_id += 1
+    followed.take(make.counter_data(DATA[2]))
+    # The loss is after the answer in frame 6.
+    assert [len(followed.layer.losses), followed.until(6), len(followed.layer.losses)] == [1, 2, 1]
+    assert [followed.until(7), len(followed.layer.losses)] == [3, 0]
+    followed.take(make.counter_info(TWO), ChannelGap(CHANNEL, True, 100, (3, 4), "lost"))
+    assert [followed.until(None), len(followed.layer.losses)] == [5, 0]
+    assert followed.facts[2:] == [
+        (1, {0: 7, 1: 5}, [7, 5], "index", None),
+        (1, {0: 7, 1: 5}, [7, 5], "index", None),
+        (1, {}, None, None, LOST),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answered", "blocks"),
+    [
+        (DATA[2], {0: 7, 1: 5}),
+        # What is read of a long answer: its first 256 bytes, or all of it where these hold fewer blocks than it promises.
+        (perf_data([Block(6, ids=tuple(range(40)), instances=(("a", 1),), values=((pack("<I", 7),) * 40,)), ONE]), {}),
+        (perf_data([ONE, Block(6, ids=tuple(range(40)), instances=(("a", 1),), values=((pack("<I", 7),) * 40,))]), {}),
+        (perf_data([ONE] * 20), {}),
+        (DATA[3], {}),
+        (b"", {0: 7, 1: 5}),
+        (DATA[2][:40], {0: 7, 1: 5}),
+    ],
+)
+def test_an_answer_contradicts_what_was_added_by_the_shape_of_its_blocks(
+    answered: bytes, blocks: dict[int, int]
+) -> None:
+    make = Calls()
+    added = identifier(COUNTERSET, counter=7, instance=3, name="b") + identifier(
+        COUNTERSET, counter=5, instance=3, name="a"
+    )
+    assert ids(views(make.open_query(), make.validate(added), make.counter_data(answered))[-1]) == blocks
+    # A refused poll says nothing, whatever it carries.
+    make = Calls()
+    refused = make.counter_data(answered, status=8)
+    assert ids(views(make.open_query(), make.validate(added), refused, make.counter_data(DATA[2]))[-1]) == {0: 7, 1: 5}
+
+
+def test_numbers_of_calls_state_what_was_lost_between_them() -> None:
+    """Three requests were lost; the answers of all of them, or all but one, are there."""
+
+    def blocks(*missing: int, skipped: int = 3) -> dict[int, int]:
+        make = Calls()
+        events: list[Event] = [make.open_query(), make.counter_info(TWO), GAP]
+        for number in range(3):
+            answer = without_request(make.counter_data(DATA[2]))
+            if number not in missing:
+                events.append(answer)
+        make.call_id += skipped - 3
+        return ids(views(*events, make.counter_data(DATA[2]), make.counter_data(DATA[2]))[-1])
+
+    assert blocks() == {0: 7, 1: 5}
+    assert [blocks(0), blocks(1), blocks(2), blocks(0, 1, 2), blocks(skipped=4)] == [{}] * 5

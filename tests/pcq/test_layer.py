@@ -11,16 +11,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from analyzer.buffers import decode_buffer
+from analyzer.channel.events import ChannelGap
 from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalog
 from analyzer.model.perflib import BUFFER_KIND_OF_CODE, RequestCode
+from analyzer.model.query import Identifier
 from analyzer.model.sample import NamesFacts
-from analyzer.pcq.layer import PerflibLayer
+from analyzer.pcq.layer import Loss, PerflibLayer, identifiers_of, may_answer_validate_counters
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
-from tests.build.calls import COUNTERSET, HANDLE, MACHINE, OTHER_COUNTERSET, Calls, sealed
+from tests.build.calls import COUNTERSET, HANDLE, MACHINE, MS, OTHER_COUNTERSET, Calls, sealed
 from tests.build.rpc import CHANNEL, WINREG
 
 ANY = 0xFFFFFFFF
@@ -301,3 +303,70 @@ def test_calls_know_their_frames() -> None:
     call = one(Calls().counter_data(DATA))
     assert isinstance(call, Call)
     assert call.frames == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("stub", "expected"),
+    [
+        (Calls().stub().conformant(identifier(COUNTERSET, counter=1)).uint(0).data, True),
+        (Calls().stub().conformant(b"").uint(0).data, True),
+        # Some stacks pad a sealed stub to 8 bytes.
+        (Calls().stub().conformant(b"").uint(0).data + bytes(7), True),
+        (Calls().stub().conformant(b"").uint(0).data + bytes(8), False),
+        (Calls().stub().conformant(identifier(COUNTERSET, counter=1)[:-1]).uint(0).data, False),
+        (b"\1", False),
+        (Missing.SEALED, True),
+    ],
+)
+def test_an_answer_alone_may_be_one_of_validate_counters(stub: bytes | Missing, expected: bool) -> None:
+    assert may_answer_validate_counters(one(Calls().exchange(None, None, stub))) == expected
+
+
+def test_no_answer_may_be_one_of_validate_counters_and_a_fault_is_none() -> None:
+    make = Calls()
+    assert may_answer_validate_counters(one(make.exchange(7, b"", None)))
+    assert not may_answer_validate_counters(one(make.faulted(7, b"", 5)))
+
+
+def test_losses_are_after_the_answer_that_began_last() -> None:
+    """Of each channel, and only of requests."""
+    make, layer = Calls(), PerflibLayer()
+    other = replace(CHANNEL, number=7)
+    first, second = make.open_query(), make.open_query()
+    for event in (
+        ChannelGap(CHANNEL, True, 1, (9,), "lost"),
+        second,
+        first,
+        make.exchange(3, b"", None),
+        ChannelGap(CHANNEL, True, 1, (9,), "lost"),
+        ChannelGap(CHANNEL, False, 1, (9,), "lost"),
+        Calls(WINREG, first_frame=20).exchange(3, b"", b""),
+        ChannelGap(other, True, 1, (9,), "lost"),
+        ChannelGap(CHANNEL, True, 1, (9,), "lost"),
+    ):
+        list(layer.feed(event))
+    assert layer.losses == [
+        Loss((-1, -1), 0),
+        Loss((4 * MS, 4), 0),
+        Loss((-1, -1), 7),
+        Loss((21 * MS, 21), 0),
+    ]
+
+
+def test_identifiers_of_a_side_are_read_whole_or_not_at_all() -> None:
+    """Short lists are remembered, long ones read each time."""
+    for count in (0, 1, 85, 86, 200):
+        made = b"".join(
+            identifier(COUNTERSET, status=2, counter=number, instance=3, index=4, name="a") for number in range(count)
+        )
+        side = one(Calls().validate(made)).response
+        assert identifiers_of(side) == tuple(Identifier(COUNTERSET, 2, number, 3, 4, "a") for number in range(count))
+        if count:
+            assert identifiers_of(one(Calls().validate(made[:-1])).response) is None
+    assert identifiers_of(None) == ()
+
+
+def test_who_learns_elsewhere_does_not_learn_here() -> None:
+    layer = PerflibLayer(learning=False)
+    one(Calls().registration(9, wide("Processor")), layer)
+    assert not layer.learner.catalogs.of(CHANNEL.server).countersets

@@ -236,3 +236,127 @@ def test_long_lists_that_are_emptied_one_by_one_are_given_up() -> None:
         query.validated([identifier(counter)], add=False)
     assert query.view().held is None
     assert query.view().unknown is not None
+
+
+@pytest.mark.parametrize(("room", "is_known"), [(11, False), (12, True)])
+def test_so_many_counters_may_be_copied(room: int, is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four, three and five counters were held when one was removed."""
+    monkeypatch.setattr(Query, "MAX_COPIED", room)
+    query = opened()
+    query.validated([identifier(counter) for counter in range(4)], add=True)
+    query.validated([identifier(0)], add=False)
+    query.validated([identifier(1)], add=False)
+    query.validated([identifier(7, status=5)], add=False)
+    query.validated([identifier(counter) for counter in (5, 6, 7)], add=True)
+    query.validated([identifier(5)], add=False)
+    view = query.view()
+    assert (view.held is not None) == is_known
+    assert view.unknown == (
+        "counters were removed, and no answer of QueryCounterInfo has given the positions of the others since"
+        if is_known
+        else "too many counters were removed from a list too long to be followed"
+    )
+
+
+def test_views_are_one_as_long_as_nothing_changes() -> None:
+    book = QueryHandles()
+    query = book.opened(SERVER, 1, "h")
+    query.informed([identifier(5, 0)])
+    epoch = query.epoch
+    first = query.view()
+    assert book.of(SERVER, 1, "h").view() is first
+    book.lost(9)
+    assert (book.of(SERVER, 1, "h").view() is first, query.epoch) == (True, epoch)
+    book.lost(1)
+    assert (book.of(SERVER, 1, "h").view() is first, query.epoch) == (False, epoch + 1)
+    book.found(1)
+    book.of(SERVER, 1, "h")
+    assert query.epoch == epoch + 2
+    query.contradicted(BlockTypes(9, ()))
+    assert (query.epoch, query.view().id_source) == (epoch + 2, "index")
+
+
+def test_counters_are_the_same_by_all_but_status_index_and_case() -> None:
+    query = opened()
+    one = Identifier(PROCESSOR, 0, 5, 3, 0, "Name")
+    others = [
+        Identifier(THERMAL, 0, 5, 3, 0, "Name"),
+        Identifier(PROCESSOR, 0, 6, 3, 0, "Name"),
+        Identifier(PROCESSOR, 0, 5, 4, 0, "Name"),
+        Identifier(PROCESSOR, 0, 5, 3, 0, "Other"),
+        Identifier(PROCESSOR, 0, 5, 3, 0, None),
+    ]
+    query.validated([one, Identifier(PROCESSOR, 0, 5, 3, 9, "nAME"), *others], add=True)
+    assert list(query.view().held or ()) == [one, *others]
+    query.validated([Identifier(PROCESSOR, 0, 5, 3, 77, "NAME")], add=False)
+    assert list(query.view().held or ()) == others
+
+
+@pytest.mark.parametrize(
+    ("identifier", "fitting"),
+    [
+        # dwType of blocks ([MS-PCQ] section 2.2.4.9): 0 error, 1 one value, 2 counters, 4 instances, 6 both.
+        (Identifier(PROCESSOR, 0, 5, 3, 0, "a"), {0, 1}),
+        (Identifier(PROCESSOR, 0, ANY, 3, 0, "a"), {0, 2}),
+        (Identifier(PROCESSOR, 0, 5, ANY, 0, "*"), {0, 1, 4}),
+        (Identifier(PROCESSOR, 0, ANY, ANY, 0, "a?"), {0, 2, 6}),
+        (Identifier(PROCESSOR, 0, 5, 3, 0, ""), {0, 1, 4}),
+        (Identifier(PROCESSOR, 0, ANY, 3, 0, None), {0, 2, 6}),
+    ],
+)
+def test_a_block_has_a_type_that_its_identifier_asks_for(identifier: Identifier, fitting: set[int]) -> None:
+    def fits(kind: int) -> bool:
+        query = opened()
+        query.validated([identifier], add=True)
+        return not query.contradicted(BlockTypes(1, (kind,)))
+
+    assert {kind for kind in range(8) if fits(kind)} == fitting
+
+
+def test_a_contradiction_is_said_in_words() -> None:
+    query = opened()
+    query.validated([Identifier(PROCESSOR, 0, 5, 3, 0, "a"), Identifier(PROCESSOR, 0, 6, 3, 0, "a")], add=True)
+    assert not query.contradicted(BlockTypes(2, (1,)))
+    assert query.contradicted(BlockTypes(2, (1, 2)))
+    assert query.view().unknown == (
+        "block 1 of a data answer is of type 2, which the counter added at that place does not ask for"
+    )
+    assert not query.contradicted(BlockTypes(3, ()))
+    query = opened()
+    assert query.contradicted(BlockTypes(1, (1,)))
+    assert query.view().unknown == (
+        "a data answer has 1 blocks, but by the calls before it the handle holds 0 counters"
+    )
+
+
+def test_positions_that_leave_places_out_are_no_order() -> None:
+    query = opened()
+    query.informed([identifier(5, 0), identifier(7, 2)])
+    query.validated([identifier(9)], add=True)
+    assert (query.view().blocks, query.view().unknown) == (
+        {},
+        "QueryCounterInfo gave positions that are not 0, 1, 2, ..., and counters were added since",
+    )
+    query = opened()
+    query.informed([identifier(5, 0), identifier(5, 1), identifier(7, 2)])
+    assert [one.counter_id for one in query.view().held or ()] == [5, 7]
+    query.validated([identifier(9)], add=True)
+    assert ids(query.view()) == {0: 5, 1: 7, 2: 9}
+
+
+def test_a_handle_given_out_again_is_another_one() -> None:
+    book = QueryHandles()
+    first = book.opened(SERVER, 1, "h")
+    first.informed([identifier(5, 0)])
+    first.closed()
+    assert (first.view().held, first.view().unknown) == (None, "the handle was closed")
+    assert book.of(SERVER, 1, "h").number == 1
+    second = book.opened(SERVER, 1, "h")
+    assert (second.number, second.view().held, second.view().id_source) == (2, [], "replay")
+
+
+def test_as_many_handles_as_may_are_remembered() -> None:
+    book = QueryHandles()
+    book.MAX_QUERIES = 3
+    numbers = [book.of(SERVER, 1, handle).number for handle in ("a", "b", "c", "a", "b", "c", "d", "b", "c", "a")]
+    assert numbers == [1, 2, 3, 1, 2, 3, 4, 2, 3, 5]

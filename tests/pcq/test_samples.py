@@ -5,12 +5,14 @@ from __future__ import annotations
 from struct import pack
 
 import pytest
+from msgspec.structs import replace
 
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
+from analyzer.pcq.samples import PerflibSample, is_text, perflib_samples
 from analyzer.rpc.events import Exchange
 from tests.build.buffers import Block, identifier, instance_header, perf_data, string_table, wide
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, analysis_of
+from tests.build.calls import COUNTERSET, HANDLE, OTHER_COUNTERSET, Calls, analysis_of
 from tests.pcq.test_layer import counterset_info
 from tests.records import Record, plains
 
@@ -172,3 +174,111 @@ def test_an_instance_asked_for_by_number_has_the_name_the_server_lists() -> None
         ("mine", 3),
         (None, None),
     ]
+
+
+def test_every_field_of_a_value() -> None:
+    make = Calls()
+    analysis = analysis_of(
+        make.registration(1, counterset_info((5, NUMBER), (6, TEXT))),
+        make.registration(9, wide("Processor")),
+        make.registration(10, string_table([(5, "% Time")], from_start=True)),
+        *reported(
+            make,
+            identifier(COUNTERSET, counter=5, index=0, name="y", instance=8),
+            identifier(COUNTERSET, counter=ANY, index=1, name="Y", instance=8),
+        ),
+        make.counter_data(
+            perf_data(
+                [
+                    Block(1, values=((number(1),),)),
+                    Block(2, ids=(5, 6), values=((number(2), wide("z")),)),
+                    Block(0, status=0x1069),
+                ]
+            )
+        ),
+    )
+    catalog = analysis.catalogs.of(analysis.calls[-1].server)
+    common = PerflibSample(
+        query=HANDLE,
+        block=0,
+        block_type=1,
+        block_status=0,
+        counterset=COUNTERSET,
+        counterset_name="Processor",
+        counter_id=5,
+        counter_name="% Time",
+        counter_type=NUMBER,
+        instance="y",
+        instance_id=8,
+        raw=1,
+        data_size=4,
+        perf_time_stamp=5,
+        perf_time_100ns=133_541_156_967_890_000,
+        perf_freq=10_000_000,
+        id_source="index",
+        names=catalog.names(COUNTERSET, 5),
+        repeated=False,
+    )
+    several = replace(common, block=1, block_type=2, instance="Y", raw=2, repeated=True)
+    assert list(perflib_samples(analysis.calls[-1], catalog)) == [
+        common,
+        several,
+        replace(
+            several,
+            counter_id=6,
+            counter_name=None,
+            counter_type=TEXT,
+            raw="z",
+            names=catalog.names(COUNTERSET, 6),
+            repeated=False,
+        ),
+        replace(
+            common,
+            block=2,
+            block_type=0,
+            block_status=0x1069,
+            counter_id=None,
+            counter_name=None,
+            counter_type=None,
+            instance=None,
+            instance_id=None,
+            raw=None,
+            data_size=None,
+            id_source=None,
+            names=catalog.names(COUNTERSET, None),
+        ),
+    ]
+
+
+def test_the_instance_of_a_set_that_has_one_means_nothing() -> None:
+    """The same counter in two blocks is one value, whatever the instance is called, where the set has but one instance."""
+    for instance_type, repeated in ((0, [False, True]), (2, [False, False])):
+        make = Calls()
+        analysis = analysis_of(
+            make.registration(1, counterset_info((5, NUMBER), instance_type=instance_type)),
+            *reported(
+                make,
+                identifier(COUNTERSET, counter=5, index=0, name="a", instance=1),
+                identifier(COUNTERSET, counter=5, index=1, name="b", instance=2),
+            ),
+            make.counter_data(perf_data([Block(1, values=((number(1),),))] * 2)),
+        )
+        catalog = analysis.catalogs.of(analysis.calls[-1].server)
+        assert [one.repeated for one in perflib_samples(analysis.calls[-1], catalog)] == repeated
+
+
+@pytest.mark.parametrize(
+    ("counter_type", "expected"),
+    [
+        (None, False),
+        (0x00000B00, True),
+        (0x00000800, True),
+        (0x00000C00, False),
+        (0x00000400, False),
+        (0x10410400, False),
+        (0xFFFFFBFF, True),
+    ],
+)
+def test_text_is_a_class_of_types(counter_type: int | None, expected: bool) -> None:
+    """PERF_TYPE_TEXT is 0x800 in bits 10 and 11 (winperf.h)."""
+    assert is_text(counter_type) == expected
