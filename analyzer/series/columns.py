@@ -210,7 +210,8 @@ def _change(formula: Formula, older: Readings, newer: Readings, paired: Bools, m
         ]
         (before, has_before), (after, has_after) = older.clock(name, bit), newer.clock(name, bit)
         denominator = after - before
-        has_clock = has_before & has_after & (after >= before)
+        # Signed clocks may lie further apart than a signed number holds.
+        has_clock = has_before & has_after & (after >= before) & (denominator >= 0)
         by_base = ~newer.have(OBJECT_TICKS) if formula.base else None
     elif formula.base:
         by_base = np.ones(len(newer), np.bool_)

@@ -395,8 +395,11 @@ def _between(work: _Work, calls: Ints, interval_ns: Ints, missed: Ints) -> None:
     freq, has_freq = work.newer.clock("freq", FREQ)
     whole = pairs & has_before & has_after & has_freq & (freq > 0) & (freq < 1 << 33)
     whole &= (work.older.freq == work.newer.freq) & work.older.have(FREQ)
+    passed = after - before
+    # Signed clocks may lie further apart than a signed number holds.
+    whole &= (passed >= 0) == (after >= before)
     freq = np.where(whole, freq, 1)
-    times, left = np.divmod(np.where(whole, after - before, 0), freq)
+    times, left = np.divmod(np.where(whole, passed, 0), freq)
     small = np.abs(times) < (1 << 33)
     batch.server_interval_ns = np.where(small, times, 0) * 1_000_000_000 + left * 1_000_000_000 // freq
     batch.has_server_interval = whole & small

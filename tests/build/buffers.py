@@ -141,6 +141,9 @@ class PerfObject(Struct, frozen=True):
     has_instances: bool = True
     code_page: int = 0
     metadata: bool = False
+    # PerfTime and PerfFreq.
+    clock: tuple[int, int] = (5000, 1000)
+    default_scale: int = 0
 
     @property
     def num_instances(self) -> int:
@@ -156,7 +159,19 @@ class PerfObject(Struct, frozen=True):
             offsets.append(at)
             at += counter.size
         definitions = b"".join(
-            pack(f"{mark}5Ii4I", 40, item.index, 0, item.index + 1, 0, 0, 100, item.kind, item.size, offset)
+            pack(
+                f"{mark}5Ii4I",
+                40,
+                item.index,
+                0,
+                item.index + 1,
+                0,
+                self.default_scale,
+                100,
+                item.kind,
+                item.size,
+                offset,
+            )
             for item, offset in zip(self.counters, offsets, strict=True)
         )
         length = at + -at % 8
@@ -173,7 +188,7 @@ class PerfObject(Struct, frozen=True):
         header = pack(
             f"{mark}9IiiIqq",
             *(total, 64 + len(definitions), 64, self.index, 0, self.index + 1, 0, 100, len(self.counters)),
-            *(0, self.num_instances, self.code_page, 5000, 1000),
+            *(0, self.num_instances, self.code_page, *self.clock),
         )
         return header + definitions + rest
 

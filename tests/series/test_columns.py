@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.formats.tables import table_of
 from analyzer.model.sample import Why
@@ -26,9 +28,10 @@ from analyzer.series.columns import (
     TIME,
     WHYS,
     Readings,
+    Taken,
     format_columns,
 )
-from analyzer.series.formulas import TYPES, Reading, format_raw
+from analyzer.series.formulas import TYPES, Reading, format_raw, formula_of
 from analyzer.series.readings import points, readings
 from analyzer.views.counters import Counters
 from tests.build.buffers import Block
@@ -197,3 +200,108 @@ def test_the_least_capture_has_the_same_columns() -> None:
     assert table_of(Counters(empty)).schema == table_of(Counters(full)).schema
     assert table_of(Counters(empty)).height == 0
     assert table_of(Counters(empty, interval_ns=SECOND)).schema == table_of(Counters(full, interval_ns=SECOND)).schema
+
+
+# A usual pair of readings, and what each field may be besides: nothing, zero, no change, less, and both sides of each limit.
+OLDER = Reading(1000, None, 10, None, 5, 10, 50, 5000, 10, 4)
+NEWER = Reading(1004, None, 20, None, 15, 10, 60, 5020, 10, 4)
+LIMITS = [1 << 31, (1 << 31) + 1, (1 << 32) - 1, 1 << 32, (1 << 52) - 1, 1 << 52, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+
+
+def variations() -> Iterator[tuple[Reading, Reading]]:
+    """The usual pair with one field of either reading changed, or of both."""
+    yield OLDER, NEWER
+    for name in Reading.__struct_fields__:
+        sizes = name in ("size", "base_size")
+        before = getattr(OLDER, name)
+        values: list[int | None] = [4, 8, 2] if sizes else [None, 0, 1, 2, 3, before - 1, before, before + 1, *LIMITS]
+        for value in values:
+            older, newer = replace(OLDER, **{name: value}), replace(NEWER, **{name: value})
+            yield from ((older, NEWER), (OLDER, newer), (older, newer))
+            if isinstance(value, int) and value < 1 << 63:
+                yield older, replace(NEWER, **{name: value + 7})
+    for missing in (
+        ("base", "ticks"),
+        ("object_ticks", "base"),
+        ("ticks", "freq"),
+        ("time_100ns", "ticks"),
+        ("multi", "object_ticks"),
+    ):
+        yield replace(OLDER, **dict.fromkeys(missing)), NEWER
+        yield OLDER, replace(NEWER, **dict.fromkeys(missing))
+        yield replace(OLDER, **dict.fromkeys(missing)), replace(NEWER, **dict.fromkeys(missing))
+
+
+def is_small(reading: Reading) -> bool:
+    numbers = [getattr(reading, name) for name in Reading.__struct_fields__]
+    return all(one is None or abs(one) < 1 << 20 for one in numbers)
+
+
+@pytest.mark.parametrize("kind", sorted(TYPES), ids=[TYPES[kind] for kind in sorted(TYPES)])
+@pytest.mark.parametrize("signed", [False, True])
+def test_pairs_that_differ_from_the_usual_in_one_thing(kind: int, signed: bool) -> None:
+    """Each is what the formulas say; what is usual (numbers that have a value, and are not large) is computed in columns."""
+    made = list(variations())
+    older, newer = (columns_of(*(pair[number] for pair in made), signed=signed) for number in (0, 1))
+    found = format_columns(kind, older, newer, np.ones(len(made), np.bool_))
+    wanted = formula_of(kind)
+    assert wanted is not None
+    for row in range(len(made)):
+        before, now = older.at(row), newer.at(row)
+        expected = format_raw(kind, before, now)
+        if not found.rest[row]:
+            assert (WHYS[found.why[row]], FLAGS[found.flags[row]]) == (expected.why, expected.flags), (before, now)
+            if expected.value is not None:
+                assert Fraction(int(found.numerator[row]), int(found.denominator[row])) == expected.value, (before, now)
+                assert found.numerator[row] / found.denominator[row] == float(expected.value)
+        elif wanted.kind not in ("text", "base") and is_small(before) and is_small(now):
+            assert expected.value is None or "wrapped" in expected.flags, (before, now)
+            assert expected.why is not Why.ZERO_DENOMINATOR or wanted.kind == "elapsed", (before, now)
+
+
+def test_a_first_reading_is_known_as_such_in_columns() -> None:
+    for kind in TYPES:
+        formula = formula_of(kind)
+        assert formula is not None
+        found = format_columns(kind, columns_of(OLDER), columns_of(NEWER), np.zeros(1, np.bool_))
+        assert (WHYS[found.why[0]] is Why.FIRST_SAMPLE) == formula.delta
+        nothing = format_columns(kind, columns_of(OLDER), columns_of(replace(NEWER, raw=None)), np.zeros(1, np.bool_))
+        assert WHYS[nothing.why[0]] is None
+        assert nothing.rest[0]
+
+
+def test_readings_are_taken_out_of_columns_as_they_were_put_in() -> None:
+    whole = Reading(1, 4, 2, 8, 3, 4, 5, 6, 7, 8)
+    nothing = Reading(None)
+    made = columns_of(whole, nothing, replace(whole, raw=(1 << 64) - 1, ticks=(1 << 64) - 1))
+    assert [made.at(row) for row in range(3)] == [
+        whole,
+        nothing,
+        replace(whole, raw=(1 << 64) - 1, ticks=(1 << 64) - 1),
+    ]
+    signed = columns_of(
+        replace(
+            whole,
+            raw=1 << 63,
+            base=1 << 63,
+            multi=1 << 63,
+            ticks=-1,
+            freq=-2,
+            time_100ns=-(1 << 63),
+            object_ticks=-4,
+            object_freq=-5,
+        ),
+        signed=True,
+    )
+    assert signed.at(0) == Reading(1 << 63, 4, 1 << 63, 8, -1, -2, -(1 << 63), -4, -5, 1 << 63)
+    assert len(made) == 3
+    empty = Readings.empty(2)
+    assert [empty.at(row) for row in range(2)] == [nothing] * 2
+    empty.put(np.array([1]), columns_of(whole))
+    assert [empty.at(row) for row in range(2)] == [nothing, whole]
+    begin = np.array([1])
+    taken = Taken(made, np.array([0, 0, 1]), begin, columns_of(replace(whole, raw=9)))
+    assert [taken.at(row) for row in range(3)] == [whole, replace(whole, raw=9), nothing]
+    assert [Taken(made, np.array([1, 0])).at(row) for row in range(2)] == [nothing, whole]
+    with pytest.raises(AttributeError):
+        _ = taken.other

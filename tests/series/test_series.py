@@ -12,8 +12,8 @@ from analyzer.model.record import Endpoint
 from analyzer.model.sample import Why
 from analyzer.series.readings import points
 from analyzer.series.series import Point
-from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data
-from tests.build.calls import OTHER_HANDLE, Calls, analysis_of, winreg
+from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf
+from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.counters import SECOND, Info, Reader, Watch, large, one, small, whole
 from tests.build.rpc import CHANNEL
 
@@ -412,3 +412,24 @@ def test_rates_are_the_growth_over_the_time_whatever_the_steps(steps: list[tuple
         for point, (_, waited) in zip(found[1:], steps[1:], strict=True)
     )
     assert grown_again == sum(grown for grown, _ in steps[1:])
+
+
+def test_clocks_further_apart_than_a_signed_number_holds() -> None:
+    """PerfTime of a block is signed (winperf.h): from below zero to above it, the difference may take 64 bits."""
+    ends = -(1 << 62), 1 << 62, (1 << 63) - 1
+    reader = Reader()
+    reader.read(process(("a", 1, 0)))
+    reader.events[1:] = [
+        reader.make.query_value(
+            "Global", winperf([process(("a", 1, 10 * turn))], clocks=(ticks, 1 << 32, 133_541_156_967_890_000)), HANDLE
+        )
+        for turn, ticks in enumerate(ends)
+    ]
+    found = rates(reader.points())
+    assert outcomes(found) == [Why.FIRST_SAMPLE, Fraction(10 << 32, 1 << 63), Fraction(10 << 32, (1 << 62) - 1)]
+    # 2^63 ticks at 2^32 a second are 2^31 seconds.
+    assert [point.server_interval_ns for point in found] == [
+        None,
+        (1 << 31) * 1_000_000_000,
+        ((1 << 62) - 1) * 1_000_000_000 >> 32,
+    ]
