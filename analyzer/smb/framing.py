@@ -283,8 +283,8 @@ class Framing:
             if self._lost is None:
                 self._lose(Lost(length, frames, reason), out)
             else:
-                known = self._lost.length is not None and length is not None
-                total = (self._lost.length or 0) + (length or 0) if known else None
+                before = self._lost.length
+                total = None if before is None or length is None else before + length
                 self._lost = Lost(total, tuple(sorted({*self._lost.frames, *frames})), self._lost.reason)
             return
         over: int | None = length

@@ -174,7 +174,7 @@ class Smb1Reader:
     def finish(self) -> None:
         """Setups whose end was not captured become sessions, so that what they carried is not lost."""
         for uid, setup in self._setups.items():
-            self._establish(uid, setup, None)
+            self._establish(uid, setup, setup.first_time_ns)
         self._setups.clear()
 
     # Requests
@@ -291,7 +291,8 @@ class Smb1Reader:
         """One message's share of a transaction's data: displacement, offset in the message, length."""
         displacement, start, length = where
         opened = request.opened
-        if opened is None or not length:
+        assert opened is not None
+        if not length:
             return
         so_far = request.sent if from_client else request.answered
         start, stop = _span(message, start, length)
@@ -482,7 +483,7 @@ class Smb1Reader:
         if former is not None and (header.failed or former.handshake is not None or former.plain_identity is not None):
             # A renewal, or a failed one: the session goes on as it was.
             return
-        session = self._establish(header.uid, setup, message)
+        session = self._establish(header.uid, setup, message.time_ns, message.frames)
         if request is not None and request.identity is not None:
             session.plain_identity = replace(request.identity, os_version=system)
         elif system is not None:
@@ -491,27 +492,25 @@ class Smb1Reader:
             session.refused = header.status
             self._leave(session)
 
-    def _establish(self, uid: int, setup: Setup | None, message: Message | None) -> Session:
+    def _establish(self, uid: int, setup: Setup | None, time_ns: int, frames: tuple[int, ...] = ()) -> Session:
+        """The session of a setup, or one whose setup was not captured; `frames` are those of the message that shows it."""
         session = self._state.sessions.get(uid)
         if session is None:
-            first = setup.first_time_ns if setup is not None else (message.time_ns if message is not None else 0)
-            session = Session(self._state, uid, first)
+            session = Session(self._state, uid, setup.first_time_ns if setup is not None else time_ns)
             self._state.add_session(session)
         if setup is not None:
             session.handshake = setup.handshake
             session.client_os = setup.client_os
             session.note_frames(tuple(setup.frames))
-        if message is not None:
-            session.seen(message.time_ns)
-            session.note_frames(message.frames)
+        session.seen(time_ns)
+        session.note_frames(frames)
         return session
 
     def _session(self, uid: int, message: Message) -> Session:
         session = self._state.sessions.get(uid)
         if session is None:
             setup = self._setups.pop(uid, None)
-            session = self._establish(uid, setup, message if setup is not None else None)
-            session.first_time_ns = min(session.first_time_ns or message.time_ns, message.time_ns)
+            session = self._establish(uid, setup, message.time_ns, message.frames if setup is not None else ())
         session.seen(message.time_ns)
         return session
 
@@ -555,7 +554,7 @@ def _key(fid: int) -> bytes:
 
 
 def _call_key(header: Header) -> bytes:
-    return b"call" + header.pid.to_bytes(2, "little") + header.mid.to_bytes(2, "little")
+    return f"call {header.pid} {header.mid}".encode()
 
 
 def _span(message: Message, start: int, length: int) -> tuple[int, int]:

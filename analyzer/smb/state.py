@@ -318,10 +318,8 @@ class Session:
         )
 
     def seen(self, time_ns: int) -> None:
-        if time_ns > self.last_time_ns:
-            self.last_time_ns = time_ns
-        elif time_ns < self.first_time_ns:
-            self.first_time_ns = time_ns
+        self.first_time_ns = min(self.first_time_ns, time_ns)
+        self.last_time_ns = max(self.last_time_ns, time_ns)
 
     def note_frames(self, frames: tuple[int, ...]) -> None:
         if len(self.frames) < MAX_FRAMES:
