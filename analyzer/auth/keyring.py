@@ -146,10 +146,9 @@ class Keyring:
         folded = username.casefold()
         wanted = (domain or "").casefold()
 
-        def rank(user: UserKey) -> int:
-            if user.username is None:
-                return 2
-            return 0 if (user.domain or "").casefold() == wanted else 1
+        def rank(user: UserKey) -> tuple[bool, bool]:
+            is_anybody = user.username is None
+            return is_anybody, not is_anybody and (user.domain or "").casefold() != wanted
 
         # The same account may be known as `name`, or as `name@dns.domain` (a user principal name).
         names = {folded, folded.partition("@")[0]}

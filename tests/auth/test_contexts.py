@@ -433,3 +433,192 @@ def test_a_keystream_is_the_same_wherever_it_was_looked_at(steps: list[tuple[str
                 assert stream.open(position, bytes(amount)) == expected[position : position + amount]
                 position += amount
                 stream.forget(position)
+
+
+class Counted(SearchBudget):
+    """A budget to which messages add nothing, so that what is spent can be counted."""
+
+    def earn(self, size: int) -> None:
+        pass
+
+
+class Followed:
+    """A conversation of which messages are lost or damaged, and what looking for places costs."""
+
+    def __init__(
+        self, *, flags: int = USUAL_FLAGS, tries: int = 10**6, keystream: int = 1 << 30, level: int = PRIVACY
+    ) -> None:
+        self.search = Counted(tries, keystream)
+        self.level = level
+        self.conversation = ntlm_handshake(flags=flags)
+        self.context = followed(self.conversation).context(self.search)
+
+    def pdu(self, size: int) -> tuple[bytes, slice, slice]:
+        return protected_pdu(self.conversation, "initiator", bytes(size), level=self.level)
+
+    def lose(self, *sizes: int, reported: int | None = None) -> None:
+        """Messages that were not captured."""
+        for size in sizes:
+            self.pdu(size)
+        self.context.lost("initiator", reported)
+
+    def cost(self, size: int = 16, *, damaged: bool = False) -> tuple[int, bool]:
+        """How many tries a message takes, and whether it was found."""
+        pdu, where, verifier = self.pdu(size)
+        if damaged:
+            pdu = bytes([*pdu[: where.start], pdu[where.start] ^ 1, *pdu[where.start + 1 :]])
+        before = self.search.tries
+        result = self.context.open("initiator", self.level, pdu, where, verifier)
+        return before - self.search.tries, bool(result.verified)
+
+
+@pytest.fixture
+def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_SEARCH_BUDGET": 8000, "_SEARCH_AHEAD": 4096 * 16, "_SEARCH_MINIMUM": 10}.items():
+        monkeypatch.setattr(ntlm_context, name, value)
+
+
+@pytest.mark.parametrize(
+    ("lost", "reported", "size", "tries"),
+    [
+        # A message of 100 bytes takes 108 of keystream: places 0, 4, ..., 108 behind the last message are tried.
+        ((100,), None, 16, 28),
+        # A longer message costs more: 1, and 1 for each 1024 bytes.
+        ((100,), None, 1023, 28),
+        ((100,), None, 1024, 56),
+        ((100,), None, 3000, 84),
+        # Of what was lost, header, trailer and signature spend no keystream: 24 + 8 + 16 bytes, and 8 of the checksum.
+        ((100,), 100 + 40 + 8, 16, 1),
+        ((100,), 100 + 40 + 8 + 8, 16, 4),
+        ((100,), 100 + 40 + 8 - 8, 16, 5),
+        ((100, 60), 160 + 2 * 48, 16, 1),
+    ],
+)
+def test_what_it_costs_to_find_a_place(lost: tuple[int, ...], reported: int | None, size: int, tries: int) -> None:
+    conversation = Followed()
+    assert conversation.cost() == (0, True)
+    conversation.lose(*lost, reported=reported)
+    assert conversation.cost(size) == (tries, True)
+    assert conversation.cost() == (0, True)
+    assert conversation.search.given_up == 0
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_each_message_after_a_loss_may_cost_twice_what_the_one_before_did() -> None:
+    """An eighth of the budget first; when all of it is spent, the minimum, so that the place is found where it is near."""
+    conversation = Followed()
+    conversation.cost()
+    conversation.lose(100)
+    costs = [conversation.cost(damaged=True) for _ in range(6)]
+    assert costs == [(1000, False), (2000, False), (4000, False), (1000, False), (10, False), (10, False)]
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_a_search_in_vain_halves_what_the_next_one_may_cost() -> None:
+    conversation = Followed()
+    conversation.cost()
+    costs = []
+    for _ in range(9):
+        # Nothing is missing in truth, so that the next message is where it should be.
+        conversation.lose()
+        costs.append(conversation.cost(damaged=True)[0])
+        assert conversation.cost() == (0, True)
+    assert costs == [1000, 500, 250, 125, 62, 31, 15, 15, 15]
+    # One that finds the place gives all back.
+    conversation.lose(4)
+    assert conversation.cost() == (4, True)
+    conversation.lose()
+    assert conversation.cost(damaged=True) == (1000, False)
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_a_search_ends_where_the_budget_of_all_does() -> None:
+    conversation = Followed(tries=1010)
+    conversation.cost()
+    conversation.lose(100)
+    assert [conversation.cost(damaged=True) for _ in range(3)] == [(1000, False), (10, False), (0, False)]
+    assert conversation.search.given_up == 2
+    # As many tries as it takes are enough.
+    for tries, found in ((28, True), (27, False)):
+        conversation = Followed(tries=tries)
+        conversation.cost()
+        conversation.lose(100)
+        assert conversation.cost() == (tries, found)
+        assert conversation.search.given_up == (not found)
+
+
+def test_without_keystream_to_make_nothing_is_looked_for() -> None:
+    for keystream, found in ((0, False), (1 << 20, True)):
+        conversation = Followed(keystream=keystream)
+        conversation.cost()
+        conversation.lose(100)
+        assert conversation.cost()[1] == found
+        assert conversation.search.given_up == (not found)
+        assert conversation.cost() == (0, True) if found else conversation.search.given_up == 1
+
+
+def test_a_place_far_ahead_takes_as_much_keystream_as_lies_between() -> None:
+    """Where it is known how much was lost; up to 128 KiB beyond the last message it costs nothing."""
+    for count, free in ((2, True), (4, False)):
+        conversation = Followed()
+        conversation.cost()
+        length = count * 50_000
+        conversation.lose(*[50_000] * count, reported=length + count * 48)
+        before = conversation.search.keystream
+        assert conversation.cost() == (1, True)
+        spent = before - conversation.search.keystream
+        assert spent == 0 if free else length <= spent <= length + 8192
+
+
+def test_signed_messages_that_are_missing_by_their_number_are_where_they_should_be() -> None:
+    """Messages that are only signed take a checksum of keystream each, so that the number states the place."""
+    conversation = Followed(level=INTEGRITY)
+    conversation.cost()
+    conversation.lose(100, 20, 300)
+    assert conversation.cost() == (0, True)
+
+
+def test_a_message_that_was_seen_is_found_where_it_was() -> None:
+    conversation = Followed()
+    kept = [conversation.pdu(size) for size in (16, 400, 24, 8)]
+    opened = [conversation.context.open("initiator", PRIVACY, *kept[at]).verified for at in (0, 1, 2, 1, 0, 3)]
+    assert opened == [True] * 6
+    assert conversation.search.tries == 10**6
+
+
+@pytest.mark.usefixtures("small_budget")
+def test_a_shared_keystream_is_looked_for_alike() -> None:
+    """Without extended session security each message takes 12 bytes more, in one keystream for both ways."""
+    conversation = Followed(flags=USUAL_FLAGS & ~ESS)
+    conversation.cost()
+    conversation.lose(100)
+    assert conversation.cost() == (1 + 112 // 4, True)
+    conversation.lose(100, reported=100 + 48)
+    assert conversation.cost() == (1, True)
+    conversation.lose(100)
+    assert [conversation.cost(damaged=True) for _ in range(2)] == [(1000, False), (2000, False)]
+
+
+def test_keystream_is_kept_so_far_behind_and_made_again_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ntlm_context, "_KEEP_BEHIND", 1000)
+    monkeypatch.setattr(ntlm_context, "_FORGET", 500)
+    for steps in ([100] * 40, [700] * 9, [3000, 10, 3000, 10]):
+        stream, plain = _Keystream(b"some key"), _Keystream(b"some key")
+        whole = plain.at(0, sum(steps))
+        at = 0
+        for number, size in enumerate(steps):
+            data = bytes(size)
+            # Some are opened as they come, others are looked at.
+            found = stream.open(at, data) if number % 3 else stream.at(at, size)
+            assert found == whole[at : at + size]
+            at += size
+            stream.forget(at)
+            assert stream.end == at
+            held = at - 1000 - 500
+            for back in (at - 1, max(at - 900, 0)):
+                assert stream.cost(back, 1) == 0
+            if held > 0:
+                assert stream.cost(0, 1) == (at if stream._base else 0)
+        assert stream.at(max(at - 1000, 0), min(at, 1000)) == whole[-min(at, 1000) :]
+        assert stream.at(0, 50) == whole[:50]
+        assert (stream.cost(0, 60), stream.cost(10, 20)) == (10, 0)

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.auth.context import Handshake, Sender
 from analyzer.auth.handshake import TokenHandshake, begin
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
-from analyzer.model.security import Decryption
+from analyzer.model.security import Decryption, Identity
+from tests.auth.test_messages import message
 from tests.build.auth import (
     KEY_EXCH,
     OID_KRB5,
@@ -424,3 +426,55 @@ def test_nothing_printable_holds_a_secret(tmp_path: Path) -> None:
             assert form not in text
         assert secret.decode("latin-1") not in text
         assert repr(secret.decode("latin-1").encode("utf-16-le"))[2:-1] not in text
+
+
+def test_what_each_message_of_ntlm_says_of_both_ends() -> None:
+    """Of the client what its last message says, and before that the first; of the server the target information of either."""
+    client = "<I8x8x8s"
+    begun = message(1, struct.pack(client, 0x02003000, b"\x06\x01\xb1\x1d\0\0\0\x0f"), (16, b"LAB"), (24, b"PC1"))
+    nothing = message(1, struct.pack(client, 0, bytes(8)))
+    for token, identity in (
+        (begun, Identity("ntlm", domain="LAB", workstation="PC1", client_os_version="6.1.7601")),
+        (nothing, Identity("ntlm")),
+    ):
+        handshake = begin(Keyring())
+        handshake.feed("initiator", token)
+        assert handshake.identity == identity
+    conversation = ntlm_handshake()
+    (_, challenge), (_, answer) = conversation.legs[1:]
+    server = {
+        "server_name": "PERFSRV",
+        "server_domain": "LAB",
+        "server_dns_name": "perfsrv.lab.test",
+        "server_dns_domain": "lab.test",
+    }
+    handshake = begin(Keyring())
+    handshake.feed("initiator", begun)
+    handshake.feed("acceptor", challenge)
+    assert handshake.identity == Identity(
+        "ntlm", domain="LAB", workstation="PC1", client_os_version="6.1.7601", os_version="10.0.20348", **server
+    )
+    handshake.feed("initiator", answer)
+    assert handshake.identity == Identity(
+        "ntlm",
+        user="perfmon",
+        domain="LAB",
+        workstation="CLIENT7",
+        client_os_version="10.0.19041",
+        os_version="10.0.20348",
+        allows="impersonation",
+        **server,
+    )
+    alone = begin(Keyring())
+    alone.feed("initiator", answer)
+    assert alone.identity == replace(handshake.identity, os_version=None)
+
+
+def test_an_answer_without_a_name_of_its_machine_leaves_that_of_the_first_message() -> None:
+    begun = message(1, struct.pack("<I8x8x8s", 0x02003000, b"\x06\x01\xb1\x1d\0\0\0\x0f"), (16, b"LAB"), (24, b"PC1"))
+    answer = message(3, bytes(48) + struct.pack("<I", 1), (36, "me".encode("utf-16-le")))
+    handshake = begin(Keyring())
+    handshake.feed("initiator", begun)
+    handshake.feed("initiator", answer)
+    found = handshake.identity
+    assert (found.user, found.domain, found.workstation, found.client_os_version) == ("me", None, "PC1", "6.1.7601")

@@ -7,6 +7,7 @@ import os
 import tomllib
 import traceback
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -323,3 +324,41 @@ def test_near_misses_are_named_with_what_was_probably_meant(
 def test_secrets_files_of_captures_are_spelt_right() -> None:
     for path in sorted(CAPTURES.glob("*.secrets.json")):
         Keyring.load(path, pytest.fail)
+
+
+def test_keys_of_sessions_have_ids_of_64_bits() -> None:
+    ring = Keyring.build(smb_session_keys=["1d00000000000000," + "ab" * 16, "ffffffffffffffff," + "cd" * 16])
+    assert [len(ring.smb_keys_for(number)) for number in (0x1D, 0x1D << 56, 2**64 - 1, 0x1E)] == [1, 1, 1, 0]
+    assert [ring.smb_keys_for(number) for number in (-1, 2**64, 2**65)] == [(), (), ()]
+    assert Keyring().smb_keys_for(0x1D) == ()
+
+
+def test_users_are_tried_from_the_closest_to_anybody() -> None:
+    ring = Keyring(
+        [
+            UserKey(None, None, b"any"),
+            UserKey("a", "OTHER", b"other"),
+            UserKey("A", None, b"none"),
+            UserKey("a", "lab", b"same"),
+            UserKey("b", "LAB", b"b"),
+        ]
+    )
+    assert [user.nt_hash for user in ring.users_for("a", "LAB")] == [b"same", b"other", b"none", b"any"]
+    assert [user.nt_hash for user in ring.users_for("a")] == [b"none", b"other", b"same", b"any"]
+    assert [user.nt_hash for user in ring.users_for("a@lab.test", "")] == [b"none", b"other", b"same", b"any"]
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_an_old_keytab_may_begin_with_a_hole(order: Literal["little", "big"]) -> None:
+    """File format 0x0501 is in the byte order of its machine, which the first size shows, also that of a deleted entry."""
+
+    def number(value: int, length: int = 2) -> bytes:
+        return value.to_bytes(length, order, signed=value < 0)
+
+    def counted(data: bytes) -> bytes:
+        return number(len(data)) + data
+
+    entry = number(3) + counted(b"LAB.TEST") + counted(b"host") + counted(b"srv") + number(0, 4) + b"\x07"
+    entry += number(18) + counted(bytes(range(32)))
+    keytab = b"\x05\x01" + number(-5, 4) + b"\xff" * 5 + number(len(entry), 4) + entry
+    assert parse_keytab(keytab) == (KerberosKey("host/srv", "LAB.TEST", 18, 7, bytes(range(32))),)

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from analyzer.auth.der import OID, SEQUENCE, oid_text, read, unwrap_gss
-from analyzer.auth.kerberos import ERROR_NAMES
+from analyzer.auth.kerberos import ERROR_NAMES, KrbError
 from analyzer.auth.keytab import KerberosKey, etype_name, is_keytab, parse_keytab, write_keytab
 from analyzer.auth.ntlm import (
     Authenticate,
@@ -449,3 +449,25 @@ def test_what_is_written_is_read_again() -> None:
     )
     with pytest.raises(MalformedError, match="does not begin with"):
         parse_keytab(b"\5\3")
+
+
+def test_errors_of_kerberos_have_the_names_of_rfc_4120() -> None:
+    """Section 7.5.9."""
+    assert ERROR_NAMES == {
+        6: "KDC_ERR_C_PRINCIPAL_UNKNOWN",
+        7: "KDC_ERR_S_PRINCIPAL_UNKNOWN",
+        14: "KDC_ERR_ETYPE_NOSUPP",
+        24: "KDC_ERR_PREAUTH_FAILED",
+        31: "KRB_AP_ERR_BAD_INTEGRITY",
+        32: "KRB_AP_ERR_TKT_EXPIRED",
+        33: "KRB_AP_ERR_TKT_NYV",
+        34: "KRB_AP_ERR_REPEAT",
+        35: "KRB_AP_ERR_NOT_US",
+        36: "KRB_AP_ERR_BADMATCH",
+        37: "KRB_AP_ERR_SKEW",
+        41: "KRB_AP_ERR_MODIFIED",
+        44: "KRB_AP_ERR_BADKEYVER",
+        45: "KRB_AP_ERR_NOKEY",
+        60: "KRB_ERR_GENERIC",
+    }
+    assert (KrbError(37).name, KrbError(1).name) == ("KRB_AP_ERR_SKEW", "error 1")
