@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from struct import pack
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.buffers import decode_buffer
-from analyzer.buffers.readings import string_table_base
+from analyzer.buffers.readings import check_strings, id_paddings, string_table_base, without_unpaired
+from analyzer.core.errors import MalformedError
 from tests.buffers.strategies import names, u32
 from tests.build.buffers import string_table, wide
 
@@ -67,3 +69,159 @@ def test_of_a_damaged_table_what_fits_is_read() -> None:
     texts = wide("one") + wide("two") + wide("six")
     assert strings_of(table([0, 8, 7], texts))[:2] == ["one", "two"]
     assert strings_of(table([32, 40, 33], texts))[:2] == ["one", "two"]
+
+
+HIGH, LOW, BAD = b"\x3d\xd8", b"\x00\xde", b"\xfd\xff"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", None),
+        (b"a\0b\0", None),
+        (HIGH + LOW, None),
+        (b"a\0" + HIGH + LOW + b"b\0", None),
+        (HIGH, BAD),
+        (LOW, BAD),
+        (HIGH + b"a\0", BAD + b"a\0"),
+        (b"a\0" + HIGH, b"a\0" + BAD),
+        (b"a\0" + LOW + b"b\0", b"a\0" + BAD + b"b\0"),
+        (HIGH + HIGH + LOW, BAD + HIGH + LOW),
+        (HIGH + HIGH, BAD + BAD),
+        (HIGH + LOW + LOW, HIGH + LOW + BAD),
+        (LOW + HIGH, BAD + BAD),
+        (b"a\0" * 3 + HIGH + b"b\0" + LOW, b"a\0" * 3 + BAD + b"b\0" + BAD),
+        # The first and last of both halves, and their neighbours.
+        (b"\xff\xd7\x00\xe0", None),
+        (b"\x00\xd8\x00\xdc\xff\xdb\xff\xdf", None),
+        (b"\xff\xdb\x00\xe0", BAD + b"\x00\xe0"),
+        (b"\xff\xdf", BAD),
+        (b"\x00\xdc", BAD),
+        # Half a unit at the end is no unit.
+        (b"a\0\x3d", None),
+        (HIGH + b"a", BAD + b"a"),
+    ],
+)
+@pytest.mark.parametrize("start", [0, 2, 8])
+def test_half_a_pair_of_surrogates_becomes_the_replacement_character(
+    text: bytes, expected: bytes | None, start: int
+) -> None:
+    before = HIGH * (start // 2)
+    found = without_unpaired(before + text, start)
+    assert found == (before + expected if expected is not None else None)
+
+
+def ids_block(kind: int, ids: int, size: int, after: bytes, *, padding: int = 0) -> bytes:
+    """Performance data of one block with counter ids, whose Size says `size`, and what follows them."""
+    body = pack("<II", size, ids) + pack("<I", 5) * ids + bytes(padding) + after
+    block = pack("<IIII", 0, kind, 16 + len(body), 0) + body
+    return pack("<II40x", 48 + len(block), 1) + block
+
+
+def values_of_size(*sizes: int) -> bytes:
+    return b"".join(pack("<II", held, 8 + held + -held % 8) + bytes(held + -held % 8) for held in sizes)
+
+
+def instances_of(*rows: bytes) -> bytes:
+    inside = b"".join(pack("<II", 16, 7) + b"a\0\0\0\0\0\0\0" + row for row in rows)
+    return pack("<II", 8 + len(inside), len(rows)) + inside
+
+
+NOTE = "block 0: 4 bytes of padding after the counter ids are counted by no size"
+UNALIGNED = "block 0: the counter ids have no padding (Windows SDK, perflib.h); what follows is not 8-aligned, against MS-PCQ 2.2.4"
+
+
+@pytest.mark.parametrize("kind", [2, 6])
+@pytest.mark.parametrize(
+    ("ids", "counted", "padding", "paddings", "notes"),
+    [
+        (1, True, 4, 4, [NOTE]),
+        (1, True, 0, 0, [UNALIGNED]),
+        (1, False, 4, 0, []),
+        (2, True, 0, 0, []),
+        (3, True, 4, 4, [NOTE]),
+        (3, True, 0, 0, [UNALIGNED]),
+    ],
+)
+def test_padding_after_counter_ids_shows_by_what_follows(
+    kind: int, ids: int, counted: bool, padding: int, paddings: int, notes: list[str]
+) -> None:
+    """[MS-PCQ] 2.2.4 against 2.2.4.11: an odd number of ids is followed by 4 bytes that Size counts, or does not, or by none."""
+    row = values_of_size(*[8] * ids)
+    after = instances_of(row, row) if kind == 6 else row
+    size = 8 + 4 * ids + (0 if counted else padding)
+    assert id_paddings(ids_block(kind, ids, size, after, padding=padding)) == ([paddings], notes)
+
+
+@pytest.mark.parametrize("kind", [0, 1, 4])
+def test_other_blocks_have_no_counter_ids(kind: int) -> None:
+    assert id_paddings(ids_block(kind, 1, 12, values_of_size(8), padding=4)) == ([0], [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "ids", "after", "paddings"),
+    [
+        # Values that end behind the block, or before its end, in both readings: the one that leaves less than 8 bytes.
+        (2, 12, 1, bytes(4) + values_of_size(4) + bytes(4), 4),
+        (2, 12, 1, bytes(4) + values_of_size(4) + bytes(8), 0),
+        (2, 12, 1, values_of_size(4) + bytes(4), 0),
+        (2, 12, 1, b"", 0),
+        (2, 4, 1, bytes(4) + values_of_size(4), 0),
+        (2, 1000, 1, bytes(4) + values_of_size(4), 0),
+        (2, 12, 1, bytes(4) + pack("<II", 8, 12) + bytes(8), 0),
+        (6, 12, 1, bytes(4) + instances_of(values_of_size(4)), 4),
+        (6, 12, 1, bytes(4) + instances_of(), 4),
+        (6, 12, 1, instances_of(), 0),
+        (6, 12, 1, bytes(4) + pack("<II", 16, 1) + pack("<II", 4, 7), 0),
+        (6, 12, 1, bytes(4) + pack("<II", 16, 1) + pack("<II", 24, 7), 0),
+    ],
+)
+def test_what_fits_neither_reading_is_followed_as_it_is(
+    kind: int, size: int, ids: int, after: bytes, paddings: int
+) -> None:
+    assert id_paddings(ids_block(kind, ids, size, after))[0] == [paddings]
+
+
+def test_blocks_are_looked_at_as_far_as_they_are_there() -> None:
+    row = values_of_size(8)
+    one = ids_block(2, 1, 12, row, padding=4)[48:]
+    two = pack("<II40x", 0, 2) + one + one
+    assert id_paddings(two)[0] == [4, 4]
+    assert id_paddings(two)[1] == [NOTE, NOTE.replace("block 0", "block 1")]
+    lengths = (0, 47, 48, 63, 64, 48 + len(one) - 1, 48 + len(one), len(two) - 1)
+    assert [id_paddings(two[:length])[0] for length in lengths] == [[], [], [], [], [], [], [4], [4]]
+    assert id_paddings(pack("<II40x", 0, 3) + one + pack("<IIII", 0, 2, 15, 0) + one)[0] == [4]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", (0, [])),
+        (bytes(7), (0, [])),
+        (pack("<II", 8, 0), (0, [])),
+        (pack("<II", 8, 1), (16, [])),
+        (pack("<II", 8, 2) + bytes(15), (24, [])),
+        (pack("<II", 8, 0xFFFFFFFF), (0xFFFFFFFF, [])),
+        (table([0xFFFFFFFF], b""), (0, [])),
+    ],
+)
+def test_a_table_without_strings_counts_from_where_it_may(data: bytes, expected: tuple[int, list[str]]) -> None:
+    assert string_table_base(data) == expected
+
+
+def test_strings_that_share_bytes_are_refused_beyond_twice_the_table() -> None:
+    """Each is a copy: 2 * length + 1024 bytes of them at most."""
+    text = "x" * 1000 + "\0"
+    for count, is_refused in ((2, False), (3, True), (40, True)):
+        raw = text.encode("utf-16-le")
+        data = table([8 + 8 * count] * count, raw)
+        wanted = count * 2000
+        assert is_refused == (wanted > 2 * len(data) + 1024)
+        if is_refused:
+            with pytest.raises(MalformedError, match="the strings overlap"):
+                check_strings(data, 0)
+        else:
+            check_strings(data, 0)
+    check_strings(b"", 0)
+    check_strings(pack("<II", 8, 0xFFFFFFFF), 0)
+    check_strings(table([0xFFFFFFFF] * 3, b""), 0)
