@@ -285,7 +285,7 @@ class Followed:
         return [facts(self.following.view(at)) for at in range(self.first, self.placed)]
 
 
-def story() -> list[Event]:
+def conversation() -> list[Event]:
     """Handles of two clients: counters added one by one, listed and removed; a call in between that was not read, and a request
     that was lost."""
     make, other = Calls(), Calls(channel=replace(CHANNEL, number=1), first_frame=2)
@@ -321,7 +321,7 @@ def story() -> list[Event]:
 TOGETHER = "the handle was changed by another call that was under way at the same time"
 LOST = "a request was lost that may have changed the handle"
 UNREAD = "a ValidateCounters that may have changed the handle could not be read"
-STORY: list[Facts] = [
+CONVERSATION: list[Facts] = [
     (1, {}, [], "replay", None),
     (2, {}, [], "replay", None),
     (1, {}, [], "replay", None),
@@ -344,15 +344,15 @@ STORY: list[Facts] = [
 ]
 
 
-def test_a_story_of_two_handles() -> None:
-    assert [facts(view) for view in views(*story())] == STORY
+def test_a_conversation_of_two_handles() -> None:
+    assert [facts(view) for view in views(*conversation())] == CONVERSATION
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 7])
 def test_windows_of_time_change_nothing(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What happens is put in order some calls at a time; frames that are not in the order of their times cross these windows."""
     monkeypatch.setattr(follow_module, "_AT_ONCE", at_once)
-    assert [facts(view) for view in views(*story())] == STORY
+    assert [facts(view) for view in views(*conversation())] == CONVERSATION
     make = Calls()
     opened, reported = make.open_query(), make.counter_info(TWO)
     late = moved(make.counter_data(DATA[2]), 5, 60)
@@ -366,22 +366,24 @@ def test_windows_of_time_change_nothing(at_once: int, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 7, 40])
 def test_reading_some_frames_at_a_time_changes_nothing(step: int) -> None:
     followed, settled = Followed(), []
-    for event in story():
+    for event in conversation():
         followed.take(event)
         if isinstance(event, Exchange) and event.request is not None and event.request.first_frame % step == 0:
             settled.append(followed.until(event.request.first_frame))
     # Each call ended before the next one began.
-    frames = [one.request.first_frame for one in story() if isinstance(one, Exchange) and one.request is not None]
+    frames = [
+        one.request.first_frame for one in conversation() if isinstance(one, Exchange) and one.request is not None
+    ]
     assert settled == [place for place, frame in enumerate(frames) if frame % step == 0]
-    assert followed.until(None) == len(STORY)
-    assert followed.facts == STORY
+    assert followed.until(None) == len(CONVERSATION)
+    assert followed.facts == CONVERSATION
 
 
 @pytest.mark.parametrize("lag", [0, 1, 2, 3])
 def test_what_was_given_out_is_left_behind(lag: int) -> None:
     """So many calls are kept that were followed: QueryCounterInfo names what was polled before it, as far back as these."""
     followed, given = Followed(), list[Facts]()
-    for event in story():
+    for event in conversation():
         followed.take(event)
         if isinstance(event, Exchange) and event.request is not None:
             until = followed.until(event.request.first_frame) - lag
@@ -389,7 +391,7 @@ def test_what_was_given_out_is_left_behind(lag: int) -> None:
                 given += followed.facts[: until - followed.first]
                 followed.move(until)
     followed.until(None)
-    expected = list(STORY)
+    expected = list(CONVERSATION)
     if not lag:
         expected[11] = (1, {}, None, None, LOST)
     assert [*given, *followed.facts] == expected

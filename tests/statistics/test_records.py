@@ -2,7 +2,7 @@
 
 Two clients of one server, and calls of other interfaces. Each exchange has two frames, a millisecond apart: the n-th call of the
 first client is asked in frame 2n - 1, its eighth and later ones four frames later; the second client begins at frame 101, the
-others at 201. So every count, time and frame below can be counted off `story`.
+others at 201. So every count, time and frame below can be counted off `conversation`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FIRST, SECOND, SERVER = Endpoint("10.0.0.2", 49152), Endpoint("10.0.0.3", 50000)
 ONE, UNKNOWN = Who("LAB\\one", "10.0.0.2", "10.0.0.1"), Who(None, "10.0.0.3", "10.0.0.1")
 
 
-def story() -> list[Event]:
+def conversation() -> list[Event]:
     make = Calls()
     one = [
         make.registration(9, wide("Process V2")),
@@ -91,7 +91,7 @@ def story() -> list[Event]:
 
 
 def test_stats_of_a_conversation() -> None:
-    assert list(stats_records(analysis_of(*story()))) == [
+    assert list(stats_records(analysis_of(*conversation()))) == [
         MethodStatsRecord(
             interface="PerflibV2",
             method="PerflibV2QueryCounterSetRegistrationInfo",
@@ -450,7 +450,7 @@ def test_stats_of_a_conversation() -> None:
 
 
 def test_handles_of_a_conversation() -> None:
-    assert list(handle_records(analysis_of(*story()))) == [
+    assert list(handle_records(analysis_of(*conversation()))) == [
         HandleRecord(
             handle="q1",
             uuid="5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10",
@@ -631,7 +631,7 @@ def test_handles_of_a_conversation() -> None:
 
 
 def test_hosts_of_a_conversation() -> None:
-    assert list(host_records(analysis_of(*story()))) == [
+    assert list(host_records(analysis_of(*conversation()))) == [
         HostRecord(
             ip="10.0.0.1",
             roles=("DCERPC server",),
@@ -653,7 +653,7 @@ def test_hosts_of_a_conversation() -> None:
 
 
 def test_triage_of_a_conversation() -> None:
-    found = triage(analysis_of(*story()), "made.pcap", None)
+    found = triage(analysis_of(*conversation()), "made.pcap", None)
     assert found.file == TriageFile(
         file="made.pcap",
         outcome="performance traffic",

@@ -1,6 +1,6 @@
 """Whole conversations and every record that `counters` makes of them, column by column; the slow ways of reading give the same.
 
-`stories.json` holds the records, gone through by hand; a value that all records of a story share stands once in its column.
+`conversations.json` holds the records, gone through by hand; a value that all of them share stands once in its column.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AVERAGE, AVERAGE_BASE, AVERAGE_TIMER, FRACTION, FRACTION_BASE = (
 ELAPSED, MULTI_TIMER, MULTI_BASE, LARGE_BASE = 0x30240500, 0x22410500, 0x42030500, 0x40030500
 OBJECT_TIMER, PRECISION_OBJECT, HUNDRED, UNKNOWN, DOUBLE = 0x20610500, 0x20670500, 0x20510500, 0x12345678, 0x00012000
 TOP = (0, 0)
-RECORDS = json.loads((Path(__file__).parent / "stories.json").read_text(encoding="utf-8"))
+RECORDS = json.loads((Path(__file__).parent / "conversations.json").read_text(encoding="utf-8"))
 
 
 def records(analysis: Analysis, *patterns: str, **options: Any) -> list[dict[str, Any]]:
@@ -191,20 +191,20 @@ def of_mixed() -> Reader:
     return reader
 
 
-STORIES = {made.__name__: made for made in (of_one_set, of_instances, of_names, of_winperf, of_mixed)}
+CONVERSATIONS = {made.__name__: made for made in (of_one_set, of_instances, of_names, of_winperf, of_mixed)}
 
 
-@pytest.fixture(params=STORIES.values(), ids=STORIES.keys())
-def story(request: pytest.FixtureRequest) -> Analysis:
+@pytest.fixture(params=CONVERSATIONS.values(), ids=CONVERSATIONS.keys())
+def conversation(request: pytest.FixtureRequest) -> Analysis:
     analysis: Analysis = request.param().analysis
     return analysis
 
 
-@pytest.mark.parametrize("name", STORIES)
-def test_records_of_a_story(name: str) -> None:
-    found = in_columns(records(STORIES[name]().analysis, exact=True))
+@pytest.mark.parametrize("name", CONVERSATIONS)
+def test_records_of_a_conversation(name: str) -> None:
+    found = in_columns(records(CONVERSATIONS[name]().analysis, exact=True))
     if "names" not in RECORDS[name]:
-        # All names of a counter, which one story holds.
+        # All names of a counter, which one conversation holds.
         del found["names"]
     assert found == RECORDS[name]
 
@@ -216,31 +216,33 @@ def test_buckets_of_instances() -> None:
 
 @pytest.mark.parametrize("reader", [RegularReader, V1Reader])
 def test_values_read_one_by_one_are_those_of_whole_columns(
-    story: Analysis, reader: type[RegularReader] | type[V1Reader], monkeypatch: pytest.MonkeyPatch
+    conversation: Analysis, reader: type[RegularReader] | type[V1Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has no regular layout is read sample by sample."""
-    expected = list(points(story))
+    expected = list(points(conversation))
     monkeypatch.setattr(reader, "read", lambda _self, _data: None)
-    assert list(points(story)) == expected
+    assert list(points(conversation)) == expected
 
 
 @pytest.mark.parametrize("most", [0, 1, 20, 60])
-def test_plans_that_are_forgotten_are_made_again(story: Analysis, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = list(points(story))
+def test_plans_that_are_forgotten_are_made_again(
+    conversation: Analysis, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = list(points(conversation))
     monkeypatch.setattr(Answers, "MAX_VALUES", most)
     monkeypatch.setattr(answers_module.SameLayout, "MAX_LAYOUTS", 1)
-    assert list(points(story)) == expected
+    assert list(points(conversation)) == expected
 
 
 @pytest.mark.parametrize("size", [1, 2, 30, 31, 100])
-def test_batches_of_any_size_hold_the_same(story: Analysis, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = list(points(story))
+def test_batches_of_any_size_hold_the_same(conversation: Analysis, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(points(conversation))
     monkeypatch.setattr(readings_module, "ROWS_AT_ONCE", size)
-    assert list(points(story)) == expected
+    assert list(points(conversation)) == expected
 
 
-def test_batches_have_the_values_of_their_points(story: Analysis) -> None:
-    for batch in readings(story):
+def test_batches_have_the_values_of_their_points(conversation: Analysis) -> None:
+    for batch in readings(conversation):
         found = list(batch.points())
         values = [one.formatted.value for one in found]
         assert batch.numbers() == [
@@ -257,14 +259,14 @@ def test_batches_have_the_values_of_their_points(story: Analysis) -> None:
         assert [len({found[row].series.number for row in part}) for part in rows] == [1] * len(rows)
 
 
-def test_a_selection_gives_what_all_have(story: Analysis) -> None:
-    expected = list(points(story))
+def test_a_selection_gives_what_all_have(conversation: Analysis) -> None:
+    expected = list(points(conversation))
     for number in {point.series.number for point in expected}:
         chosen = [point for point in expected if point.series.number == number]
         (path, instance, aggregate) = (chosen[0].series.path, chosen[0].series.instance, chosen[0].series.aggregate)
         found = list(
             points(
-                story,
+                conversation,
                 lambda series, is_it=(path, instance, aggregate): (
                     (series.path, series.instance, series.aggregate) == is_it
                 ),
