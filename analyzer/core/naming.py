@@ -73,13 +73,12 @@ class Texts(Generic[_Language]):
     def first(self, prefer: Callable[[_Language], bool] = lambda _: True) -> tuple[_Language | None, Name | None]:
         """The text for people, with its language: one that is preferred and that the capture reported, if there is, else the
         first there is."""
-        best: tuple[_Language | None, Name | None] = (None, None)
-        best_rank = -1
-        for language, name in self._by_language.items():
-            rank = 2 * prefer(language) + (name.source == "capture")
-            if rank > best_rank:
-                best, best_rank = (language, name), rank
-        return best
+
+        def rank(text: tuple[_Language, Name]) -> tuple[bool, bool]:
+            language, name = text
+            return prefer(language), name.source == "capture"
+
+        return max(self._by_language.items(), key=rank, default=(None, None))
 
     def __iter__(self) -> Iterator[tuple[_Language, Name]]:
         return iter(self._by_language.items())

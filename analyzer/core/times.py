@@ -49,7 +49,7 @@ def shown_time(time_ns: int) -> str:
 @lru_cache(maxsize=64)
 def _iso_second(seconds: int) -> str:
     """What is made a record at a time is mostly of the same second, or of those of a few connections."""
-    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}"
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def systemtime_moment(
@@ -91,7 +91,11 @@ def parse_time(text: str) -> int | None:
 def parse_duration(text: str) -> int | None:
     """`5s`, `500ms`, `1.5m`, `2h`, `1d` in nanoseconds, a number alone in seconds; None for what is none."""
     match = _DURATION.fullmatch(text.strip())
-    return int(Fraction(match[1]) * UNITS_NS[(match[2] or "s").lower()]) if match is not None else None
+    if match is None:
+        return None
+    # The micro sign and the Greek letter are one letter in any case, and both are typed.
+    unit = (match[2] or "s").casefold().replace("\u03bc", "\u00b5")
+    return int(Fraction(match[1]) * UNITS_NS[unit])
 
 
 # The fields of a SYSTEMTIME in their order, with what each may be at least and at most ([MS-DTYP] section 2.3.13).

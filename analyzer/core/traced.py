@@ -185,7 +185,7 @@ class FrameTable(Source):
         if stop <= start:
             return None
         first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
-        if self.ordered or last == first + 1:
+        if self.ordered:
             return self._times_ns[first], self._times_ns[last - 1]
         found = self._times_ns[first:last]
         return min(found), max(found)
@@ -215,7 +215,7 @@ class FrameTable(Source):
         if stop <= start:
             return None
         first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
-        if self.ordered or last == first + 1:
+        if self.ordered:
             return self._frames[first], self._frames[last - 1]
         found = self._frames[first:last]
         return min(found), max(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 from pathlib import Path
 
@@ -12,6 +14,42 @@ from typer.main import get_command
 from analyzer.cli.commands import command_line
 from analyzer.cli.limits import amount
 from analyzer.core.limits import ABOUT, DEFAULTS, Limits
+from analyzer.pipeline.run import stream
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Asked:
+    """Limits as the page states them; which were asked for is noted."""
+
+    def __init__(self) -> None:
+        table = (ROOT / "docs" / "reliability.md").read_text("utf-8").partition("<!-- limits -->")[2]
+        rows = table.partition("<!-- end of limits -->")[0].strip().splitlines()[2:]
+        stated = [row.split("|")[1].strip() for row in rows]
+        self.values = dict(zip(ABOUT, map(number, stated), strict=True))
+        self.names: set[str] = set()
+
+    def __getattr__(self, name: str) -> int:
+        self.names.add(name)
+        return self.values[name]
+
+
+def number(stated: str) -> int:
+    """`16 MiB`, `65,536`."""
+    amount, _, unit = stated.replace(",", "").partition(" ")
+    assert unit in ("", "MiB")
+    return int(amount) << 20 if unit else int(amount)
+
+
+def test_an_analysis_takes_the_limits_of_the_page() -> None:
+    """Layers ask for limits by these names; what is not met in this capture is compressed SMB, names, and what waits."""
+    limits = Asked()
+    capture = gzip.compress((ROOT / "captures" / "n_v1_pcapng.pcapng").read_bytes())
+    calls = list(stream([io.BytesIO(capture)], limits=limits))  # type: ignore[arg-type]
+    assert calls
+    seldom = {"smb_ratio", "smb_decompressed_free", "compound", "address_names", "waiting", "waiting_bytes", "started"}
+    assert limits.names | seldom == set(ABOUT)
+    assert limits.values == structs.asdict(Limits())
 
 
 def test_every_limit_is_explained() -> None:
@@ -47,6 +85,6 @@ def test_the_page_lists_every_limit() -> None:
     for name, about in ABOUT.items():
         option = f"`{about.option}`" if about.option else ""
         rows.append(f"| {amount(getattr(DEFAULTS, name), about.unit)} | {about.what} | {about.reason} | {option} |")
-    page = (Path(__file__).resolve().parents[2] / "docs" / "reliability.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reliability.md").read_text("utf-8")
     table = "\n".join(rows)
     assert f"<!-- limits -->\n\n{table}\n\n<!-- end of limits -->" in page

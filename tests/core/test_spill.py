@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.spill import Log, LoggedBytes, LoggedParts
+from analyzer.core.errors import InputError
+from analyzer.core.spill import Log, LoggedBytes, LoggedParts, MappedLog, SpillFile
 from analyzer.core.traced import Extent, FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
@@ -134,3 +135,119 @@ def test_logged_bytes_lie_at_the_beginning_of_their_source_unless_it_is_said_oth
     assert LoggedBytes(log, position, 6, source).origin(0, 6) == (Extent(3, 40, 6),)
     assert LoggedBytes(log, position + 2, 4, source, 2).origin(0, 4) == (Extent(3, 42, 4),)
     assert LoggedBytes(log, position + 2, 4, source, 2, ("unseal",)).steps == ("unseal",)
+
+
+@pytest.mark.parametrize("room", [0, SEGMENT - 1, SEGMENT, SEGMENT + 1, 4 * SEGMENT, 99 * SEGMENT])
+def test_any_range_is_read_across_memory_file_and_what_is_not_yet_full(room: int, disk: Disk) -> None:
+    """Short entries, one that fills a segment to its last byte, long ones alone and behind each other, and a rest."""
+    log = Log(room)
+    lengths = [100, SEGMENT - 100, SEGMENT, 2 * SEGMENT + 5, SEGMENT // 2, 3, SEGMENT + 1, 7, SEGMENT - 8, 50, 20]
+    stated, borders = b"", [0]
+    for number, length in enumerate(lengths):
+        data = bytes((number * 37 + at * 11) % 251 for at in range(64)) * (length // 64 + 1)
+        assert log.append(data[:length]) == len(stated)
+        stated += data[:length]
+        borders.append(len(stated))
+    ends = sorted({border + step for border in borders for step in (-1, 0, 1) if 0 <= border + step <= len(stated)})
+    for start in ends:
+        for stop in (end for end in ends if start <= end <= start + 2 * SEGMENT):
+            assert log.read(start, stop - start) == stated[start:stop]
+    # What is asked for beyond the end is not there.
+    for start in (len(stated) - SEGMENT, len(stated) - 1, len(stated), len(stated) + 5):
+        assert log.read(start, 2 * SEGMENT) == stated[start:]
+    pieces = list(log.pieces())
+    assert b"".join(pieces) == stated
+    assert all(pieces)
+    # And all of it once more, now that the rest was written too.
+    assert log.append(b"more") == len(stated)
+    assert log.read(len(stated) - 2, 9) == stated[-2:] + b"more"
+
+
+@pytest.mark.parametrize(("room", "written"), [(2 * SEGMENT + 4, 0), (2 * SEGMENT + 3, 1), (SEGMENT + 1, 2)])
+def test_memory_holds_as_much_as_there_is_room_for_and_no_more(room: int, written: int, disk: Disk) -> None:
+    log = Log(room)
+    log.append(b"a" * (SEGMENT + 2))
+    log.append(b"b" * (SEGMENT + 2))
+    assert disk.written == [SEGMENT + 2] * written
+
+
+def test_a_segment_of_short_entries_is_read_once_for_many(disk: Disk) -> None:
+    log = Log(0)
+    places = [log.append(bytes([at]) * 1000) for at in range(250)]
+    log.append(b"x" * SEGMENT)
+    log.append(b"y" * 100)
+    disk.read.clear()
+    assert [log.read(place, 3) for place in places] == [bytes([at]) * 3 for at in range(250)]
+    assert disk.read == [250_000]
+
+
+def test_pieces_of_a_log_are_no_longer_than_a_segment(disk: Disk) -> None:
+    log = Log(0)
+    log.append(b"a" * (2 * SEGMENT + 5))
+    log.append(b"b" * SEGMENT)
+    log.append(b"c" * 9)
+    # The long entries lie behind each other, and are one.
+    assert [len(piece) for piece in log.pieces()] == [SEGMENT, SEGMENT, SEGMENT, 5, 9]
+    assert disk.read == [SEGMENT, SEGMENT, SEGMENT, 5, 9]
+
+
+def test_a_disk_that_reads_and_writes_less_than_it_is_asked_for_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pread, pwrite = os.pread, os.pwrite
+    monkeypatch.setattr(os, "pread", lambda file, length, at: pread(file, min(length, 1000), at))
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: pwrite(file, data[:777], at))
+    file = SpillFile()
+    data = bytes(range(256)) * 20
+    assert [file.put(data), file.put(b"xyz"), file.put(b"")] == [0, 5120, 5123]
+    assert file.read(0, 5120) == data
+    assert file.read(100, 2000) == data[100:2100]
+    assert file.read(5119, 4) == data[-1:] + b"xyz"
+    with pytest.raises(OSError, match="shorter than what was written"):
+        file.read(5120, 4)
+
+
+def test_a_disk_that_is_full_takes_no_more_and_keeps_what_it_has(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = SpillFile()
+    assert file.put(b"kept") == 0
+
+    def refuse(*_: object) -> int:
+        raise OSError("full")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "pwrite", refuse)
+        assert file.put(b"lost") is None
+    assert file.put(b"later") == 4
+    assert file.read(0, 9) == b"keptlater"
+
+
+def test_a_system_without_reading_at_a_place_writes_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pwrite")
+    assert SpillFile().put(b"data") is None
+
+
+def test_a_temporary_file_goes_with_the_last_that_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[IO[bytes]] = []
+
+    def temporary(buffering: int) -> IO[bytes]:
+        made.append(os.fdopen(os.memfd_create("spill"), "rb+", buffering))
+        return made[-1]
+
+    monkeypatch.setattr("tempfile.TemporaryFile", temporary)
+    file = SpillFile()
+    file.put(b"data")
+    file.put(b"more")
+    assert len(made) == 1
+    assert not made[0].closed
+    del file
+    assert made[0].closed
+
+
+def test_a_log_of_a_file_is_read_within_its_ends() -> None:
+    log = MappedLog(b"??0123456789!!", 2, 10)
+    for start in range(11):
+        for stop in range(start, 11):
+            assert log.read(start, stop - start) == b"0123456789"[start:stop]
+    for start, length in ((-1, 2), (0, 11), (10, 1), (11, 0), (5, -1)):
+        with pytest.raises(InputError, match="damaged"):
+            log.read(start, length)
+    with pytest.raises(TypeError):
+        log.append(b"x")

@@ -1,0 +1,163 @@
+"""Sets of frame ids, and the problems that errors in bytes amount to."""
+
+from __future__ import annotations
+
+import pytest
+
+from analyzer.core.budget import MemoryBudget
+from analyzer.core.cursor import Cursor
+from analyzer.core.errors import DecodeError, InputError, MalformedError, TruncatedError, UnsupportedError
+from analyzer.core.events import Problem, kind_of
+from analyzer.core.frames import FrameSet, file_of, frame_id, number_of
+from analyzer.core.traced import TracedBytes
+
+
+def test_a_frame_id_has_room_for_a_million_million_frames_of_a_file() -> None:
+    assert frame_id(1, 0) == 1 << 40
+    assert frame_id(2, 5) == (2 << 40) + 5
+    last = frame_id(2, (1 << 40) - 1)
+    assert (file_of(last), number_of(last), last + 1) == (2, (1 << 40) - 1, frame_id(3, 0))
+
+
+def test_a_set_of_frames_has_those_that_were_added_and_no_neighbour() -> None:
+    frames = FrameSet()
+    added = {1, 7, 8, 9, 64, 1000, frame_id(1, 7), frame_id(3, 16)}
+    frames.update(sorted(added, reverse=True))
+    frames.update([7])
+    near = {file << 40 | number for file in range(4) for number in range(1100)}
+    assert {frame for frame in near if frame in frames} == added
+    assert frames.issuperset(added)
+    assert frames.issuperset([])
+    assert not frames.issuperset([1, 2])
+    assert not FrameSet().issuperset([0])
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (TruncatedError("cut"), "truncated"),
+        (UnsupportedError("new"), "unsupported"),
+        (MalformedError("wrong"), "malformed"),
+        (DecodeError("wrong"), "malformed"),
+    ],
+)
+def test_an_error_is_a_problem_of_its_kind_at_the_frames_of_its_bytes(error: DecodeError, kind: str) -> None:
+    assert kind_of(error) == kind
+    where = TracedBytes.join([TracedBytes.of_frame(b"a", 5), TracedBytes.of_frame(b"b", 3)])
+    assert Problem.of("rpc", error, where) == Problem(kind, "rpc", (3, 5), str(error))  # type: ignore[arg-type]
+    assert Problem.of("rpc", error, [9, 2]) == Problem(kind, "rpc", (9, 2), str(error))  # type: ignore[arg-type]
+
+
+def test_an_error_names_the_field_and_the_place_where_it_knows_them() -> None:
+    assert str(DecodeError("too long")) == "too long"
+    assert str(DecodeError("too long", field="name")) == "name: too long"
+    assert str(DecodeError("too long", field="name", start=0, stop=4)) == "name at byte 0: too long"
+    assert str(DecodeError("too long", start=3)) == "too long"
+    error = DecodeError("too long", field="name", start=3, stop=7)
+    assert (error.reason, error.field, error.start, error.stop) == ("too long", "name", 3, 7)
+    plain = DecodeError("too long")
+    assert (plain.field, plain.start, plain.stop) == ("", None, None)
+
+
+def failing() -> None:
+    try:
+        raise KeyError("inner")
+    except KeyError as inner:
+        raise MalformedError("outer") from inner
+
+
+def test_an_error_that_is_kept_holds_on_to_nothing() -> None:
+    with pytest.raises(MalformedError) as caught:
+        failing()
+    assert isinstance(caught.value.__cause__, KeyError)
+    kept = caught.value.alone()
+    assert kept is caught.value
+    assert (kept.__traceback__, kept.__context__, kept.__cause__) == (None, None, None)
+
+
+def test_the_hint_of_an_error_of_the_user_is_a_note_of_it() -> None:
+    assert InputError("no file").hint is None
+    assert not hasattr(InputError("no file"), "__notes__")
+    error = InputError("no file", hint="name one")
+    assert (str(error), error.hint, error.__notes__) == ("no file", "name one", ["name one"])
+
+
+def test_a_cursor_reads_to_its_own_end_and_says_what_is_left() -> None:
+    cursor = Cursor(b"0123456789", 2, 8)
+    assert (cursor.pos, cursor.stop, cursor.left) == (2, 8, 6)
+    assert cursor.take("a", 0) == b""
+    assert cursor.take("a", 1) == b"2"
+    cursor.skip("b", 2)
+    assert (cursor.pos, cursor.left) == (5, 3)
+    for wrong in (4, -1):
+        with pytest.raises(TruncatedError, match=rf"c at byte 5: {wrong} bytes wanted, 3 left") as caught:
+            cursor.take("c", wrong)
+        assert (caught.value.start, caught.value.stop, cursor.pos) == (5, 8, 5)
+    assert cursor.take("c", 3) == b"567"
+    assert cursor.rest() == b""
+    assert Cursor(b"0123456789", 4).rest() == b"456789"
+
+
+def test_a_window_of_a_cursor_opens_up_to_the_end_and_closes_where_it_was_opened() -> None:
+    cursor = Cursor(b"0123456789", 2, 8)
+    with cursor.window("w", 6):
+        assert cursor.rest() == b"234567"
+    assert (cursor.pos, cursor.stop) == (8, 8)
+    with cursor.window("empty", 0):
+        assert cursor.left == 0
+    for wrong in (1, -1):
+        with (
+            pytest.raises(TruncatedError, match=rf"v at byte 8: {wrong} bytes wanted, 0 left") as caught,
+            cursor.window("v", wrong),
+        ):
+            pytest.fail("opened")
+        assert (caught.value.start, caught.value.stop) == (8, 8)
+    cursor = Cursor(b"0123456789", 2, 8)
+    with pytest.raises(MalformedError, match="w at byte 3: 2 bytes left over") as left, cursor.window("w", 3):
+        cursor.u8("x")
+    assert (left.value.start, left.value.stop, cursor.stop) == (3, 5, 8)
+
+
+@pytest.mark.parametrize(("start", "size", "base", "after"), [(4, 4, 0, 4), (5, 4, 0, 8), (3, 8, 3, 3), (4, 8, 3, 11)])
+def test_a_cursor_moves_to_the_next_multiple_or_stays(start: int, size: int, base: int, after: int) -> None:
+    cursor = Cursor(bytes(16), start)
+    cursor.align(size, base=base)
+    assert cursor.pos == after
+
+
+def test_a_guid_follows_the_byte_order_of_its_cursor() -> None:
+    raw = bytes(range(16))
+    assert Cursor(raw).guid("g") == "03020100-0504-0706-0809-0a0b0c0d0e0f"
+    assert Cursor(raw, order="big").guid("g") == "00010203-0405-0607-0809-0a0b0c0d0e0f"
+    assert Cursor(raw).u64("n") == 0x0706050403020100
+    assert Cursor(raw, order="big").u64("n") == 0x0001020304050607
+
+
+def test_a_budget_lists_its_holders_from_the_one_silent_longest() -> None:
+    budget = MemoryBudget(100)
+    for holder in (3, 1, 2):
+        budget.holds(holder, 10)
+    budget.holds(3, 10)
+    assert budget.holders == [1, 2, 3]
+    budget.ends(2)
+    assert budget.holders == [1, 3]
+    assert (budget.most, budget.given_up) == (100, 0)
+
+
+def test_a_budget_frees_a_quarter_and_not_a_byte_more() -> None:
+    budget = MemoryBudget(100)
+    for holder in range(10):
+        assert budget.holds(holder, 10) == []
+    # 101 bytes: what leaves brings it to 75 or fewer, which is when three of ten bytes have left.
+    assert budget.holds(10, 1) == [0, 1, 2]
+    assert budget.holders == [*range(3, 10), 10]
+    assert budget.given_up == 3
+    # 71 are held; those without a byte are no help, and stay.
+    budget = MemoryBudget(100)
+    budget.holds(1, 0)
+    budget.holds(2, 26)
+    assert budget.holds(3, 75) == [2]
+    assert budget.holders == [1, 3]
+    assert budget.holds(4, 25) == []
+    assert budget.holds(5, 1) == [3]
+    assert budget.given_up == 2
