@@ -153,3 +153,82 @@ def test_where_there_is_nobody_to_tell_nothing_is_stated(monkeypatch: pytest.Mon
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(gate.StreamClosedError):
         gate.put("anything")
+
+
+def test_a_file_in_the_way_beside_it_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate.secrets, "token_hex", lambda length: "ab" * length)
+    beside = tmp_path / ".pcq-abababababababab.part"
+    beside.write_bytes(b"somebody's")
+    with pytest.raises(InputError, match="cannot be written: File exists"):
+        write_document(b"ours", Destination(tmp_path / "x"))
+    assert beside.read_bytes() == b"somebody's"
+    assert names_in(tmp_path) == [beside.name]
+
+
+def test_what_takes_a_place_is_on_the_disk_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: sizes.append(os.fstat(descriptor).st_size))
+    write_document(b"whole", Destination(tmp_path / "x"))
+    assert sizes == [5]
+
+
+def test_modes_of_new_files_are_those_of_the_user_or_of_secrets(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_document(b"x", Destination(tmp_path / "open"))
+        write_document(b"x", Destination(tmp_path / "private", private=True))
+    finally:
+        os.umask(before)
+    assert (mode_of(tmp_path / "open"), mode_of(tmp_path / "private")) == (0o640, 0o600)
+
+
+def test_a_destination_that_spares_more_is_the_same_else(tmp_path: Path) -> None:
+    path, other = tmp_path / "x", tmp_path / "y"
+    path.write_bytes(b"old")
+    other.write_bytes(b"old")
+    first = Destination(path, force=True, reads=[tmp_path / "a"], private=True)
+    more = first.sparing(["b", other])
+    assert more.reads == (tmp_path / "a", Path("b"), other)
+    assert first.reads == (tmp_path / "a",)
+    write_document(b"new", more)
+    assert (path.read_bytes(), mode_of(path)) == (b"new", 0o600)
+    with pytest.raises(InputError, match="exists already"):
+        Destination(path).sparing([other]).check()
+    # What is read need not be there, and is no other file of the same content.
+    Destination(path, force=True, reads=[tmp_path / "none", other]).check()
+
+
+def test_a_device_is_written_to_as_it_is() -> None:
+    write_document(b"x", Destination(Path(os.devnull)))
+    with Destination(Path(os.devnull)).opened() as out:
+        assert out.name == os.devnull
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", None])
+def test_what_goes_to_standard_output_needs_no_check(name: str | None) -> None:
+    destination = Destination(Path(name) if name is not None else None)
+    destination.check()
+    assert destination.path is None
+
+
+def test_a_descriptor_that_is_not_open_cannot_be_written() -> None:
+    with pytest.raises(InputError, match="/dev/fd/1234 cannot be written: No such file"):
+        write_document(b"x", Destination(Path("/dev/fd/1234")))
+
+
+def test_a_file_system_without_links_renames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x").write_bytes(b"old")
+    monkeypatch.setattr(gate.os, "link", lambda *_: pytest.fail("a link in the place of a file that is replaced"))
+    write_document(b"new", Destination(tmp_path / "x", force=True))
+    assert (tmp_path / "x").read_bytes() == b"new"
+    assert names_in(tmp_path) == ["x"]
+
+
+def test_a_sentence_about_what_was_wrong_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match="damaged"):
+        write_half(Destination(tmp_path / "x"), InputError("damaged"))
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ZeroDivisionError):
+        write_half(Destination(tmp_path / "x"), ZeroDivisionError())
+    assert capsys.readouterr().err == f"{tmp_path}/x is not written; what was written of it has been removed\n"
+    assert names_in(tmp_path) == []

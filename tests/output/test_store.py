@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analyzer.core.errors import InputError
+from analyzer.output import store as store_module
 from analyzer.output.json import document, json_ready
-from analyzer.output.store import Store, StoreError, file_system
+from analyzer.output.store import StorageError, Store, StoreError, file_system
 
 pytestmark = pytest.mark.needs("fsspec")
 
@@ -90,3 +94,149 @@ def test_what_cannot_be_written_or_reached_is_a_sentence(tmp_path: Path) -> None
 def test_nested_values_are_json_text_and_records_dictionaries() -> None:
     assert (json_ready(None), json_ready({"a": [1, None]})) == (None, '{"a":[1,null]}')
     assert document({"a": (1, "x")}) == {"a": [1, "x"]}
+
+
+class Silent:
+    """A file system of object storage that gives no answer."""
+
+    protocol = ("s3",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        def asked(*_: object, **__: object) -> None:
+            raise self.error
+
+        return asked
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], Store]:
+    def made(error: Exception) -> Store:
+        monkeypatch.setattr(store_module, "file_system", lambda url: (Silent(error), "bucket/x"))
+        return Store("s3://bucket/x")
+
+    return made
+
+
+ASKED: list[Callable[[Store], object]] = [
+    lambda store: store.exists("a"),
+    lambda store: store.names("a"),
+    lambda store: store.size("a"),
+    lambda store: store.read("a"),
+    lambda store: store.fetch("a", Path("b")),
+    lambda store: store.remove("a"),
+]
+CHANGED: list[Callable[[Store], object]] = [lambda store: store.write("a", b""), lambda store: store.move("a", "b")]
+
+
+def test_storage_that_gives_no_answer_is_a_sentence(silent: Callable[[Exception], Store]) -> None:
+    for ask in ASKED:
+        with pytest.raises(StorageError) as caught:
+            ask(silent(KeyError("odd")))
+        assert (type(caught.value), str(caught.value)) == (StorageError, "s3://bucket/x gives no answer: 'odd'")
+        with pytest.raises(PermissionError):
+            ask(silent(PermissionError(13, "Permission denied")))
+    for change in CHANGED:
+        with pytest.raises(StoreError, match="s3://bucket/x gives no answer: 'odd'"):
+            change(silent(KeyError("odd")))
+        with pytest.raises(StoreError, match="s3://bucket/x cannot be written: Permission denied"):
+            change(silent(PermissionError(13, "Permission denied")))
+        with pytest.raises(StoreError, match="s3://bucket/x cannot be written: odd"):
+            change(silent(OSError("odd")))
+
+
+def test_what_is_not_there_has_no_names_and_is_removed(silent: Callable[[Exception], Store]) -> None:
+    store = silent(FileNotFoundError())
+    assert store.names("a") == []
+    store.remove("a")
+    assert store.local is None
+    store.prune("a")
+
+
+def test_an_upload_that_was_not_completed_is_discarded(silent: Callable[[Exception], Store]) -> None:
+    done: list[str] = []
+
+    class Upload:
+        def write(self, data: bytes) -> None:
+            done.append(data.decode())
+
+        def discard(self) -> None:
+            done.append("discard")
+            raise OSError("no answer to this either")
+
+        def close(self) -> None:
+            done.append("close")
+
+    store = silent(OSError())
+    store._fs.open = lambda path, mode: done.append(f"{path} {mode}") or Upload()
+    store.write("a/b", b"data")
+    assert done == ["bucket/x/a/b wb", "data", "close"]
+    done.clear()
+    with pytest.raises(KeyboardInterrupt), store.writing("c"):
+        raise KeyboardInterrupt
+    assert done == ["bucket/x/c wb", "discard"]
+
+
+def test_a_mistake_of_a_writer_is_no_matter_of_a_local_disk(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "root"))
+    with pytest.raises(KeyError), store.writing("a"):
+        raise KeyError("a mistake of ours")
+    assert list((tmp_path / "root").iterdir()) == []
+
+
+def test_a_local_file_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: sizes.append(os.fstat(descriptor).st_size))
+    store = Store(str(tmp_path))
+    store.write("x", b"whole")
+    assert sizes == [5]
+    monkeypatch.setattr(store_module.secrets, "token_hex", lambda length: "ab" * length)
+    (tmp_path / ".pcq-abababababababab.part").write_bytes(b"somebody's")
+    with pytest.raises(StoreError, match="File exists"):
+        store.write("y", b"ours")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "package"),
+    [
+        ("s3", "s3fs"),
+        ("s3a", "s3fs"),
+        ("gs", "gcsfs"),
+        ("gcs", "gcsfs"),
+        ("abfs", "adlfs"),
+        ("abfss", "adlfs"),
+        ("az", "adlfs"),
+        ("ssh", "paramiko"),
+        ("sftp", "paramiko"),
+        ("hdfs", None),
+    ],
+)
+def test_storage_whose_package_is_not_installed_says_which(
+    scheme: str, package: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The packages that the documentation of fsspec names for each scheme."""
+
+    def missing(url: str) -> None:
+        raise ImportError(url)
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(InputError) as caught:
+        file_system(f"{scheme}://bucket/x")
+    if package is None:
+        assert str(caught.value) == "hdfs://bucket/x needs the package of fsspec for hdfs://"
+        assert caught.value.hint is None
+    else:
+        assert str(caught.value) == f"{scheme}://bucket/x needs the package {package}"
+        assert caught.value.hint == f"pip install {package}, on every machine that reads or writes."
+
+
+def test_a_file_has_a_path_or_a_url_for_others(tmp_path: Path) -> None:
+    local = Store(f"file://{tmp_path}")
+    assert (local.local, local.url("a/b")) == (tmp_path, f"{tmp_path}/a/b")
+    assert Store("memory://root").url("a/b") == "memory:///root/a/b"
+    with pytest.raises(InputError) as caught:
+        file_system("sftp://me:secret@host/x")
+    assert caught.value.hint == "Put it in the configuration of fsspec, or use keys."
+    assert "secret" not in str(caught.value)
