@@ -65,6 +65,8 @@ _INT64_MAX = (1 << 63) - 1
 _FAR_S = _INT64_MAX // NS_PER_S // 2
 MOST_CLOCKS_AT_ONCE = 16
 MAX_NAME_LEN = 255
+# So many packets that cannot be read are named.
+_MOST_NAMED = 8
 
 
 class Interface(Struct, frozen=True):
@@ -298,7 +300,9 @@ class PcapngFile:
         if not good.all():
             bad = numbers[~good]
             self._bad_packet_count += len(bad)
-            self._bad_packets += [frame_id(self.file, number) for number in bad[:8].tolist()]
+            self._bad_packets += [
+                frame_id(self.file, number) for number in bad[: _MOST_NAMED - len(self._bad_packets)].tolist()
+            ]
             found = found.only(good)
             if not len(found.starts):
                 return
@@ -440,7 +444,7 @@ class PcapngFile:
             yield Problem(
                 "malformed",
                 "capture",
-                tuple(self._bad_packets[:8]),
+                tuple(self._bad_packets),
                 f"{count} packet blocks name an interface that is not described or are shorter than their frame; "
                 "they are left out",
             )
