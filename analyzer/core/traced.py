@@ -145,12 +145,10 @@ class FrameTable(Source):
         if stop <= start:
             return
         starts = self._starts
-        at = bisect_right(starts, start) - 1
-        while at < len(self._frames) and starts[at] < stop:
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
             first = max(start, starts[at])
             length = min(stop, starts[at + 1]) - first
             yield Extent(self._frames[at], self._offsets[at] + first - starts[at], length, self._times_ns[at])
-            at += 1
 
     def pack(self, start: int, stop: int, out: bytearray) -> None:
         if stop <= start:
@@ -241,11 +239,9 @@ class _JoinedSource(Source):
         if stop <= start:
             return
         starts = self._starts
-        at = bisect_right(starts, start) - 1
-        while at < len(self._sources) and starts[at] < stop:
+        for at in range(bisect_right(starts, start) - 1, bisect_left(starts, stop)):
             base, first = starts[at], self._firsts[at]
             yield self._sources[at], first + max(start - base, 0), first + min(stop, starts[at + 1]) - base
-            at += 1
 
     def extents(self, start: int, stop: int) -> Iterator[Extent]:
         for source, first, last in self._pieces(start, stop):

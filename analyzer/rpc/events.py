@@ -26,7 +26,7 @@ class Exchange(Event, frozen=True):
 
     `interface` is a UUID as text (None where the bind was not captured), `version` as (major, minor); `syntax` the transfer
     syntax. `fault` is the status of a fault PDU, `orphaned` and `cancelled` whether the client gave up. `reason` is a sentence for
-    every state but `complete`. `recognised`: the bind was not captured, and what the calls carry shows the interface.
+    every state but `complete`.
     """
 
     channel: Channel
@@ -46,7 +46,6 @@ class Exchange(Event, frozen=True):
     reason: str | None
     cancelled: bool
     orphaned: bool
-    recognised: bool = False
 
     @property
     def first_time_ns(self) -> int:

@@ -18,8 +18,6 @@ FAULT_LEN = 32
 FIRST_FRAG = 0x01
 LAST_FRAG = 0x02
 SUPPORT_HEADER_SIGN = 0x04  # in bind and alter_context; the same bit means PENDING_CANCEL in a request
-CONC_MPX = 0x10
-DID_NOT_EXECUTE = 0x20
 MAYBE = 0x40
 OBJECT_UUID = 0x80
 
