@@ -423,3 +423,17 @@ def test_the_segments_around_one_that_is_out_of_order_are_in_runs() -> None:
     found = reported(segments, cut=False)
     assert sum(isinstance(event, StreamBatch) for event in found) < 10
     assert sum(len(event.data) for event in found if isinstance(event, StreamBatch)) == 40 * 900 + 2 * len(smb2())
+
+
+@pytest.mark.parametrize("isn", [1000, 0xFFFFFFFF, 0xFFFFFFFF - 500, 0x7FFFFFFF])
+def test_batches_stay_whole_wherever_their_numbers_lie(isn: int) -> None:
+    """Sequence number 0 is one like any other, also as the first that is answered."""
+    talk = Talk(*ENDS[0], isn, isn)
+    segments = talk.open()
+    for _ in range(20):
+        segments += [talk.c(smb2(b"x" * 500)), talk.s(smb2(b"y" * 500))]
+    segments += [talk.s(b"z" * 500) for _ in range(20)]
+    batches = [event for event in reported(segments, cut=False) if isinstance(event, StreamBatch)]
+    assert [(len(batch.data), batch.replied) for batch in batches] == [
+        (40 * len(smb2(b"x" * 500)) + 10_000, 20 * len(smb2(b"x" * 500)) + 10_000)
+    ]
