@@ -235,7 +235,7 @@ def test_storage_whose_package_is_not_installed_says_which(
 def test_a_file_has_a_path_or_a_url_for_others(tmp_path: Path) -> None:
     local = Store(f"file://{tmp_path}")
     assert (local.local, local.url("a/b")) == (tmp_path, f"{tmp_path}/a/b")
-    assert Store("memory://root").url("a/b") == "memory:///root/a/b"
+    assert Store("memory://below").url("a/b") == "memory:///below/a/b"
     with pytest.raises(InputError) as caught:
         file_system("sftp://me:secret@host/x")
     assert caught.value.hint == "Put it in the configuration of fsspec, or use keys."
