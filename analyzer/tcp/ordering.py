@@ -118,7 +118,7 @@ def _last_segments(batch: StreamBatch, most: int) -> Iterator[tuple[Direction, i
     borders, replies, replied = batch.borders, batch.replies, batch.replied
     part, stop = len(replies) - 1, len(batch.data)
     after = [batch.offset + stop - replied, batch.reply_offset + replied]
-    ways: tuple[Direction, Direction] = (batch.direction, 1 if batch.direction == 0 else 0)
+    ways = batch.ways
     for extent in batch.data.last_extents(most):
         start = stop - extent.length
         while start < borders[part]:

@@ -10,8 +10,9 @@ from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
-from analyzer.tcp.events import Connection, Gap, StreamBatch, StreamClosed
+from analyzer.tcp.events import Connection, Direction, Gap, StreamBatch, StreamClosed
 from analyzer.tcp.flow import TcpTimeouts, highest, is_before, lowest
+from analyzer.tcp.ordering import Recent
 from tests.build.tcp import CLIENT, MS, SERVER, Streams, Talk
 from tests.tcp.test_reassembler import reported, run
 
@@ -303,6 +304,110 @@ def test_a_batch_gives_its_parts_with_their_places() -> None:
     assert parts == [(1, 100, b"ask"), (0, 50, b"answer"), (1, 103, b"more"), (0, 56, b"end")]
     for part in range(4):
         assert [(one.direction, one.offset, one.data.data) for one in batch.since(part)] == parts[part:]
+
+
+def test_recent_segments_of_a_direction_come_the_last_one_first() -> None:
+    which, other = Connection(0, CLIENT, SERVER, True), Connection(1, CLIENT, SERVER, True)
+    frames = enumerate((b"ask", b"answer", b"more", b"end"), 70)
+    data = TracedBytes.join([TracedBytes.of_frame(part, frame, 54, frame) for frame, part in frames])
+    recent = Recent()
+    recent.add(StreamBatch(which, 1, 100, data, [0, 3, 9, 13, 16], [False, True, False, True], 50), 4)
+    recent.add(StreamBatch.of(other, 1, 100, TracedBytes.of_frame(b"other", 75, 54, 75)))
+
+    def found(connection: Connection, direction: Direction, start: int, stop: int) -> list[tuple[int, bytes, int]]:
+        segments = recent.of(connection, direction, start, stop)
+        return [(offset, part.data, part.frames[0]) for offset, part in segments]
+
+    sent, replied = [(103, b"more", 72), (100, b"ask", 70)], [(56, b"end", 73), (50, b"answer", 71)]
+    assert found(which, 1, 106, 107) == found(which, 1, 99, 101) == sent
+    assert found(which, 0, 58, 60) == found(which, 0, 0, 51) == replied
+    assert (
+        found(which, 1, 107, 200) == found(which, 1, 0, 100) == found(which, 0, 59, 99) == found(which, 0, 0, 50) == []
+    )
+    assert found(other, 1, 0, 200) == [(100, b"other", 75)]
+
+
+def test_a_reset_alone_opens_no_connection_that_later_data_would_belong_to() -> None:
+    talk = Talk().skip_handshake()
+    for flags in (RST, RST | ACK):
+        assert reported(run([talk.raw(SERVER, 5, 6, flags), talk.c(b"ask")])) == [(0, b"ask"), "end"]
+
+
+def test_where_a_direction_begins_is_known_from_the_first_acknowledgement_of_an_end_whose_syn_is_there() -> None:
+    talk = Talk()
+    hello, lost, second = talk.open(), talk.s(b"lost"), talk.s(b"second")
+    events = run([hello[0], second, hello[2], talk.ack(CLIENT)])
+    assert reported(events) == [("gap", 1, 0, len(lost.payload)), (1, b"second"), "end"]
+
+
+@pytest.mark.parametrize("end", [CLIENT, SERVER])
+def test_segments_out_of_window_are_reported_for_their_direction(end: Endpoint) -> None:
+    talk = Talk()
+    hello, one = talk.open(), talk.c(b"one")
+    unexpected = talk.raw(end, 0x70000000, 0x90000000, ACK | PSH, b"other")
+    (problem,) = (event for event in run([*hello, one, unexpected, talk.c(b"two")]) if isinstance(event, Problem))
+    text = "numbers far outside of what this connection could send; ignored"
+    assert problem.text == f"stream {end} to {SERVER if end == CLIENT else CLIENT}: {text}"
+    assert problem.frames == (unexpected.frame,)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "events"),
+    [
+        (0, [(0, b"data"), "end"]),
+        (0xFFFF, [("gap", 0, 0, 0xFFFF), (0, b"data"), "end"]),
+        (0x10000, [(0, b"data"), "reused"]),
+    ],
+)
+def test_a_syn_behind_data_in_mid_stream_begins_it_where_it_lies_close_before(ahead: int, events: list[object]) -> None:
+    talk = Talk()
+    data = talk.raw(CLIENT, talk.client_isn + 1 + ahead, talk.server_isn + 1, ACK | PSH, b"data")
+    found = run([data, talk.raw(CLIENT, talk.client_isn, 0, SYN)])
+    assert reported(found) == events
+
+
+@pytest.mark.parametrize(
+    ("before", "answered", "is_another"),
+    [
+        (0, b"", False),
+        (1, b"", False),
+        (0xFFFF, b"", False),
+        (0x10000, b"", True),
+        (0, b"answer", False),
+        (1, b"answer", True),
+    ],
+)
+def test_a_late_answer_to_a_syn_may_move_the_beginning_back_while_nothing_was_delivered(
+    before: int, answered: bytes, is_another: bool
+) -> None:
+    """The other end's acknowledgement has shown where the direction begins; its SYN comes later in the file."""
+    talk = Talk()
+    hello, ask = talk.open(), talk.c(b"ask")
+    answer = [talk.s(answered)] if answered else []
+    late = replace(talk.again(hello[1]), seq=hello[1].seq - before)
+    found = reported(run([hello[0], hello[2], ask, *answer, late]))
+    assert ("reused" in found) is is_another
+
+
+def test_data_in_order_of_both_directions_stays_one_batch() -> None:
+    talk = Talk()
+    room = Streams()
+    for segment in [*talk.open(), talk.c(b"ask"), talk.s(b"answer")]:
+        room.feed(segment)
+    one, two, ack = talk.c(b"one"), talk.c(b"two"), talk.ack(SERVER)
+    together = replace(
+        SegmentBatch.of(one),
+        payload=TracedBytes.join([one.payload, two.payload]),
+        borders=[0, 6],
+        count=2,
+        frame=two.frame,
+        segments=lambda first, stop: (one, two, ack)[first:stop],
+        stop=3,
+    )
+    assert not together.is_one_sided
+    (batch,) = room.layer.feed(together)
+    assert isinstance(batch, StreamBatch)
+    assert (batch.direction, batch.offset, batch.data.data) == (0, 3, b"onetwo")
 
 
 def test_numbers_far_from_both_directions_are_of_another_connection_after_three() -> None:
