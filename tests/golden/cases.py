@@ -11,6 +11,7 @@ captures, by the name of the case (JSON, compressed by xz).
 from __future__ import annotations
 
 import difflib
+import io
 import json
 import lzma
 import random
@@ -18,12 +19,16 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import pytest
+
 from analyzer import __version__
+from analyzer.output import terminal as output_terminal
 from tests.cli.test_commands import CAPTURES, VECTORS, run
 
 HERE = Path(__file__).resolve().parent
@@ -95,12 +100,14 @@ NO_CAPTURE = ("limits", "audit --list")
 
 
 class Case(NamedTuple):
-    """A command line of which the output is kept; `damage` changes the frames of the capture first."""
+    """A command line of which the output is kept; `damage` changes the frames of the capture first. With `columns` it prints to a
+    terminal of that width, in colours."""
 
     name: str
     line: tuple[str, ...]
     capture: Path | None
     damage: Callable[[list[Frame]], list[Frame]] | None = None
+    columns: int | None = None
 
     def output(self, folder: Path) -> str:
         """What the command prints on standard output and standard error, and its exit code."""
@@ -113,9 +120,32 @@ class Case(NamedTuple):
             written.write_bytes(_with_frames(path.read_bytes(), self.damage))
             path = written
         command, *options = self.line
-        done = run(command, *([path] if path else []), *options, *secrets, env={"COLUMNS": "120", "TZ": "UTC"})
-        printed = f"{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+        environment = {
+            "COLUMNS": str(self.columns or 120),
+            "TZ": "UTC",
+            "TERM": "xterm",
+            "COLORTERM": "",
+            "NO_COLOR": "",
+        }
+        with _terminal(self.columns is not None) as terminal:
+            done = run(command, *([path] if path else []), *options, *secrets, env=environment)
+        printed = f"{terminal.getvalue()}{done.stdout}{done.stderr}exit code {done.exit_code}\n"
         return printed.replace(str(path), "CAPTURE").replace(str(CAPTURES), "CAPTURES").replace(__version__, "VERSION")
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@contextmanager
+def _terminal(is_one: bool) -> Iterator[_Terminal]:
+    """Where it `is_one`, commands print their text to it."""
+    terminal = _Terminal()
+    with pytest.MonkeyPatch.context() as patch:
+        if is_one:
+            patch.setattr(output_terminal, "guarded_output", lambda: nullcontext(terminal))
+        yield terminal
 
 
 class Frame(NamedTuple):
@@ -216,6 +246,17 @@ def records() -> Iterator[Case]:
         yield Case(f"decode/{vector.stem}", ("decode", "--format", "jsonl"), vector)
 
 
+def on_terminals() -> Iterator[Case]:
+    """Lines folded at the width of a terminal, and colours."""
+    for base in (SEALED, CLEAR, "n_pcq_dropseg"):
+        for command in COMMANDS:
+            for columns in (44, 80, 160):
+                yield Case(f"terminal/{base}/{command}/{columns}", (command,), CAPTURES / f"{base}.pcap", None, columns)
+    for line in TEXT_OPTIONS:
+        case = _case(f"terminal/options/{_named(line)}", line)
+        yield case._replace(columns=72)
+
+
 def damaged() -> Iterator[Case]:
     """The calls, and the problems with where they lie; of a few also what is wrong with the calls."""
     for base in (SEALED, CLEAR, "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed"):
@@ -273,7 +314,7 @@ def main() -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             sys.stdout.write(difference(case, path.read_text("utf-8") if path.exists() else "", now))
             path.write_text(now, "utf-8")
-        for case in (*records(), *damaged()):
+        for case in (*records(), *on_terminals(), *damaged()):
             now = case.output(folder)
             sys.stdout.write(difference(case, kept_record(case) or "", now))
             groups.setdefault(case.name.partition("/")[0], {})[case.name] = now

@@ -16,5 +16,5 @@ def test_the_text_of_a_command_is_what_it_was(case: cases.Case, tmp_path: Path) 
 
 
 def test_nothing_is_kept_that_no_case_compares() -> None:
-    names = {case.name for case in (*cases.records(), *cases.damaged())}
+    names = {case.name for case in (*cases.records(), *cases.on_terminals(), *cases.damaged())}
     assert cases.kept_names() == names | {str(cases.text_file(case)) for case in cases.texts()}
