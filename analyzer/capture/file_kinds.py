@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from codecs import getincrementaldecoder
+
 # Capture formats of other programs, which Wireshark opens.
 _CAPTURES = (
     (b"GMBU", "a Microsoft Network Monitor 2 capture"),
@@ -80,7 +82,8 @@ def looks_like(head: bytes) -> str:
     if not head.translate(None, _TEXT):
         return "text"
     try:
-        head[: len(head) - 4].decode("utf-8")
+        # What was looked at may end within a character.
+        getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return "no format we know"
     return "text" if b"\0" not in head else "no format we know"

@@ -144,6 +144,9 @@ class _Filling(ABC):
     def read_some(self, size: int) -> bytes:
         return self.read(size)
 
+    def step_back(self, size: int) -> bool:
+        return False
+
 
 class Peeked:
     """A stream whose first bytes were looked at and are given out again."""
@@ -217,9 +220,6 @@ class _Bounded(_Filling):
             if len(part) < wanted:
                 break
         return b"".join(parts)
-
-    def step_back(self, size: int) -> bool:
-        return False
 
     def close(self) -> None:
         self._stream.close()
@@ -342,9 +342,6 @@ class _Decompressed(_Filling):
         self._ended = True
         self.damage = f"{self._kind} data is followed by something else" if rest else self._stream.damage
 
-    def step_back(self, size: int) -> bool:
-        return False
-
     def close(self) -> None:
         self._stream.close()
 
@@ -377,9 +374,6 @@ class _ZstdStream(_Filling):
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
-
-    def step_back(self, size: int) -> bool:
-        return False
 
     def close(self) -> None:
         self._stream.close()
@@ -428,9 +422,6 @@ class _Charged(_Filling):
 
     def read(self, size: int) -> bytes:
         return self._stream.read(size)
-
-    def step_back(self, size: int) -> bool:
-        return self._stream.step_back(size)
 
     def close(self) -> None:
         self._memory.give_back(self._size)

@@ -137,7 +137,7 @@ def columns_of(block: FrameBlock, views: Views, chosen: TcpFrames) -> Columns:
         payloads.good,
     )
     # Sequence and acknowledgement number, length of the header, flags, window.
-    fields = np.ndarray((max(len(block.data) - 11, 0),), "V12", block.data, strides=(1,))[tcp + 4]
+    fields = np.ndarray((len(block.data) - 11,), "V12", block.data, strides=(1,))[tcp + 4]
     seq, ack, _ = fields.view(">u4").reshape(-1, 3).T.astype(np.int64)
     sizes = np.maximum(np.minimum(stops, ends) - begins, 0)
     missing = stops - begins - sizes

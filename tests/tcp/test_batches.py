@@ -437,3 +437,28 @@ def test_batches_stay_whole_wherever_their_numbers_lie(isn: int) -> None:
     assert [(len(batch.data), batch.replied) for batch in batches] == [
         (40 * len(smb2(b"x" * 500)) + 10_000, 20 * len(smb2(b"x" * 500)) + 10_000)
     ]
+
+
+def overtaken_batches(isn: int) -> list[tuple[int, int, int]]:
+    """Connection, length and what is answered of each batch of two conversations; now and then a segment comes two later."""
+    segments = []
+    for ends in (ENDS[0], ENDS[6]):
+        talk = Talk(*ends, isn, isn)
+        hello = talk.open()
+        for _ in range(40):
+            hello += [talk.c(smb2()), talk.s(smb2(b"x" * 1000)), talk.s(b"y" * 1000), talk.ack(ends[0]), talk.s(b"zz")]
+        for at in range(3, len(hello) - 3, 20):
+            hello.insert(at + 2, hello.pop(at))
+        segments += hello
+    found = reported(segments, cut=False)
+    return [
+        (event.connection.number, len(event.data), event.replied) for event in found if isinstance(event, StreamBatch)
+    ]
+
+
+def test_batches_of_overtaken_segments_are_the_same_wherever_their_numbers_lie() -> None:
+    usual = overtaken_batches(1000)
+    each = 40 * (2 * len(smb2()) + 2002)
+    assert usual == [(number, each, each - 40 * len(smb2())) for number in (0, 1)]
+    for isn in (0xFFFFFFFF, 0xFFFFFFFE, 0, 0x7FFFFFFF, 0xFFFFFFFF - 68):
+        assert overtaken_batches(isn) == usual

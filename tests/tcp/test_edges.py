@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.model.record import Endpoint
-from analyzer.packet.segment import Segment
+from analyzer.packet.segment import ACK, PSH, Segment
 from analyzer.tcp.events import Connection, Gap, StreamBatch
 from analyzer.tcp.flow import highest, is_before, lowest
 from analyzer.tcp.recognition import Recognition
@@ -178,3 +178,80 @@ def test_sequence_numbers_are_compared_round_the_circle(one: int, two: int, befo
         assert lowest([one, two]) == lowest([two, one]) == (one if before else two)
         assert highest([one, two]) == highest([two, one]) == (two if before else one)
     assert lowest([one]) == highest([one]) == one
+
+
+def rounds(talk: Talk, count: int) -> list[Segment]:
+    """Each time something waits behind a hole: pieces that overlap, one that was cut short and comes whole; then the hole is
+    filled."""
+    made = []
+    for _ in range(count):
+        hole = talk.c(b"hole")
+        at, ack = talk.seq[CLIENT], talk.server_isn + 1
+        whole = bytes(range(65, 85))
+        for start, stop, missing in (
+            (4, 8, 0),
+            (12, 14, 4),
+            (2, 6, 0),
+            (6, 16, 0),
+            (3, 20, 0),
+            (12, 13, 0),
+            (0, 20, 0),
+        ):
+            made.append(talk.raw(CLIENT, at + start, ack, ACK | PSH, whole[start:stop], missing=missing))
+        made.append(talk.again(hole))
+        talk.seq[CLIENT] += 20
+    return made
+
+
+def test_what_waits_is_counted_out_as_it_was_counted_in() -> None:
+    """However pieces overlap: after any number of holes the whole bound is there again, and not a segment more."""
+    talk = Talk()
+    room = Streams(Limits(held_total=5000))
+    events = fed(room, [*talk.open(), *rounds(talk, 50)])
+    assert [event for event in events if not isinstance(event, StreamBatch)] == []
+    data = b"".join(event.data.data for event in events if isinstance(event, StreamBatch))
+    assert data == (b"hole" + bytes(range(65, 85))) * 50
+    talk.c(b"lost")
+    # Each counts 512 bytes beside its own: nine of 40 are below the bound, and the tenth is beyond.
+    waiting = [replace(talk.c(b"x" * 40), ack=talk.server_isn + 1) for _ in range(10)]
+    assert fed(room, waiting[:9]) == []
+    assert [event.kind for event in fed(room, waiting[9:]) if isinstance(event, Problem)] == ["limit"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([(4, 8, 0), (2, 6, 0)], [("gap", 0, 2), (2, b"CD"), (4, b"EFGH")]),
+        ([(2, 6, 0), (4, 8, 0)], [("gap", 0, 2), (2, b"CDEF"), (6, b"GH")]),
+        ([(2, 4, 0), (6, 8, 0), (0, 10, 0)], [(0, b"AB"), (2, b"CD"), (4, b"EF"), (6, b"GH"), (8, b"IJ")]),
+        ([(2, 4, 4)], [("gap", 0, 2), (2, b"CD"), ("gap", 4, 4)]),
+        ([(2, 4, 4), (5, 7, 0)], [("gap", 0, 2), (2, b"CD"), ("gap", 4, 1), (5, b"FG"), ("gap", 7, 1)]),
+        ([(2, 4, 4), (1, 9, 0)], [("gap", 0, 1), (1, b"B"), (2, b"CD"), (4, b"EFGH"), (8, b"I")]),
+        ([(5, 7, 0), (2, 3, 6)], [("gap", 0, 2), (2, b"C"), ("gap", 3, 2), (5, b"FG"), ("gap", 7, 2)]),
+        ([(2, 2, 4), (2, 2, 6)], [("gap", 0, 8)]),
+    ],
+)
+def test_pieces_that_overlap_are_put_together_as_they_came_first(
+    pieces: list[tuple[int, int, int]], expected: list[tuple[object, ...]]
+) -> None:
+    """Of a stream of letters: the first and last of a piece, and how many bytes behind it were cut off."""
+    talk = Talk()
+    hello = talk.open()
+    at, letters = talk.seq[CLIENT], bytes(range(65, 91))
+    segments = [
+        talk.raw(CLIENT, at + start, talk.server_isn + 1, ACK | PSH, letters[start:stop], missing=missing)
+        for start, stop, missing in pieces
+    ]
+    found: list[tuple[object, ...]] = []
+    gap = 0
+    for event in run([*hello, *segments]):
+        if isinstance(event, Gap) and event.length is not None:
+            # Neighbouring gaps are one to who reads them.
+            if found and found[-1][0] == "gap" and gap == event.offset:
+                found[-1] = ("gap", found[-1][1], int(str(found[-1][2])) + event.length)
+            else:
+                found.append(("gap", event.offset, event.length))
+            gap = event.offset + event.length
+        elif isinstance(event, StreamBatch):
+            found.append((event.offset, event.data.data))
+    assert found == expected

@@ -303,3 +303,13 @@ def test_of_a_connection_of_others_nothing_more_is_looked_at() -> None:
     assert fed(recognition, part(b"GET", of=which)) == ([], [which])
     assert fed(recognition, part(SMB2, 3, of=which)) == ([], [])
     assert not recognition.is_ours(which)
+
+
+def test_what_a_stream_begins_with_is_looked_for_at_its_beginning_alone() -> None:
+    """The second part begins like a NetBIOS keep-alive; that the first was forgotten does not make it the beginning."""
+    which = connection(whole=False)
+    for begin in (b"\x85\0\0\0", b"\x82\0\0\0", b"\x81\0\0\x44\x20"):
+        assert protocol(begin + b"z" * 40, of=which) == "smb"
+        parts = [b"zz", begin + b"z" * 40, b"zzz"]
+        events = [part(data, sum(map(len, parts[:at])), of=which) for at, data in enumerate(parts)]
+        assert fed(Recognition(), *events) == ([], [])

@@ -1,0 +1,373 @@
+"""Each link layer, first byte and bound as its document has it: readers and tables whole, one value beside each bound."""
+
+from __future__ import annotations
+
+from struct import pack
+
+import pytest
+
+from analyzer.capture.linktypes import LinkType, link_type_of
+from analyzer.core.errors import TruncatedError
+from analyzer.core.events import Problem
+from analyzer.core.traced import TracedBytes
+from analyzer.packet import dissector as dissector_module
+from analyzer.packet import links
+from analyzer.packet.candidates import begins_like_ours, flow_key, is_by_port
+from analyzer.packet.dissector import Dissector
+from analyzer.packet.fragments import FragmentKey, Fragments
+from analyzer.packet.segment import SegmentBatch, UdpPayload
+from analyzer.packet.tallies import Tallies, Tally
+from tests.build.packet import (
+    CLIENT,
+    SERVER,
+    block,
+    both,
+    ethernet,
+    extension,
+    ipv4,
+    ipv6,
+    ipv6_fragment,
+    rpc,
+    smb2,
+    tcp,
+    udp,
+)
+
+V4, V6 = b"\x45" + bytes(19), b"\x60" + bytes(39)
+
+# tcpdump.org/linktypes.html.
+LINK_TYPES = """
+    0 NULL, 1 ETHERNET, 6 IEEE802_5, 9 PPP, 10 FDDI, 50 PPP_HDLC, 51 PPP_ETHER, 101 RAW, 104 C_HDLC, 105 IEEE802_11,
+    107 FRELAY, 108 LOOP, 109 ENC, 113 LINUX_SLL, 117 PFLOG, 119 IEEE802_11_PRISM, 127 IEEE802_11_RADIOTAP,
+    129 ARCNET_LINUX, 147 USER0, 163 IEEE802_11_AVS, 166 PPP_PPPD, 189 USB_LINUX, 192 PPI,
+    201 BLUETOOTH_HCI_H4_WITH_PHDR, 204 PPP_WITH_DIR, 220 USB_LINUX_MMAPPED, 228 IPV4, 229 IPV6,
+    230 IEEE802_15_4_NOFCS, 239 NFLOG, 240 NETANALYZER, 249 USBPCAP, 252 UPPER_PDU, 253 NETLINK, 258 PKTAP,
+    276 LINUX_SLL2
+"""
+
+
+def test_link_types_are_those_of_the_registry() -> None:
+    rows = (row.split() for row in LINK_TYPES.split(","))
+    assert {each.value: each.name for each in LinkType} == {int(number): name for number, name in rows}
+    # Of the network field the lower 16 bits are the type; 12 and 14 are what systems write for raw IP.
+    given = {1: 1, 0xF4000001: 1, 0x00010000: 0, 12: 101, 14: 101, 13: 13, 15: 15, 0xFFFF: 0xFFFF}
+    assert {network: link_type_of(network) for network in given} == given
+
+
+IP4, IP6, NONE = 0x0800, 0x86DD, -1
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        # Linux cooked captures: the protocol in the last two of 16 bytes, in the first two of 20.
+        ("sll", bytes(14) + b"\x08\0", (IP4, 16)),
+        ("sll", bytes(14) + b"\0\x04", (4, 16)),
+        ("sll", bytes(14) + b"\0\x01", (NONE, 16)),
+        ("sll", bytes(14) + b"\x05\xff", (NONE, 16)),
+        ("sll", bytes(14) + b"\x06\0", (0x0600, 16)),
+        ("sll2", b"\x86\xdd" + bytes(18), (IP6, 20)),
+        ("sll2", b"\0\x03" + bytes(18), (NONE, 20)),
+        # IEEE 802.2 with SNAP, RFC 1042.
+        ("llc", b"\xaa\xaa\x03\0\0\0\x08\0", (IP4, 8)),
+        ("llc", b"\xaa\xaa\x04\0\0\0\x08\0", (NONE, 0)),
+        ("llc", b"\x42\x42\x03", (NONE, 0)),
+        ("ethernet", bytes(12) + b"\x08\0", (IP4, 14)),
+        ("raw_ip", V4, (IP4, 0)),
+        ("raw_ip", V6, (IP6, 0)),
+        ("raw_ip", b"\0\0\0\x02", (IP4, 4)),
+        ("raw_ip", b"\0\0\0\x18", (IP6, 4)),
+        ("raw_ip", b"\0\0\x01\x02", (NONE, 0)),
+        ("raw_ip", b"\x50", (NONE, 0)),
+        # RFC 1661: the protocol in one byte where it is odd; RFC 1662: address and control may be left out.
+        ("ppp", b"\xff\x03\0\x21", (IP4, 4)),
+        ("ppp", b"\0\x57", (IP6, 2)),
+        ("ppp", b"\x21", (IP4, 1)),
+        ("ppp", b"\x57", (IP6, 1)),
+        ("ppp", b"\x02\x81", (0x8847, 2)),
+        ("ppp", b"\x02\x83", (0x8848, 2)),
+        ("ppp", b"\xc0\x21", (NONE, 2)),
+        ("ppp", b"\xff\x02\0\x21", (NONE, 1)),
+        ("ppp_with_direction", b"\x01\x21", (IP4, 2)),
+        ("ppp_hdlc", b"\x0f\0\x08\0", (IP4, 4)),
+        ("ppp_hdlc", b"\x8f\0\x86\xdd", (IP6, 4)),
+        ("ppp_hdlc", b"\xff\x03\0\x21", (IP4, 4)),
+        ("cisco_hdlc", b"\x0f\0\x08\0", (IP4, 4)),
+        # RFC 2516 section 4.
+        ("pppoe", b"\x11\0\0\x01\0\x04\0\x21", (IP4, 8)),
+        ("pppoe", b"\x11\x09\0\x01\0\x04\0\x21", (NONE, 0)),
+        ("pppoe", b"\x12\0\0\x01\0\x04\0\x21", (NONE, 0)),
+        # Options of NFLOG: length and type in the order of the machine, rounded up to four; the payload is 9.
+        ("nflog", b"\x02\0\0\0" + pack("<HH", 8, 9), (IP4, 8)),
+        ("nflog", b"\x0a\0\0\0" + pack(">HH", 8, 9), (IP6, 8)),
+        ("nflog", b"\x02\0\0\0" + pack("<HH", 5, 1) + bytes(4) + pack("<HH", 8, 9), (IP4, 16)),
+        ("nflog", b"\x02\0\0\0" + pack("<HH", 4, 1) + pack("<HH", 8, 9), (IP4, 12)),
+        ("nflog", b"\x02\0\0\0" + pack("<HH", 3, 1), (NONE, 4)),
+        ("nflog", b"\x03\0\0\0", (NONE, 0)),
+        # The length of the header, and the link type of what follows it.
+        ("pktap", pack("<III", 108, 1, 1), ((1 << 16) + 1, 108)),
+        ("pktap", pack("<III", 5, 1, 12), ((1 << 16) + 101, 12)),
+        ("ppi", pack("<BBHI", 0, 0, 20, 1), ((1 << 16) + 1, 20)),
+        ("ppi", pack("<BBHI", 0, 0, 7, 1), ((1 << 16) + 1, 8)),
+        ("enc", pack("<III", 2, 0, 0), (IP4, 12)),
+        ("enc", pack(">III", 24, 0, 0), (IP6, 12)),
+        ("netanalyzer", bytes(16) + b"\x08\0", (IP4, 18)),
+        ("ipv4_only", b"", (IP4, 0)),
+        ("ipv6_only", b"", (IP6, 0)),
+        *((("loopback"), pack("<I", family), (IP6, 4)) for family in (10, 23, 24, 28, 30)),
+        *((("loopback"), pack(">I", family), (IP6, 4)) for family in (10, 23, 24, 28, 30)),
+        ("loopback", pack("<I", 2), (IP4, 4)),
+        ("loopback", pack(">I", 2), (IP4, 4)),
+        *((("loopback"), pack("<I", family), (NONE, 4)) for family in (0, 1, 3, 9, 11, 22, 25, 27, 29, 31)),
+    ],
+)
+def test_a_link_layer_says_what_follows_and_where(name: str, data: bytes, found: tuple[int, int]) -> None:
+    reader = getattr(links, name)
+    kind, at = found
+    # What carries nothing is not gone through, so where it ends means nothing.
+    for before in (0, 5):
+        kind, after = reader(bytes(before) + data + b"\x45" * 4, before)
+        assert kind == found[0]
+        assert kind == NONE or after == at + before
+    # Any byte less than the header, and it is cut, or carries nothing.
+    if found[0] != NONE and name not in ("ipv4_only", "ipv6_only", "enc"):
+        needed = {"raw_ip": 1}.get(name, len(data)) if data[:1] != b"\0" or name != "raw_ip" else len(data)
+        with pytest.raises(TruncatedError):
+            reader(data[: needed - 1], 0)
+
+
+def test_numbers_of_ethernet_are_those_of_the_registry() -> None:
+    """IEEE 802.1Q and 802.1ad with what came before them; RFC 3032; RFC 2516; RFC 1701 section of protocol types."""
+    assert (links.IPV4, links.IPV6, links.PPPOE_SESSION, links.ETHERNET_BRIDGED) == (0x0800, 0x86DD, 0x8864, 0x6558)
+    assert (links.PPP, links.LOWEST_ETHERTYPE, links.LINK_BASE, links.NOTHING) == (0x880B, 0x0600, 0x10000, -1)
+    assert {0x8100, 0x88A8, 0x9100, 0x9200} == links.VLAN_TAGS
+    assert {0x8847, 0x8848} == links.MPLS
+    assert (2, {10, 23, 24, 28, 30}) == (links.AF_INET, links.AF_INET6)
+    for tag in sorted(links.VLAN_TAGS):
+        segments, _ = both(block([ethernet(ipv4(tcp(smb2())), tags=[tag])] * 3))
+        assert len(segments) == 3, hex(tag)
+
+
+# ------------------------------------------------------------------------------------------------------------- ports
+
+
+@pytest.mark.parametrize("port", [445, 139, 135, 88])
+def test_flows_of_our_ports_are_ours(port: int) -> None:
+    one, other = (b"\1\2\3\4", port), (b"\5\6\7\x08", 50000)
+    assert is_by_port(one, other)
+    assert is_by_port(other, one)
+    for near in (port - 1, port + 1):
+        assert not is_by_port((one[0], near), other)
+    assert flow_key(one, other) == flow_key(other, one) == (one, other)
+    first = b"\0\0\0\x10\x6a" if port == 88 else smb2()
+    segments, _ = both(block([ethernet(ipv4(tcp(first, dport=port)))] * 3))
+    assert len(segments) == 3
+    segments, _ = both(block([ethernet(ipv4(tcp(first, sport=port, dport=1)))] * 3))
+    assert len(segments) == 3
+    assert both(block([ethernet(ipv4(tcp(b"\0\0\0\x10\x6a", dport=port + 1)))] * 3))[0] == []
+
+
+def test_replies_of_a_kdc_in_datagrams_are_read() -> None:
+    data = b"\x6b\x82reply"
+    frames = [
+        ethernet(ipv4(udp(data, sport=88, dport=40000), protocol=17)),
+        ethernet(ipv4(udp(data, sport=40000, dport=88), protocol=17)),
+        ethernet(ipv4(udp(b"", sport=88, dport=40000), protocol=17)),
+        ethernet(ipv4(udp(data, sport=87, dport=40000), protocol=17)),
+        ethernet(ipv6(udp(data, sport=88, dport=40000), protocol=17), 0x86DD),
+    ]
+    for fast in (True, False):
+        dissector = Dissector(fast=fast)
+        found = [*dissector.feed(block(frames)), *dissector.finish()]
+        assert [(type(one), one.payload.data, one.payload.frames) for one in found if isinstance(one, UdpPayload)] == [
+            (UdpPayload, data, (1,)),
+            (UdpPayload, data, (5,)),
+        ]
+        assert len(found) == 2
+
+
+PDU = rpc()
+
+
+@pytest.mark.parametrize(
+    ("at", "right"),
+    [
+        (0, [5]),
+        (1, [0, 1]),
+        # C706 section 12.6.4.1 with [MS-RPCE]: no ping (1) or other types of the datagram protocol.
+        (2, [0, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19]),
+        (4, [0x00, 0x10]),
+    ],
+)
+def test_a_pdu_of_dcerpc_begins_with_these_values_alone(at: int, right: list[int]) -> None:
+    data = PDU[:8] + b"\x10\x10" + PDU[10:]
+    assert [value for value in range(256) if begins_like_ours(data[:at] + bytes([value]) + data[at + 1 :])] == right
+
+
+@pytest.mark.parametrize(
+    ("payload", "is_ours"),
+    [
+        (PDU[:15], False),
+        (PDU[:8] + b"\x0f\0" + PDU[10:], False),
+        (PDU[:8] + b"\x10\0" + PDU[10:], True),
+        (rpc(big=True)[:8] + b"\0\x0f" + PDU[10:], False),
+        (rpc(big=True)[:8] + b"\0\x10" + PDU[10:], True),
+        *((b"\0\0\0\x40" + bytes([first]) + b"SMB", first >= 0xFC) for first in range(0xFA, 0x100)),
+        *((bytes([first]) + b"SMB" + bytes(4), first >= 0xFC) for first in range(0xFA, 0x100)),
+        (b"\1\0\0\x40\xfeSMB", False),
+        (b"\0\0\0\x40\xfeSM", False),
+        (b"\xfeSMB\0\0\0", False),
+        (b"\0\0\0\x40\xfeSNB", False),
+        (b"", False),
+    ],
+)
+def test_messages_of_smb_and_dcerpc_are_told_by_their_first_bytes(payload: bytes, is_ours: bool) -> None:
+    assert begins_like_ours(payload) is is_ours
+
+
+# --------------------------------------------------------------------------------------------------------- fragments
+
+
+def added(
+    fragments: Fragments, start: int, data: bytes, *, more: bool, frame: int = 1, cut: bool = False
+) -> list[object]:
+    key = FragmentKey(b"a", b"b", 6, 1)
+    piece = TracedBytes.of_frame(data, frame)
+    found = fragments.add(key, start, piece, more=more, cut=cut, frame=frame, time_ns=frame)
+    return [item.data if isinstance(item, TracedBytes) else item.text for item in found]  # type: ignore[union-attr]
+
+
+def test_a_datagram_may_have_65535_bytes_and_no_more() -> None:
+    beyond = "a fragment reaches beyond 65535 bytes or is empty"
+    fragments = Fragments()
+    assert added(fragments, 65528, b"1234567", more=False) == []
+    assert added(fragments, 0, bytes(65528), more=True) == [bytes(65528) + b"1234567"]
+    assert added(Fragments(), 65528, b"12345678", more=False) == [beyond]
+    assert added(Fragments(), 8, b"", more=True) == [beyond]
+    assert added(Fragments(), 0, b"", more=False) == [b""]
+
+
+def test_pieces_beyond_the_end_are_cut_and_conflict() -> None:
+    conflict = "fragments of one datagram overlap and differ; the bytes captured first are used"
+    fragments = Fragments()
+    assert added(fragments, 8, b"abcdefghijklmnop", more=True, frame=1) == []
+    assert added(fragments, 32, b"beyond!!", more=True, frame=2) == []
+    # The end is at 20: half of the first piece lies before it, the second one behind.
+    assert added(fragments, 16, b"ijkl", more=False, frame=3) == [conflict]
+    assert added(fragments, 0, b"01234567", more=True, frame=4) == [b"01234567abcdefghijkl"]
+    again = Fragments()
+    assert added(again, 8, b"abcdefgh", more=False, frame=1) == []
+    # What is repeated, as far as it says the same, is none, and neither is what ends where it ended.
+    assert added(again, 8, b"abcdefgh", more=False, frame=2) == []
+    assert added(again, 8, b"abcdefgh", more=True, frame=3) == []
+    assert added(again, 0, b"01234567", more=True, frame=4) == [b"01234567abcdefgh"]
+    assert added(again, 0, b"01234567", more=True, frame=5) == []
+    assert added(again, 0, b"76543210", more=True, frame=6) == []
+
+
+def test_only_what_no_piece_covers_is_taken_of_a_later_one() -> None:
+    conflict = "fragments of one datagram overlap and differ; the bytes captured first are used"
+    fragments = Fragments()
+    assert added(fragments, 8, b"BBBBBBBB", more=True, frame=1) == []
+    assert added(fragments, 24, b"DDDDDDDD", more=True, frame=2) == []
+    assert added(fragments, 0, b"a" * 40, more=True, frame=3) == [conflict]
+    assert added(fragments, 40, b"end", more=False, frame=4) == [
+        b"a" * 8 + b"B" * 8 + b"a" * 8 + b"D" * 8 + b"a" * 8 + b"end"
+    ]
+
+
+def test_a_fragment_header_that_was_cut_is_a_truncated_frame() -> None:
+    whole = ethernet(ipv6(ipv6_fragment(6, tcp(smb2()), offset=0, more=True), protocol=44), 0x86DD)
+    frames = [(whole[: 54 + size], len(whole)) for size in range(8)]
+    segments, problems = both(block(frames))
+    assert segments == []
+    assert [problem.text for problem in problems] == ["8 frames were captured too short to hold their TCP header"]
+    extended = ethernet(ipv6(extension(6, tcp(smb2())), protocol=0), 0x86DD)
+    _, problems = both(block([(extended[: 54 + size], len(extended)) for size in range(2)]))
+    assert [problem.text for problem in problems] == ["2 frames were captured too short to hold their TCP header"]
+
+
+# ----------------------------------------------------------------------------------------------------------- tallies
+
+
+def test_counts_of_parts_add_up_to_those_of_the_whole() -> None:
+    whole, one, other = Tally(), Tally(), Tally()
+    for number in range(40):
+        for tally in (whole, one if number % 3 else other):
+            tally.note(number, 1000 + number, more=number % 2)
+    one.add(other)
+    assert (one.count, one.frames) == (whole.count, whole.frames) == (60, tuple(range(16)))
+    assert (Tally().count, Tally().frames) == (0, ())
+    late = Tally()
+    late.note(7, 5)
+    late.add(whole)
+    assert late.frames[:2] == (7, 0)
+
+
+def test_what_could_not_be_read_is_stated_with_its_count() -> None:
+    def counted(first: int) -> Tallies:
+        made = Tallies(forgotten=2)
+        for kind in ("truncated", "malformed", "gap", "limit"):
+            made.lost.setdefault(kind, Tally()).note(first, first)
+        made.unknown_links.setdefault(147, Tally())
+        for number in range(9):
+            made.unknown_links[147].note(first + number, first + number)
+        made.unknown_links.setdefault(999, Tally()).note(first, first)
+        made.bad_checksums.note(first, first)
+        made.bad_tcp_checksums.note(first, first, 3)
+        return made
+
+    tallies = counted(1)
+    tallies.add(counted(101))
+    tallies.renumber(lambda frame: frame + 1000)
+    found = [(problem.kind, problem.layer, problem.frames, problem.text) for problem in tallies.problems()]
+    two = (1001, 1101)
+    assert found == [
+        ("truncated", "packet", two, "2 frames were captured too short to hold their TCP header"),
+        ("malformed", "packet", two, "2 frames have an IP or TCP header that says something impossible"),
+        ("gap", "packet", two, "2 IP datagrams with TCP data are incomplete: not all of their fragments were captured"),
+        ("limit", "packet", two, "2 frames have more tunnels inside each other than are followed"),
+        ("unsupported", "packet", tuple(range(1001, 1009)), "18 frames have link type 147 (USER0), which is not read"),
+        ("unsupported", "packet", two, "2 frames have link type 999 (0x3e7?), which is not read"),
+        ("limit", "packet", (), "4 flows were forgotten: more look like ours than are kept"),
+        (
+            "note",
+            "packet",
+            two,
+            (
+                "2 frames have a wrong IPv4 header checksum (usual where a network card computes it after the capture); "
+                "they are used all the same"
+            ),
+        ),
+        ("note", "packet", two, "8 TCP segments have a wrong checksum; they are used all the same"),
+    ]
+    assert list(Tallies().problems()) == []
+
+
+def test_few_frames_wait_no_longer_than_for_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each frame counts 16 bytes beside its own, and a block is looked at when the next one came."""
+    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1)
+    ours = ethernet(ipv4(tcp(smb2())))
+    others = ethernet(ipv4(tcp(b"GET / HTTP/1.1", dport=80)))
+    size = 40 * (len(ours) + 16) + 40 * (len(others) + 16)
+    for most, is_given in ((size, True), (size + 1, False), (None, False)):
+        dissector = Dissector(most_passed=most)
+        assert list(dissector.feed(block([ours] * 40))) == []
+        assert list(dissector.feed(block([others] * 40, first=41))) == []
+        found = list(dissector.feed(block([others] * 40, first=81)))
+        assert bool(found) is is_given
+        found += dissector.finish()
+        ends = {(batch.src.ip, batch.dst.ip) for batch in found if isinstance(batch, SegmentBatch)}
+        assert ends == {(CLIENT, SERVER)}
+        assert sum(batch.stop - batch.first for batch in found if isinstance(batch, SegmentBatch)) == 40
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 18, 40])
+def test_frames_without_bytes_are_counted_however_many(count: int) -> None:
+    frames: list[tuple[bytes, int]] = [(b"", 60)] * count
+    segments, problems = both(block(frames))
+    assert segments == []
+    (problem,) = problems
+    assert isinstance(problem, Problem)
+    assert problem.text == f"{count} frames were captured too short to hold their TCP header"
+    assert problem.frames == tuple(range(1, min(count, 16) + 1))
