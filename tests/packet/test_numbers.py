@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from struct import pack
+from ipaddress import ip_address
+from struct import pack, unpack
 
 import pytest
 
@@ -31,6 +32,7 @@ from tests.build.packet import (
     smb2,
     tcp,
     udp,
+    with_checksum,
 )
 
 V4, V6 = b"\x45" + bytes(19), b"\x60" + bytes(39)
@@ -371,3 +373,25 @@ def test_frames_without_bytes_are_counted_however_many(count: int) -> None:
     assert isinstance(problem, Problem)
     assert problem.text == f"{count} frames were captured too short to hold their TCP header"
     assert problem.frames == tuple(range(1, min(count, 16) + 1))
+
+
+@pytest.mark.parametrize("length", [65_535, 65_536, 70_001, 131_072, 200_003])
+@pytest.mark.parametrize("version", [4, 6])
+def test_checksums_of_segments_before_a_card_cuts_them_up(length: int, version: int) -> None:
+    """RFC 9293 section 3.1, with the length as 32 bits (RFC 8200 section 8.1); in the IP header it is left zero."""
+    data = smb2(bytes(at * 7 % 251 for at in range(length - 20 - len(smb2()))))
+    src, dst = (CLIENT, SERVER) if version == 4 else ("2001:db8::10", "2001:db8::20")
+    segment = with_checksum(tcp(data), src, dst)
+    assert len(segment) == length
+    pseudo = ip_address(src).packed + ip_address(dst).packed + pack(">HH", 0, 6)
+    unfinished = [sum(unpack(f">{len(each) // 2}H", each)) for each in (pseudo, pseudo + pack(">I", length))]
+    wrong = bytearray(segment)
+    wrong[-1] ^= 1
+    sent = [segment, bytes(wrong), *(segment[:16] + pack(">H", total % 0xFFFF) + segment[18:] for total in unfinished)]
+    frames = [
+        ethernet(ipv4(each, total=0)) if version == 4 else ethernet(ipv6(each, length=0), 0x86DD) for each in sent
+    ]
+    small = ethernet(ipv4(tcp(b"", flags=16)))
+    segments, problems = both(block([*frames, *[small] * 20]))
+    assert [each.payload.data for each in segments[:4]] == [data, data[:-1] + bytes([data[-1] ^ 1]), data, data]
+    assert [(problem.frames, problem.text.split(" have ")[0]) for problem in problems] == [((2,), "1 TCP segments")]
