@@ -103,7 +103,8 @@ class Recent:
     def of(
         self, connection: Connection, direction: Direction, start: int, stop: int
     ) -> Iterator[tuple[int, TracedBytes]]:
-        """Offset and data of each segment of a direction, the last one first, of batches with bytes from `start` to `stop`."""
+        """Offset and data of each segment of a direction (of each frame of one), the last one first, of batches with bytes from
+        `start` to `stop`."""
         left = _RECENT
         for delivered in reversed(self._batches):
             if delivered.batch.connection is connection and delivered.has(direction, start, stop):
@@ -273,8 +274,7 @@ class Ordering:
                 first = data.data[low - begin : high - begin]
                 again = item.payload.data[low - offset : high - offset]
                 if first != again:
-                    frames = (*data[low - begin : high - begin].frames[:1], item.frame)
-                    self._compare(half, low + half.origin, first, again, frames, out)
+                    self._compare(half, low + half.origin, first, again, (*data.frames, item.frame), out)
                 if low == offset:
                     return
 

@@ -25,6 +25,8 @@ from tests.build.packet import (
     both,
     ethernet,
     extension,
+    geneve,
+    gtp_u,
     ipv4,
     ipv6,
     ipv6_fragment,
@@ -32,6 +34,7 @@ from tests.build.packet import (
     smb2,
     tcp,
     udp,
+    vxlan,
     with_checksum,
 )
 
@@ -169,7 +172,9 @@ def test_flows_of_our_ports_are_ours(port: int) -> None:
     assert both(block([ethernet(ipv4(tcp(b"\0\0\0\x10\x6a", dport=port + 1)))] * 3))[0] == []
 
 
-def test_replies_of_a_kdc_in_datagrams_are_read() -> None:
+@pytest.mark.parametrize("more", [0, 40])
+def test_replies_of_a_kdc_in_datagrams_are_read(more: int) -> None:
+    """Few frames are read one by one, many by the block."""
     data = b"\x6b\x82reply"
     frames = [
         ethernet(ipv4(udp(data, sport=88, dport=40000), protocol=17)),
@@ -177,15 +182,126 @@ def test_replies_of_a_kdc_in_datagrams_are_read() -> None:
         ethernet(ipv4(udp(b"", sport=88, dport=40000), protocol=17)),
         ethernet(ipv4(udp(data, sport=87, dport=40000), protocol=17)),
         ethernet(ipv6(udp(data, sport=88, dport=40000), protocol=17), 0x86DD),
+        *[ethernet(ipv4(udp(data, sport=53, dport=40000), protocol=17))] * more,
     ]
     for fast in (True, False):
         dissector = Dissector(fast=fast)
         found = [*dissector.feed(block(frames)), *dissector.finish()]
-        assert [(type(one), one.payload.data, one.payload.frames) for one in found if isinstance(one, UdpPayload)] == [
-            (UdpPayload, data, (1,)),
-            (UdpPayload, data, (5,)),
+        assert [(one.payload.data, one.payload.frames) for one in found if isinstance(one, UdpPayload)] == [
+            (data, (1,)),
+            (data, (5,)),
         ]
         assert len(found) == 2
+
+
+@pytest.mark.parametrize("options", range(0, 44, 4))
+def test_a_flow_shows_itself_behind_options_of_any_length(options: int) -> None:
+    """RFC 9293 section 3.1: the header has five to fifteen words."""
+    frames = [ethernet(ipv4(tcp(smb2(), dport=4451, options=b"\1" * options)))] * 3
+    others = [ethernet(ipv4(tcp(b"GET / HTTP/1.1", dport=80, options=b"\1" * options)))] * 40
+    segments, _ = both(block([*frames, *others]))
+    assert [segment.payload.data for segment in segments] == [smb2()] * 3
+
+
+INNER = ethernet(ipv4(tcp(smb2())))
+OUTER = {"src": "203.0.113.1", "dst": "203.0.113.2"}
+PACKET = ipv4(tcp(smb2()))
+
+
+def changed(data: bytes, at: int, value: int) -> bytes:
+    return data[:at] + bytes([value]) + data[at + 1 :]
+
+
+# Each header of a tunnel with one byte that makes it another, behind the 8 bytes of UDP; those that mean nothing do not.
+@pytest.mark.parametrize(
+    ("packet", "is_read"),
+    [
+        (vxlan(INNER), True),
+        *((changed(vxlan(INNER), 8, flags), bool(flags & 8)) for flags in (0x00, 0x07, 0x08, 0x0C, 0xF7, 0xFF)),
+        (changed(vxlan(INNER), 15, 1), False),
+        (changed(vxlan(INNER), 14, 1), True),
+        (changed(vxlan(INNER), 9, 1), True),
+        (geneve(INNER), True),
+        *((changed(geneve(INNER), 8, version << 6), version == 0) for version in range(4)),
+        (changed(geneve(INNER), 15, 1), False),
+        (changed(geneve(INNER), 14, 1), True),
+        (changed(geneve(INNER), 9, 0xC0), True),
+        (geneve(INNER, options=bytes(4 * 63)), True),
+        (geneve(PACKET, 0x0800), True),
+        (geneve(PACKET, 0x0801), False),
+        (gtp_u(PACKET), True),
+        *(
+            (changed(gtp_u(PACKET), 8, first), first == 0x30)
+            for first in (0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x70, 0xB0)
+        ),
+        (changed(gtp_u(PACKET), 8, 0x38), True),
+        (changed(gtp_u(PACKET), 9, 0xFE), False),
+        (changed(gtp_u(PACKET), 9, 0x01), False),
+        *((gtp_u(PACKET, flags=0x30 | flag), True) for flag in (1, 2, 3)),
+        (gtp_u(PACKET, extensions=[bytes(2)]), True),
+        (gtp_u(PACKET, extensions=[bytes(254)]), True),
+        (gtp_u(PACKET, extensions=[bytes(4 * 255 - 2)]), True),
+        # An extension whose length is nought, and one that ends with the packet.
+        (changed(gtp_u(PACKET, extensions=[bytes(2)]), 8 + 12, 0), False),
+        (gtp_u(b"", extensions=[bytes(2)]), False),
+        (gtp_u(b"\x50" + PACKET[1:]), False),
+    ],
+)
+@pytest.mark.parametrize("is_ipv6", [False, True])
+def test_tunnels_are_told_by_each_byte_of_their_headers(packet: bytes, is_read: bool, is_ipv6: bool) -> None:
+    """RFC 7348 section 5, RFC 8926 section 3.4, 3GPP TS 29.281 section 5.1."""
+    frame = ethernet(ipv6(packet, protocol=17), 0x86DD) if is_ipv6 else ethernet(ipv4(packet, protocol=17, **OUTER))
+    for count in (2, 30):
+        segments, problems = both(block([frame] * count))
+        assert ([segment.payload.data for segment in segments], problems) == ([smb2()] * count if is_read else [], [])
+
+
+def gre_of(flags: int, kind: int, *words: bytes) -> bytes:
+    return pack(">HH", flags, kind) + b"".join(words)
+
+
+W = b"\xab\xcd\xef\x01"
+
+
+@pytest.mark.parametrize(
+    ("packet", "is_read"),
+    [
+        # RFC 2784 and 2890: C, K and S bring a word each.
+        (gre_of(0x0000, 0x0800, PACKET), True),
+        (gre_of(0x8000, 0x0800, W, PACKET), True),
+        (gre_of(0x2000, 0x0800, W, PACKET), True),
+        (gre_of(0x1000, 0x0800, W, PACKET), True),
+        (gre_of(0xB000, 0x0800, W * 3, PACKET), True),
+        (gre_of(0x0800, 0x0800, PACKET), True),
+        (gre_of(0x4000, 0x0800, PACKET), False),
+        (gre_of(0x0002, 0x0800, PACKET), False),
+        (gre_of(0x0007, 0x0800, PACKET), False),
+        (gre_of(0x0000, 0x0801, PACKET), False),
+        # RFC 2637 section 4.1: version 1, PPP inside; A brings a word.
+        (gre_of(0x2001, 0x880B, W, b"\x21", PACKET), True),
+        (gre_of(0x2081, 0x880B, W * 2, b"\x21", PACKET), True),
+        (gre_of(0x3081, 0x880B, W * 3, b"\xff\x03\x00\x21", PACKET), True),
+        (gre_of(0x2080, 0x0800, W, PACKET), True),
+        # ERSPAN: type I without a sequence number and a header; II with both; III, whose last bit brings eight bytes.
+        (gre_of(0x0000, 0x88BE, INNER), True),
+        (gre_of(0x1000, 0x88BE, W, bytes(8), INNER), True),
+        (gre_of(0x1000, 0x22EB, W, bytes(12), INNER), True),
+        (gre_of(0x1000, 0x22EB, W, bytes(11) + b"\x01", bytes(8), INNER), True),
+        (gre_of(0x1000, 0x22EB, W, bytes(11) + b"\xfe", INNER), True),
+        (gre_of(0x1000, 0x22EB, W, bytes(10) + b"\x01\x00", INNER), True),
+        (gre_of(0x0000, 0x6558, INNER), True),
+        (gre_of(0x0000, 0x8847, b"\0\0\x10\x40", b"\0\0\x21\x40", PACKET), True),
+        (gre_of(0x0000, 0x8847, b"\0\0\x21\x40", b"\0\0\0\x01", INNER), True),
+        (gre_of(0x0000, 0x8847, b"\0\0\x21\x40", b"\x10\0\0\x01", INNER), False),
+        (gre_of(0x0000, 0x0800), False),
+    ],
+)
+@pytest.mark.parametrize("is_ipv6", [False, True])
+def test_generic_encapsulation_is_read_by_its_flags(packet: bytes, is_read: bool, is_ipv6: bool) -> None:
+    frame = ethernet(ipv6(packet, protocol=47), 0x86DD) if is_ipv6 else ethernet(ipv4(packet, protocol=47, **OUTER))
+    for count in (2, 30):
+        segments, problems = both(block([frame] * count))
+        assert ([segment.payload.data for segment in segments], problems) == ([smb2()] * count if is_read else [], [])
 
 
 PDU = rpc()

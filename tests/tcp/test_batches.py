@@ -462,3 +462,25 @@ def test_batches_of_overtaken_segments_are_the_same_wherever_their_numbers_lie()
     assert usual == [(number, each, each - 40 * len(smb2())) for number in (0, 1)]
     for isn in (0xFFFFFFFF, 0xFFFFFFFE, 0, 0x7FFFFFFF, 0xFFFFFFFF - 68):
         assert overtaken_batches(isn) == usual
+
+
+@pytest.mark.parametrize("with_acknowledgements", [False, True])
+def test_what_one_end_goes_on_to_send_is_one_batch(with_acknowledgements: bool) -> None:
+    """In a block of its own, behind what both ends said before."""
+    talk = Talk(*ENDS[0])
+    before = [*talk.open(), talk.c(smb2()), talk.s(smb2())]
+    after = []
+    for number in range(20):
+        after.append(talk.s((smb2() if not number else b"") + b"x" * 1000))
+        if with_acknowledgements:
+            after.append(talk.ack(ENDS[0][0]))
+    chance, blocks = random.Random(1), []
+    for part in (before, after):
+        first = 1 + sum(map(len, blocks))
+        frames = [frame_of(chance, segment, spoil=False) for segment in part]
+        blocks.append(block(frames, first=first, time_ns=10**18 + first))
+    found = by_batches(blocks, Limits())
+    assert pieces(found) == pieces(by_segments(blocks, Limits()))
+    batches = [event for event in found if isinstance(event, StreamBatch)]
+    assert [len(batch.data) for batch in batches[-1:]] == [20_000 + len(smb2())]
+    assert len(batches) <= 3

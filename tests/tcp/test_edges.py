@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.core.limits import Limits
 from analyzer.model.record import Endpoint
-from analyzer.packet.segment import ACK, PSH, Segment
+from analyzer.packet.segment import ACK, PSH, SYN, Segment
 from analyzer.tcp.events import Connection, Gap, StreamBatch
 from analyzer.tcp.flow import highest, is_before, lowest
 from analyzer.tcp.recognition import Recognition
@@ -255,3 +255,43 @@ def test_pieces_that_overlap_are_put_together_as_they_came_first(
         elif isinstance(event, StreamBatch):
             found.append((event.offset, event.data.data))
     assert found == expected
+
+
+def test_half_of_the_bound_may_stay() -> None:
+    """Four segments that count 1,512 bytes each are exactly half of it."""
+    talk = Talk()
+    hello = talk.open()
+    talk.c(b"lost")
+    first = [replace(talk.c(b"x" * 1000), ack=talk.server_isn + 1) for _ in range(5)]
+    talk.c(b"lost too")
+    second = [replace(talk.c(b"y" * 1000), ack=talk.server_isn + 1) for _ in range(4)]
+    room = Streams(Limits(held_stream=8 * 1512))
+    # The last segment is what is too much.
+    assert fed(room, [*hello, *first, *second[:3]]) == []
+    events = fed(room, second[3:])
+    assert [event.length for event in events if isinstance(event, Gap)] == [4]
+    assert len([event for event in events if isinstance(event, StreamBatch)]) == 5
+
+
+def test_a_syn_that_comes_late_shows_what_was_lost_behind_it() -> None:
+    talk = Talk()
+    syn = talk.open()[0]
+    talk.c(b"0123456789")
+    ask = talk.c(b"ask")
+    events = run([ask, syn, talk.c(b"more")])
+    assert reported(events) == [("gap", 0, 0, 10), (0, b"ask"), (0, b"more"), "end"]
+    gap = events[0]
+    assert isinstance(gap, Gap)
+    assert gap.connection.initiator_known
+
+
+@pytest.mark.parametrize(
+    ("ahead", "is_same"), [(-1, False), (0, False), (1, True), (2, True), (0x10000, True), (0x10001, False)]
+)
+def test_a_late_syn_is_of_the_connection_whose_first_bytes_lie_just_behind_it(ahead: int, is_same: bool) -> None:
+    talk = Talk(client_isn=200_000)
+    ask = talk.raw(CLIENT, 200_000, talk.server_isn + 1, ACK | PSH, b"ask")
+    syn = talk.raw(CLIENT, 200_000 - ahead, 0, SYN)
+    later = talk.raw(CLIENT, 200_000 - ahead + 1, talk.server_isn + 1, ACK | PSH, b"first")
+    numbers = {event.connection.number for event in run([ask, syn, later]) if isinstance(event, StreamBatch)}
+    assert numbers == ({0} if is_same else {0, 1})
