@@ -316,6 +316,8 @@ def test_contradictions_are_counted_and_the_first_is_told() -> None:
     file = file_of({"guid": GUID, "english": "CPU", "instance_type": 2}, tables={"009": {"2": "S", "6": "% Time"}})
     (note,) = fill(catalogs, tables, ["a"], [file])
     assert note.text.endswith("'Processor', the file 'CPU', and 2 more")
+    (note,) = fill(catalogs, tables, ["a"], [file_of({"guid": GUID, "english": "CPU", "instance_type": 2})])
+    assert note.text.endswith("'Processor', the file 'CPU', and 1 more")
     (note,) = fill(catalogs, tables, ["a"], [file_of(tables={"009": {"2": "S"}})])
     assert note.text.endswith("the capture has for index 2 in language 009 'System', the file 'S'")
 

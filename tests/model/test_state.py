@@ -17,11 +17,12 @@ from analyzer.core.spill import MappedLog
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.model import scmr
 from analyzer.model.analysis import Analysis, Selected
-from analyzer.model.call import Call
+from analyzer.model.call import Call, ServiceFacts
 from analyzer.model.packed import State, dump, load
 from analyzer.model.packets import CapturedFrame, Packets
 from analyzer.model.pdus import Pdus
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
+from analyzer.model.service import service_facts
 from analyzer.model.store import Shared
 from analyzer.model.view import Layer, Node, Run, SideView
 from analyzer.rpc.call import plain_call
@@ -348,3 +349,41 @@ def test_numbers_of_services_have_the_words_of_their_specification() -> None:
         assert service_request_words(service_call(opnum, {"lpMachineName": "\\\\SRV"}, {})) == "\\\\SRV"
     for opnum in (0, 2, 6, 16, 28):
         assert service_request_words(service_call(opnum, {"lpMachineName": "x", "dwControl": 1}, {})) == '"Spooler"'
+
+
+@pytest.mark.parametrize(
+    ("opnum", "request_params", "response_params", "facts"),
+    [
+        (6, {}, {}, ServiceFacts("Spooler", None, None, None, None, None)),
+        (
+            12,
+            {
+                "lpDisplayName": "Print",
+                "lpBinaryPathName": "a.exe",
+                "lpServiceStartName": ".\\me",
+                "dwStartType": 2,
+            },
+            {"lpServiceConfig": {"lpDisplayName": "other"}},
+            ServiceFacts("Spooler", "Print", "a.exe", ".\\me", "automatic", None),
+        ),
+        (
+            17,
+            {},
+            {"lpServiceConfig": {"lpDisplayName": "Print", "lpBinaryPathName": "b", "dwStartType": 4}},
+            ServiceFacts("Spooler", "Print", "b", None, "disabled", None),
+        ),
+        (29, {}, {"lpServiceConfig": None}, ServiceFacts("Spooler", None, None, None, None, None)),
+        (19, {"argv": ["a", None]}, {}, ServiceFacts("Spooler", None, None, None, None, ("a", ""))),
+        (19, {"argv": None, "dwStartType": 9}, {}, ServiceFacts("Spooler", None, None, None, None, None)),
+    ],
+)
+def test_what_a_call_says_of_its_service(
+    opnum: int, request_params: dict[str, Any], response_params: dict[str, Any], facts: ServiceFacts
+) -> None:
+    call = service_call(opnum, request_params, response_params)
+    assert service_facts(call) == facts
+    assert service_facts(replace(call, path=None, request=None, response=None)) is None
+    assert service_facts(replace(call, interface=replace(call.interface, uuid="x"))) is None
+    alone = replace(call, response=None)
+    expected = facts if opnum not in (17, 29) else ServiceFacts("Spooler", None, None, None, None, None)
+    assert service_facts(alone) == expected

@@ -8,9 +8,10 @@ from itertools import groupby, pairwise
 import pytest
 
 from analyzer.capture.frame import FrameBlock
+from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
-from analyzer.packet.segment import Segment, SegmentBatch
+from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from tests.build.packet import block, ethernet, ipv4, smb2, tcp
 from tests.build.tcp import Talk
 from tests.tcp.test_batches import frame_of
@@ -133,3 +134,33 @@ def test_a_batch_of_one_end_alone_says_so() -> None:
     acknowledged = [*alone, ethernet(ipv4(tcp(b"", seq=3000)))]
     (batch,) = batches_of([block(acknowledged)])
     assert (batch.is_one_sided, batch.count, batch.frame) == (False, 20, 20)
+
+
+@pytest.mark.parametrize(
+    ("flags", "size", "missing", "in_sequence"),
+    [
+        (ACK, 5, 0, True),
+        (ACK | PSH, 5, 0, True),
+        (ACK | 0x20, 5, 0, True),
+        (ACK, 0, 0, True),
+        (ACK, 5, 1, False),
+        (ACK, 0, 9, False),
+        (PSH, 5, 0, False),
+        (ACK | FIN, 5, 0, False),
+        (ACK | SYN, 5, 0, False),
+        (ACK | RST, 5, 0, False),
+        (0, 0, 0, False),
+    ],
+)
+def test_a_segment_alone_is_a_batch(flags: int, size: int, missing: int, in_sequence: bool) -> None:
+    src, dst = Endpoint("192.0.2.1", 1), Endpoint("192.0.2.2", 445)
+    payload = TracedBytes.of_frame(b"x" * size, 7, 54, 99)
+    segment = Segment(src, dst, 0, 5, flags, 100, payload, missing, 7, 99)
+    batch = SegmentBatch.of(segment)
+    assert batch.in_sequence is in_sequence
+    assert (batch.src, batch.dst, batch.seq, batch.reply_seq, batch.ack, batch.payload) == (src, dst, 0, -1, 5, payload)
+    assert (batch.borders, batch.replies) == ([0, size], [False])
+    assert (batch.count, batch.frame, batch.reply_frame) == ((1, 7, 0) if size else (0, 0, 0))
+    assert (batch.time_ns, batch.latest_ns, batch.first, batch.stop) == (99, 99, 0, 1)
+    assert batch.is_one_sided is (size > 0)
+    assert list(batch) == [segment]

@@ -151,6 +151,24 @@ def test_numbers_of_ethernet_are_those_of_the_registry() -> None:
     for tag in sorted(links.VLAN_TAGS):
         segments, _ = both(block([ethernet(ipv4(tcp(smb2())), tags=[tag])] * 3))
         assert len(segments) == 3, hex(tag)
+    label = b"\0\0\x11\x40"
+    session = b"\x11\0\0\x01" + pack(">HH", len(V4), 0x21)
+    for kind, payload, is_read in (
+        (0x8847, label + ipv4(tcp(smb2())), True),
+        (0x8848, label + ipv4(tcp(smb2())), True),
+        (0x8846, label + ipv4(tcp(smb2())), False),
+        (0x8849, label + ipv4(tcp(smb2())), False),
+        (0x8864, session + ipv4(tcp(smb2())), True),
+        (0x8863, session + ipv4(tcp(smb2())), False),
+        (0x880B, b"\x21" + ipv4(tcp(smb2())), True),
+        (0x6558, ethernet(ipv4(tcp(smb2()))), True),
+        (0x0800, ipv4(tcp(smb2())), True),
+        (0x86DD, ipv6(tcp(smb2())), True),
+        (0x0801, ipv4(tcp(smb2())), False),
+    ):
+        for count in (3, 40):
+            segments, _ = both(block([ethernet(payload, kind)] * count))
+            assert len(segments) == (count if is_read else 0), hex(kind)
 
 
 # ------------------------------------------------------------------------------------------------------------- ports

@@ -64,11 +64,14 @@ def test_frames_of_our_ports_are_of_their_hosts() -> None:
         ethernet(ipv6(tcp(b"", flags=ACK)), 0x86DD),
         ethernet(ipv4(tcp(flags=ACK), src="203.0.113.9", dst=SERVER)),
         ethernet(ipv4(tcp(b"x", dport=139), src="203.0.113.9", dst=SERVER)),
+        *(ethernet(ipv4(tcp(b"x", dport=port), src="203.0.113.8", dst=SERVER)) for port in (134, 135, 136, 138, 140)),
+        *(ethernet(ipv4(tcp(b"x", sport=port, dport=1), src="203.0.113.8", dst=SERVER)) for port in (444, 446, 87, 89)),
     ]
     assert sorted_alone(frames) == {
         Kind(PAIR): ([1, 3, 4], True),
         Kind(PAIR6): ([5], False),
         Kind((SERVER, "203.0.113.9")): ([6, 7], True),
+        Kind((SERVER, "203.0.113.8")): ([9], True),
     }
     assert sorted_alone(frames[:3]) == {Kind(PAIR): ([1, 3], False)}
     assert sorted_alone([HTTP]) == {}
