@@ -529,3 +529,27 @@ def test_checksums_of_segments_before_a_card_cuts_them_up(length: int, version: 
     segments, problems = both(block([*frames, *[small] * 20]))
     assert [each.payload.data for each in segments[:4]] == [data, data[:-1] + bytes([data[-1] ^ 1]), data, data]
     assert [(problem.frames, problem.text.split(" have ")[0]) for problem in problems] == [((2,), "1 TCP segments")]
+
+
+@pytest.mark.parametrize("size", range(22))
+@pytest.mark.parametrize("is_cut", [False, True])
+@pytest.mark.parametrize("is_ipv6", [False, True])
+def test_a_header_of_tcp_may_be_cut_anywhere(size: int, is_cut: bool, is_ipv6: bool) -> None:
+    """What shows the ports shows whose it is; a frame that was shorter on the wire promised what it did not have."""
+    kind = "captured too short" if is_cut else "says something impossible"
+    for port, is_ours in ((445, True), (80, False)):
+        header = tcp(b"\0" + b"x" * 40, dport=port)
+        sent = header if is_cut else header[:size]
+        whole = ethernet(ipv6(sent), 0x86DD) if is_ipv6 else ethernet(ipv4(sent))
+        cut = whole[: (54 if is_ipv6 else 34) + size]
+        for count in (1, 30):
+            segments, problems = both(block([(cut, len(whole))] * count))
+            if size >= 20:
+                # The first byte may be ours, where it is there or was cut off.
+                missing = len(sent) - size
+                expected = [(size - 20, missing)] * count if is_ours and (size > 20 or missing) else []
+                assert [(len(one.payload), one.missing) for one in segments] == expected
+                assert problems == []
+            else:
+                assert segments == []
+                assert [kind in problem.text for problem in problems] == ([True] if is_ours or size < 4 else [])
