@@ -336,3 +336,9 @@ def test_well_known_names_are_those_that_every_windows_has() -> None:
         1746: "% Idle Time",
     }
     assert all(index % 2 == 0 for index in WELL_KNOWN if table.name(index) is not None)
+
+
+def test_ends_are_in_the_order_of_their_addresses_and_ports() -> None:
+    ends = [Endpoint("10.0.0.2", 1), Endpoint("10.0.0.10", 9), Endpoint("10.0.0.10", 8)]
+    assert sorted(ends) == [ends[2], ends[1], ends[0]]
+    assert ends[2] < ends[1] <= ends[1]

@@ -108,6 +108,8 @@ def test_several_connections_of_a_block_have_a_batch_each() -> None:
     """The second and third begin behind others in the arrays of the block."""
     batches = batches_of([block([*conversation(1), *conversation(2, 2000), *conversation(3, 0xFFFFFF00)])])
     assert all(check(batch) for batch in batches)
+    # A part for each turn, whose second segment goes on where the first ends.
+    assert [len(batch.replies) for batch in batches] == [40, 40, 40]
     assert [
         (batch.src.port, batch.count, batch.seq, batch.reply_seq, batch.frame, batch.reply_frame) for batch in batches
     ] == [

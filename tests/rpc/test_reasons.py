@@ -12,6 +12,7 @@ from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes
 from analyzer.rpc import interfaces
 from analyzer.rpc import pdu as rpc_pdu
+from analyzer.rpc import pdus as rpc_pdus
 from analyzer.rpc.pdus import PduList
 from tests.build.rpc import FIRST, LAST, MAYBE, WHOLE, Conversation, request, response
 from tests.rpc.run import calls, only_call
@@ -127,6 +128,35 @@ def test_frames_of_what_is_under_way_are_those_of_its_pdus_alone() -> None:
     assert PduList().times is None
     assert PduList().kept() == ((), None)
     assert not PduList().ends_in(piece)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_pdus_that_were_carried_or_opened_differently_are_kept_one_by_one(
+    log: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpc_pdus, "_ROOM", 50)
+    pdus = PduList(Log(0) if log else None)
+    wholes = [bytes(at for at in range(number, number + 40)) for number in (0, 50, 100)]
+    pieces = [TracedBytes.of_frame(b"??" + whole, 5 + at, 70, at) for at, whole in enumerate(wholes)]
+    pieces[1] = pieces[1].replaced(pieces[1].data, "smb3")
+    stubs = [whole[24:36] for whole in wholes]
+    plains: list[bytes | None] = [b"opened first", None, b"opened other"]
+    for piece, plain, step in zip(pieces, plains, ("one", "", "two"), strict=True):
+        pdus.add(piece, 2, 40, 24, 36, plain, step)
+    kept, times = pdus.kept()
+    assert times == (0, 2)
+    assert isinstance(kept, tuple)
+    found = [
+        (one.pdu.data, one.pdu.frames, one.pdu.steps, one.stub_start, one.stub_stop, one.plain.data, one.plain.steps)
+        for one in kept
+        if isinstance(one.plain, TracedBytes)
+    ]
+    assert found == [
+        (wholes[0], (5,), (), 24, 36, b"opened first", ("one",)),
+        (wholes[1], (6,), ("smb3",), 24, 36, stubs[1], ("smb3",)),
+        (wholes[2], (7,), (), 24, 36, b"opened other", ("two",)),
+    ]
+    assert [extent.start for one in kept for extent in one.pdu.extents()] == [72, 72, 72]
 
 
 def test_interleaved_answers_are_each_of_their_call() -> None:
