@@ -553,3 +553,11 @@ def test_a_header_of_tcp_may_be_cut_anywhere(size: int, is_cut: bool, is_ipv6: b
             else:
                 assert segments == []
                 assert [kind in problem.text for problem in problems] == ([True] if is_ours or size < 4 else [])
+
+
+@pytest.mark.parametrize("address", [bytes(4), b"\0\0@\x11", b"\0\0@\x06", b"\x08\0E\0", b"\x01\xbd\0\x58"])
+def test_addresses_of_the_link_layer_mean_nothing(address: bytes) -> None:
+    """Also where they are what an IPv4 header has elsewhere: its type, time to live and protocol, ports."""
+    frame = address * 3 + ethernet(ipv4(tcp(smb2())))[12:]
+    for count in (1, 15, 16, 17, 40):
+        assert len(both(block([frame] * count))[0]) == count

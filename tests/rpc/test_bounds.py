@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import pairwise
 
 import pytest
 
@@ -247,3 +248,24 @@ def test_a_fault_without_a_stub_is_read_with_its_call() -> None:
         .server(fault(5)[:28].replace(b"\x20\0\0\0\1", b"\x1c\0\0\0\1"))
     )
     assert only_call(talk).fault == 5
+
+
+def test_memory_of_a_call_is_that_of_its_fragments_and_of_the_pieces_they_came_in() -> None:
+    """A call counts 2,000 bytes, a fragment 400, and a piece of the stream its own, however many fragments are in it."""
+    layer = RpcLayer(Keyring(), begin=ToyKeys().begin)
+    first, middle, last = (request(1, bytes(500), flags=flags) for flags in (FIRST, 0, LAST))
+    answer, rest = (response(bytes(90), flags=flags) for flags in (FIRST, LAST))
+    talk = Conversation().bound().client(first).send(True, middle + middle).send(True, middle + last)
+    talk.server(answer).server(rest)
+    sizes = []
+    for event in talk.events:
+        list(layer.feed(event))
+        sizes.append(sum(one.memory for one in layer._associations.values()))
+    grown = [after - before for before, after in pairwise(sizes[1:])]
+    assert grown[:4] == [
+        2000 + 400 + len(first),
+        800 + 2 * len(middle),
+        800 + len(middle) + len(last),
+        400 + len(answer),
+    ]
+    assert grown[4] == -sum(grown[:4])
