@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -120,3 +122,64 @@ def test_damage_leaves_the_fields_before_it() -> None:
     assert str(mapped.problem) == "blocks[1].size at byte 88: 4 bytes wanted, 2 left"
     assert find(mapped.root, "blocks[0]/body/data/value").value == 7
     assert [child.name for child in find(mapped.root, "blocks[1]").children] == ["status", "block_type"]
+
+
+def lines(field: Field, depth: int = 0) -> Iterator[str]:
+    """A field and all in it, a line each."""
+    value = f" = {field.value}" if field.value is not None else ""
+    meaning = f" ({field.meaning})" if field.meaning is not None else ""
+    where = f" [{field.doc_ref}]" if field.doc_ref else ""
+    yield f"{' ' * depth}{field.name} {field.spelling} {field.type} {field.start}+{field.length}{value}{meaning}{where}"
+    for child in field.children:
+        yield from lines(child, depth + 1)
+
+
+def kind_of_vector(name: str) -> BufferKind | StubKind:
+    if name not in STUBS:
+        return kind_of(name)
+    vector = VECTORS[name]
+    return StubKind("perflib-v2", vector["opnum"], vector["direction"], vector["transfer_syntax"] == "ndr64")
+
+
+def test_every_field_of_every_vector() -> None:
+    """`fields.txt` has names, types, places, values, meanings and sections of all of them."""
+    found = "".join(
+        f"{name}\n" + "".join(f" {line}\n" for line in lines(map_fields(kind_of_vector(name), data_of(name)).root))
+        for name in [*BUFFERS, *STUBS]
+    )
+    assert found == (Path(__file__).parent / "fields.txt").read_text(encoding="utf-8")
+
+
+CUT = [
+    "data_mixed_five_blocks",
+    "reg_code01_counterset_struct",
+    "ident_add_reply",
+    "inst_two_instances",
+    "ndr20_op7_req",
+]
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_a_cut_shows_the_fields_before_it(name: str) -> None:
+    """Each field that ends before the cut, where it was and as it was; nothing that was not there; and where it is cut."""
+    kind, data = kind_of_vector(name), data_of(name)
+    whole = [(leaf.name, leaf.start, leaf.length, leaf.value) for leaf in map_fields(kind, data).root.leaves()]
+    for length in range(len(data)):
+        mapped = map_fields(kind, data[:length])
+        found = [(leaf.name, leaf.start, leaf.length, leaf.value) for leaf in mapped.root.leaves()]
+        # Of bytes of any length there may be less, and the fixed fields before them are whole.
+        fixed = [leaf for leaf in whole if leaf[1] + leaf[2] <= length and isinstance(leaf[3], int)]
+        assert [leaf for leaf in found if leaf in fixed] == fixed[: len([leaf for leaf in found if leaf in fixed])]
+        assert all(start + size <= length for _, start, size, _ in found)
+        if mapped.problem is not None:
+            assert mapped.problem.start is not None
+            assert 0 <= mapped.problem.start <= length
+
+
+def test_fields_can_be_left_out() -> None:
+    data = data_of("data_mixed_five_blocks")
+    whole = map_fields("perf-data", data).root
+    without = map_fields("perf-data", data, without=("blocks", "system_time")).root
+    assert without.children == tuple(
+        child for child in whole.children if not child.name.startswith(("blocks", "system_time"))
+    )
