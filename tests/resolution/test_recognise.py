@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from analyzer.contents.lines import call_record
 from analyzer.contents.samples import sample_records
+from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.traced import TracedBytes
 from analyzer.model.analysis import Analysis
@@ -19,7 +20,7 @@ from analyzer.model.store import CallWriter
 from analyzer.model.winreg import INTERFACE as WINREG
 from analyzer.pcq.layer import CatalogLearner
 from analyzer.pipeline.run import analyze
-from analyzer.resolution.recognise import frames_noted, recognise
+from analyzer.resolution.recognise import Guess, Readings, frames_noted, interface_carried, recognise
 from analyzer.rpc.call import plain_call
 from analyzer.rpc.events import Exchange
 from analyzer.winperf.layer import KeyFollower
@@ -200,3 +201,91 @@ def test_an_answer_alone_is_read_and_stays_without_its_request() -> None:
 def test_registration_information_is_no_proof_without_what_was_asked() -> None:
     alone = replace(Calls().registration(1, registration_info(Info(1, 0x10000))), request=None)
     assert reported(alone)[0][0].interface.uuid is None
+
+
+@pytest.mark.parametrize(("rest", "is_read"), [(0, True), (7, True), (8, False)])
+def test_no_more_than_padding_may_follow_a_stub_of_ndr64(rest: int, is_read: bool) -> None:
+    make = Calls(ndr64=True)
+    whole = make.counter_data(DATA)
+    stub = whole.response.stub  # type: ignore[union-attr]
+    assert isinstance(stub, TracedBytes)
+    asked = make.stub().handle(HANDLE).uint(4096)
+    calls, _ = reported(make.exchange(6, asked, stub.data + bytes(rest)))
+    assert (calls[0].interface.uuid, calls[0].syntax) == ((INTERFACE, "ndr64") if is_read else (None, "ndr"))
+
+
+def proofs(*exchanges: Exchange) -> Guess | None:
+    readings = Readings()
+    for call in nameless(*exchanges):
+        readings.take(call)
+    assert readings.count == len(exchanges)
+    return readings.only
+
+
+def test_what_proves_an_interface_and_how_often() -> None:
+    make, keys = Calls(), winreg()
+    info = registration_info(Info(1, 0x10000))
+    listed = identifier(COUNTERSET)
+    neither = [make.open_query(), make.close_query(), make.registration(3, info), make.counter_data(b"", status=8)]
+    proving = [make.counter_data(DATA), make.counter_info(listed), make.validate(listed), make.registration(1, info)]
+    for exchange in neither:
+        assert proofs(exchange) is None
+    for exchange in proving:
+        assert proofs(exchange) == Guess("perflib-v2", "ndr", 1)
+    assert proofs(*neither, *proving) == Guess("perflib-v2", "ndr", 4)
+    damaged = [make.counter_data(DATA[:-1]), make.counter_info(listed[:-1]), make.registration(1, info[:-1])]
+    for exchange in damaged:
+        assert proofs(exchange) is None
+    short = perf_data([Block(1, values=((b"\1\0\0\0",),))]) + bytes(8)
+    assert proofs(make.counter_data(short)) is None
+    block = winperf([])
+    assert proofs(keys.query_value("Global", block)) == Guess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", winperf([], "big"))) == Guess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", b"PERF"), keys.open_key()) is None
+    assert proofs(keys.enumerate_value(0, "x", block)) is None
+    # A method that no interface has, and one that only the registry has.
+    assert proofs(make.counter_data(DATA), make.exchange(8, b"", b"")) is None
+    assert proofs(keys.query_value("Global", block), keys.exchange(30, b"", b"")) == Guess("winreg", "ndr", 1)
+    assert proofs(keys.query_value("Global", block), keys.exchange(36, b"", b"")) is None
+
+
+def test_calls_of_no_known_method_and_faults_contradict_nothing() -> None:
+    make = Calls()
+    unknown, fault = make.exchange(None, b"\1", b"\2"), make.faulted(6, b"\1", 5)
+    assert proofs(make.counter_data(DATA), unknown, fault) == Guess("perflib-v2", "ndr", 1)
+    assert interface_carried(nameless(make.counter_data(DATA), unknown)) == "perflib-v2"
+    assert interface_carried(nameless(unknown)) is None
+
+
+def test_calls_without_a_bind_are_understood_last_and_in_the_order_of_their_times() -> None:
+    make = Calls()
+    first, second = nameless(make.counter_data(DATA), make.counter_data(DATA))
+    writer = CallWriter()
+    for call in (second, plain_call(make.open_query()), first):
+        writer.append(call)
+    taken, notes = recognise(writer, CatalogLearner(), KeyFollower())
+    assert (list(taken), len(notes)) == ([1, 2, 0], 1)
+    writer = CallWriter()
+    for call in nameless(make.open_query(), make.open_query()):
+        writer.append(call)
+    writer.append(plain_call(make.open_query()))
+    assert list(recognise(writer, CatalogLearner(), KeyFollower())[0]) == [2, 0, 1]
+
+
+def test_what_only_lacked_its_bind_is_complete() -> None:
+    make = Calls()
+    whole = make.counter_data(DATA)
+    assert whole.request is not None
+    calls, _ = reported(
+        whole,
+        replace(whole, response=None),
+        replace(whole, request=replace(whole.request, missing=Missing.NOT_CAPTURED)),
+    )
+    assert [(call.state, call.reason is None) for call in calls] == [
+        ("complete", True),
+        ("complete", True),
+        ("partial", False),
+    ]
+    assert [(call.method, call.syntax, call.interface.version, call.interface.recognised) for call in calls] == [
+        ("PerflibV2QueryCounterData", "ndr", "1.0", True)
+    ] * 3

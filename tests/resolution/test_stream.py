@@ -9,7 +9,7 @@ import pytest
 from analyzer.core.events import Moment, Problem
 from analyzer.model.call import Call
 from analyzer.model.perflib import INTERFACE
-from analyzer.pcq.layer import CatalogLearner, Loss, perflib_call
+from analyzer.pcq.layer import CatalogLearner, Loss, PerflibLayer, perflib_call
 from analyzer.resolution import stream as stream_module
 from analyzer.resolution.stream import CallStream
 from analyzer.rpc.call import plain_call
@@ -17,6 +17,7 @@ from analyzer.rpc.events import Exchange, OpenCall
 from analyzer.winperf.layer import KeyFollower
 from tests.build.calls import MS, Calls
 from tests.build.rpc import CHANNEL
+from tests.pcq.test_follow import CONVERSATION, LOST, conversation, facts
 from tests.resolution.test_recognise import DATA, nameless
 
 HANDLE, OTHER = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
@@ -166,3 +167,50 @@ def test_a_call_that_contradicts_ends_that() -> None:
     assert problem.frames == (3, 4)
     assert "taken for PerflibV2 so far" in problem.text
     assert list(fed.stream.notes()) == []
+
+
+@pytest.mark.parametrize("moved", [1, 3, 4096])
+def test_a_whole_conversation_comes_as_it_is_followed(moved: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call with its number and the state of its handle as far as it is known by then."""
+    monkeypatch.setattr(stream_module, "_MOVED", moved)
+    layer = PerflibLayer(learning=False)
+    stream = CallStream(layer.losses, CatalogLearner(), KeyFollower(learning=False), 100)
+    found: list[Call] = []
+    for event in conversation():
+        for made in layer.feed(event):
+            if isinstance(made, Call):
+                assert list(stream.take(made)) == []
+                found += stream.until(at(made.frames[0]))
+    found += stream.until(None)
+    assert [call.number for call in found] == list(range(1, len(CONVERSATION) + 1))
+    # A request was lost before the twelfth, and what tells of what it was came after that was given out.
+    expected = [*CONVERSATION[:11], (1, {}, None, None, LOST), *CONVERSATION[12:]]
+    assert [facts(call.query) for call in found] == expected
+    assert (stream.given, stream.late, list(stream.notes())) == (len(CONVERSATION), 0, [])
+    assert sum(stream.tally.values()) == len(CONVERSATION)
+
+
+def test_calls_that_begin_before_the_moment_are_due_and_no_others() -> None:
+    """Frame and time decide, the time first."""
+    fed = Fed().take(*polls(3))
+    assert fed.until((5 * MS, 5)) == [(1, 1), (2, 2)]
+    assert fed.until((5 * MS, 6)) == []
+    assert fed.until((6 * MS, 6)) == []
+    assert fed.until((6 * MS, 7)) == [(3, 3)]
+
+
+def test_what_waits_for_too_long_is_waited_for_no_longer() -> None:
+    """As many wait as may; one more, and all are given out."""
+    for most, numbers in ((3, []), (2, [1, 2, 3])):
+        fed = Fed(most=most).take(*polls(3))
+        assert [number for number, _ in fed.until(at(1))] == numbers
+
+
+def test_two_that_are_open_keep_numbers_in_the_order_of_their_beginnings() -> None:
+    first, second = polls(2)
+    fed = Fed().take(first, second)
+    still_open = OpenCall(CHANNEL.number, 78, (2 * MS, 5)), OpenCall(CHANNEL.number, 77, at(2)), OpenCall(9, 77, at(4))
+    assert fed.until(at(6), *still_open) == [(1, 1), (4, 2)]
+    fed.take(slow(2, 9, 77), slow(2, 11, 78))
+    assert fed.until(at(20)) == [(2, 77), (3, 78)]
+    assert fed.stream.late == 0
