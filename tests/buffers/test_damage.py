@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from struct import pack
 
 import pytest
@@ -12,6 +13,7 @@ from analyzer.buffers import KINDS, decode_buffer, decode_stub, guess_kind, map_
 from analyzer.core.errors import DecodeError
 from analyzer.model.buffer import BufferKind
 from tests.buffers.strategies import any_buffer
+from tests.buffers.test_vectors import data_of, kind_of
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, winperf
 from tests.steps import within
 
@@ -165,3 +167,33 @@ def test_a_name_table_that_ends_in_the_middle_of_a_unit_is_read() -> None:
     decoded = decode_buffer("name-table", name_table([("2", "System")]) + b"\0")
     assert decoded.problem is None
     assert decoded.notes == ("an odd byte at the end is left out",)
+
+
+# Buffers of each kind, and how many bytes apart they are cut.
+CUT = {
+    "data_mixed_five_blocks": 9,
+    "data_type6_counterset": 5,
+    "ident_add_reply": 7,
+    "inst_two_instances": 3,
+    "reg_code01_counterset_struct": 17,
+    "reg_code05_counter_names_start_of_buffer": 3,
+    "reg_code09_counterset_english_name": 3,
+    "v1_perf_data_block": 13,
+}
+
+
+def cuts(name: str) -> str:
+    """For each cut of a buffer: where its damage is, what is remarked, and how many bytes and leaves were read."""
+    kind, data = kind_of(name), data_of(name)
+    out = [f"{name}\n"]
+    for length in range(0, len(data), CUT[name]):
+        decoded, mapped = decode_buffer(kind, data[:length]), map_fields(kind, data[:length])
+        leaves = sum(1 for _ in mapped.root.leaves())
+        notes = "".join(f"; {note}" for note in decoded.notes)
+        out.append(f" {length}: {decoded.problem} ({decoded.consumed} read, {leaves} leaves){notes}\n")
+    return "".join(out)
+
+
+def test_the_place_of_each_cut_is_named() -> None:
+    found = "".join(map(cuts, CUT))
+    assert found == (Path(__file__).parent / "damage.txt").read_text(encoding="utf-8")

@@ -123,14 +123,22 @@ def test_every_damaged_object_is_reported() -> None:
         assert "objects[2].body.counters[" in note
 
 
-def test_many_damaged_objects_are_counted() -> None:
-    made = [MEMORY] * 30
+@pytest.mark.parametrize(
+    ("count", "described", "last"), [(2, 1, None), (8, 7, None), (9, 8, None), (10, 8, 1), (11, 8, 2), (30, 8, 21)]
+)
+def test_eight_more_damaged_objects_are_described_and_the_rest_counted(
+    count: int, described: int, last: int | None
+) -> None:
+    made = [MEMORY] * count
     data = bytearray(winperf(made))
     for start, _ in spans(made, "little"):
         data[start + 4 : start + 8] = bytes(4)
     read = decode_buffer("winperf", bytes(data))
-    assert len(read.tree["objects"]) == 30
-    assert read.notes[-1] == "damaged as well: 21 more structures"
+    assert len(read.tree["objects"]) == count
+    more = [note.removeprefix("damaged as well: ") for note in read.notes]
+    fields = [f"objects[{number}].body.definition_length" for number in range(1, described + 1)]
+    assert [note.partition(" at byte ")[0] for note in more[:described]] == fields
+    assert more[described:] == ([f"{last} more structures"] if last is not None else [])
 
 
 def test_a_cut_is_reported_where_it_hurts_first() -> None:
