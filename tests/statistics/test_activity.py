@@ -472,3 +472,13 @@ def test_calls_about_no_counterset_are_no_activity() -> None:
         make.open_query(), make.validate(identifier(COUNTERSET, counter=1)), make.counter_info(b""), make.close_query()
     )
     assert found == Findings((), (), 0)
+
+
+def test_an_instance_that_is_cut_before_its_process_id_has_none() -> None:
+    counters = (Counter(6, RAW, 4), Counter(784, RAW, 4))
+    whole = winperf([PerfObject(230, counters, tuple(Instance(name, -1, (0, 0), (7, 30)) for name in ("a", "b")))])
+    for cut in range(1, 40):
+        make = winreg()
+        found = look(make.open_key(), make.query_value("230", whole[:-cut]))
+        assert [(one.name, one.pid) for one in found.images][:1] == [("a", 30)]
+        assert [one.pid for one in found.images if one.name == "b"] in ([], [None], [30])

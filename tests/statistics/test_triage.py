@@ -26,7 +26,7 @@ from tests.build.buffers import (
     wide,
     winperf,
 )
-from tests.build.calls import CHANNEL, COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
+from tests.build.calls import CHANNEL, COUNTERSET, HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import PCQ
 from tests.svcctl.test_layer import CREATE
 
@@ -617,3 +617,41 @@ def test_keys_that_calls_want() -> None:
         "the password or NT hash of user1 (--password, --nt-hash)",
         "the keytab or password of the service that was called (--keytab, --password)",
     )
+
+
+def test_a_handle_of_few_polls_hides_no_other() -> None:
+    make = Calls()
+    few = [make.open_query(), make.counter_data(perf_data([]))]
+    other = Calls(channel=replace(CHANNEL, number=1), first_frame=50)
+    many = [other.open_query(OTHER_HANDLE), *(other.counter_data(perf_data([]), OTHER_HANDLE) for _ in range(5))]
+    assert [one[2] for one in lines(*few, *many) if one[1] == "polling"] == [
+        "q2 of SRV1 (10.0.0.1) was polled 5 times, every 0.002 s"
+    ]
+
+
+def test_findings_about_several_sessions_are_of_the_first() -> None:
+    def at(number: int, status: int | None = None, *, anonymous: bool = False) -> SmbSession:
+        """Each of other ends, later ones before earlier ones."""
+        session = refused(number, status, anonymous=anonymous)
+        ends = Endpoint(f"10.0.1.{number}", 50000), Endpoint(f"10.0.2.{number}", 445)
+        return replace(session, client=ends[0], server=ends[1], first_time_ns=100 - number, last_time_ns=200 - number)
+
+    (one,) = found(at(1, anonymous=True), at(2, anonymous=True))
+    assert (one.who, one.frames, one.first_time_ns, one.last_time_ns) == (
+        Who(ANONYMOUS_LOGON, "10.0.1.1", "10.0.2.1"),
+        (1, 2),
+        98,
+        199,
+    )
+    closed = [replace(at(number), encrypted_messages=number, reason="r") for number in (3, 4)]
+    (one,) = found(*closed)
+    assert (one.who, one.count, one.frames, one.first_time_ns, one.last_time_ns) == (
+        Who("user3", "10.0.1.3", "10.0.2.3"),
+        7,
+        (3, 4),
+        96,
+        197,
+    )
+    alike = [replace(refused(number), first_time_ns=100 - number, last_time_ns=200 - number) for number in (5, 6)]
+    (one,) = found(*alike)
+    assert (one.who, one.first_time_ns, one.last_time_ns) == (Who("user5", "10.0.0.2", "10.0.0.1"), 94, 195)
