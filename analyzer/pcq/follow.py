@@ -236,7 +236,7 @@ class Following:
         query = self._book.of(call.server, call.channel, asked)
         if opnum == Opnum.VALIDATE_COUNTERS:
             self._is(at, query.view())
-            if call.response is None or call.state != "complete" or call.fault is not None:
+            if call.state != "complete" or call.fault is not None:
                 # What was refused with a fault changed nothing by the letter, but [MS-PCQ] does not say at which point.
                 query.forget(UNREAD)
                 return
@@ -394,9 +394,10 @@ _BEGINNING = 256
 
 
 def _shape(call: Call) -> BlockTypes | None:
-    """The shape of the data a call was answered with, None where there is none."""
+    """The shape of the data a poll was answered with, None where there is none."""
     side = call.response
-    if side is None or side.buffer is None or side.buffer_kind != "perf-data" or call.status != 0:
+    assert side is not None
+    if side.buffer is None or call.status != 0:
         return None
     # Where a few blocks are all there are, the beginning describes them; a long answer is not read from the spill file for that.
     beginning = block_types(side.buffer.part(0, _BEGINNING))

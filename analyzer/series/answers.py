@@ -138,9 +138,10 @@ class Answers:
         query = call.query
         viewer = self._viewer(("q", query.number) if query is not None else ("c", call.channel))
         side = call.response
-        if side is None or side.buffer is None or side.buffer_kind != "perf-data":
+        if side is None or side.buffer_kind != "perf-data":
             viewer.lost += call.state != "complete"
             return None
+        assert side.buffer is not None
         handle = f"q{query.number}" if query is not None else "q?"
         data = side.buffer.data
         read = self._perflib_reader.read(data)
@@ -217,9 +218,10 @@ class Answers:
     def _winperf(self, number: int, call: Call) -> Answer | None:
         viewer = self._viewer(("k", call.channel))
         side = call.response
-        if side is None or side.buffer is None or side.buffer_kind != "winperf":
+        if side is None or side.buffer_kind != "winperf":
             viewer.lost += call.state != "complete"
             return None
+        assert side.buffer is not None
         handle = f"k{call.key_number}" if call.key_number is not None else "k?"
         read = self._v1_reader.read(side.buffer.data)
         damaged = call.state != "complete"

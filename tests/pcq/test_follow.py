@@ -457,3 +457,13 @@ def test_numbers_of_calls_state_what_was_lost_between_them() -> None:
 
     assert blocks() == {0: 7, 1: 5}
     assert [blocks(0), blocks(1), blocks(2), blocks(0, 1, 2), blocks(skipped=4)] == [{}] * 5
+
+
+def test_an_answer_of_an_unknown_interface_may_be_one_that_changed_something() -> None:
+    """Its bind was not captured either: that all lost requests have answers shows nothing then."""
+    for made, blocks in (("validate", {}), ("poll", {0: 7, 1: 5})):
+        make = Calls()
+        events: list[Event] = [make.open_query(), make.counter_info(TWO), GAP]
+        answer = without_request(make.validate(MORE) if made == "validate" else make.counter_data(DATA[2]))
+        events.append(replace(answer, interface=None, version=None))
+        assert ids(views(*events, make.counter_data(DATA[2]))[-1]) == blocks

@@ -129,6 +129,9 @@ def test_block_types_are_read_from_their_headers_alone() -> None:
     assert block_types(answer(0xFFFFFFFF, block(1, 0), block(6, 48))) == BlockTypes(0xFFFFFFFF, (1,))
     assert block_types(answer(2, block(1, 32)[:12])) == BlockTypes(2, ())
     assert block_types(bytes(47)) is None
+    # A block of 16 bytes is one without a value.
+    assert block_types(answer(3, block(0, 16), block(0, 15), block(1, 32))) == BlockTypes(3, (0, 0))
+    assert block_types(answer(2, block(0, 16), block(1, 32))) == BlockTypes(2, (0, 1))
 
 
 def test_a_handle_whose_opening_was_not_captured_has_no_meaning_until_reported() -> None:
@@ -360,3 +363,29 @@ def test_as_many_handles_as_may_are_remembered() -> None:
     book.MAX_QUERIES = 3
     numbers = [book.of(SERVER, 1, handle).number for handle in ("a", "b", "c", "a", "b", "c", "d", "b", "c", "a")]
     assert numbers == [1, 2, 3, 1, 2, 3, 4, 2, 3, 5]
+
+
+def test_why_a_handle_is_not_known_is_said_of_each_cause() -> None:
+    book = QueryHandles()
+
+    def why() -> str | None:
+        return book.of(SERVER, 1, "h").view().unknown
+
+    assert why() == (
+        "the opening of the handle is not in the capture, and no answer of QueryCounterInfo lists what it holds"
+    )
+    book.opened(SERVER, 1, "h")
+    assert why() is None
+    book.doubt(1)
+    assert why() == "a ValidateCounters that may have changed the handle could not be read"
+    book.of(SERVER, 1, "h").informed([identifier(5, 0)])
+    assert why() is None
+    book.lost(1)
+    assert why() == "a request was lost that may have changed the handle"
+    book.found(1)
+    assert why() is None
+    book.of(SERVER, 1, "h").closed()
+    assert why() == "the handle was closed"
+    for channel in range(2, Query.MAX_CHANNELS + 2):
+        query = book.of(SERVER, channel, "h")
+    assert query.view().unknown == "the handle is used over too many connections to be followed"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from analyzer.buffers.regular import RegularReader
 from analyzer.buffers.regular_v1 import V1Reader
-from analyzer.model.analysis import Analysis
+from analyzer.model.analysis import Analysis, Part
 from analyzer.series import answers as answers_module
 from analyzer.series import readings as readings_module
 from analyzer.series.answers import Answers
@@ -245,9 +245,11 @@ def test_batches_have_the_values_of_their_points(conversation: Analysis) -> None
     for batch in readings(conversation):
         found = list(batch.points())
         values = [one.formatted.value for one in found]
-        assert batch.numbers() == [
+        # A whole number is whole, and not 5.0.
+        numbers = [
             None if value is None else value.numerator if value.denominator == 1 else float(value) for value in values
         ]
+        assert repr(batch.numbers()) == repr(numbers)
         assert [batch.fraction(row) for row in range(len(batch))] == values
         keep = batch.place % 3 != 1
         some = batch.only(keep)
@@ -275,3 +277,12 @@ def test_a_selection_gives_what_all_have(conversation: Analysis) -> None:
         assert [point.formatted for point in found if point.series.number == number] == [
             one.formatted for one in chosen
         ]
+
+
+def test_readings_of_a_part_are_those_of_its_calls(conversation: Analysis) -> None:
+    """Each with the reading before it, whether that is shown or not."""
+    expected = list(points(conversation))
+    calls = sorted({point.call for point in expected})
+    for chosen in (calls, calls[1:], calls[:1], calls[-1:], calls[::2], []):
+        part = replace(conversation, part=Part(tuple(chosen), (), "some"))
+        assert list(points(part)) == [point for point in expected if point.call in chosen]

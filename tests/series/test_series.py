@@ -12,7 +12,7 @@ from analyzer.model.record import Endpoint
 from analyzer.model.sample import Why
 from analyzer.series.readings import points
 from analyzer.series.series import Point
-from tests.build.buffers import Block, Counter, Instance, PerfObject, perf_data, winperf
+from tests.build.buffers import Block, Counter, Instance, PerfObject, name_table, perf_data, winperf
 from tests.build.calls import HANDLE, OTHER_HANDLE, Calls, analysis_of, winreg
 from tests.build.counters import SECOND, Info, Reader, Watch, large, one, small, whole
 from tests.build.rpc import CHANNEL
@@ -433,3 +433,28 @@ def test_clocks_further_apart_than_a_signed_number_holds() -> None:
         (1 << 31) * 1_000_000_000,
         ((1 << 62) - 1) * 1_000_000_000 >> 32,
     ]
+
+
+def test_a_table_of_names_is_no_answer_that_was_missed() -> None:
+    reader = Reader().read(process(("a", 1, 0)))
+    for name, kind in (("Counter 009", 7), ("Help 009", 7)):
+        reader.events.append(reader.make.query_value(name, name_table([("230", "Process")]), kind=kind))
+    found = rates(reader.read(process(("a", 1, 8))).points())
+    assert outcomes(found) == [Why.FIRST_SAMPLE, 8]
+    assert [point.missed for point in found] == [0, 0]
+
+
+def test_of_two_blocks_with_the_same_counters_each_has_its_own_base() -> None:
+    watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(whole(), whole(index=1))
+    blocks = [Block(6, ids=(5, 6), instances=(("a", 1),), values=(small(1, base),)) for base in (4, 8)]
+    assert outcomes(watch.poll(*blocks).points()) == [25, Why.NOT_DISPLAYED, Fraction(25, 2), Why.NOT_DISPLAYED]
+
+
+def test_bases_in_other_blocks_count_where_they_agree() -> None:
+    """One for the counter, and two or three blocks with a base that may be its own."""
+    for bases, value in (((4, 4), 25), ((4, 8), Why.NO_BASE), ((4, 4, 4), 25), ((4, 4, 8), Why.NO_BASE)):
+        watch = Watch((Info(5, FRACTION, base=6), Info(6, FRACTION_BASE))).open(
+            one(5, "a", 0, 1), *(one(6, "a", number, 1) for number in range(1, len(bases) + 1))
+        )
+        found = watch.poll(Block(1, values=(small(1),)), *(Block(1, values=(small(base),)) for base in bases)).points()
+        assert outcomes(found)[0] == value
