@@ -27,7 +27,8 @@ KRB5_OIDS = frozenset({"1.2.840.113554.1.2.2", "1.2.840.48018.1.2.2", "1.2.840.1
 # APPLICATION tags of a ticket, and of AS-REP and TGS-REP.
 _TICKET = 0x61
 KDC_REPLIES = frozenset({b"\x6b", b"\x6d"})
-_TOKEN_IDS = {b"\x01\x00": 0x6E, b"\x02\x00": 0x6F, b"\x03\x00": 0x7E}
+# AP-REQ, AP-REP and KRB-ERROR (RFC 4121 section 4.1).
+_TOKEN_IDS = frozenset({b"\x01\x00", b"\x02\x00", b"\x03\x00"})
 
 ERROR_NAMES = {
     6: "KDC_ERR_C_PRINCIPAL_UNKNOWN",
@@ -191,8 +192,7 @@ def parse_message(token: bytes) -> Message:
     inner = token
     if (framed := unwrap_gss(token)) is not None:
         inner = framed[1]
-        expected = _TOKEN_IDS.get(inner[:2])
-        if expected is None:
+        if inner[:2] not in _TOKEN_IDS:
             raise UnsupportedError(
                 f"token id {inner[:2].hex()} is not one of context establishment", field="krb5.tok_id"
             )

@@ -419,7 +419,7 @@ class Session:
     def pipes(self) -> list[Open]:
         return [opened for opened in self.opens.values() if opened.channel is not None]
 
-    def _make_channel(self, opened: Open) -> Channel:
+    def _make_channel(self, opened: Open) -> None:
         opened.kind = "pipe"
         opened.is_dcerpc = opened.name in RPC_PIPES or None
         opened.channel = self.state.shared.channels.pipe(
@@ -434,7 +434,6 @@ class Session:
             intact[opened.channel.number] = opened.channel
         if opened.name and len(self.pipe_names) < MAX_NAMES:
             self.pipe_names[opened.name] = None
-        return opened.channel
 
     def deliver(
         self,

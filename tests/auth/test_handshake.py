@@ -16,6 +16,7 @@ from analyzer.auth.handshake import TokenHandshake, begin
 from analyzer.auth.keyring import Keyring, UserKey
 from analyzer.auth.keytab import KerberosKey, write_keytab
 from analyzer.auth.ntlm import nt_hash
+from analyzer.auth.ntlm_exchange import NtlmExchange
 from analyzer.model.security import Decryption, Identity
 from tests.auth.test_messages import message
 from tests.build.auth import (
@@ -478,3 +479,17 @@ def test_an_answer_without_a_name_of_its_machine_leaves_that_of_the_first_messag
     handshake.feed("initiator", answer)
     found = handshake.identity
     assert (found.user, found.domain, found.workstation, found.client_os_version) == ("me", None, "PC1", "6.1.7601")
+
+
+def test_the_mic_of_an_exchange_that_is_not_whole_is_not_known() -> None:
+    conversation = ntlm_handshake(anonymous=True)
+    for left_out in range(3):
+        exchange = NtlmExchange(RING)
+        for number, (_, token) in enumerate(conversation.legs):
+            if number != left_out:
+                exchange.feed(token)
+        assert exchange.mic_is_right is None
+    exchange = NtlmExchange(Keyring())
+    for _, token in ntlm_handshake().legs:
+        exchange.feed(token)
+    assert exchange.mic_is_right is None

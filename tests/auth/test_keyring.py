@@ -362,3 +362,28 @@ def test_an_old_keytab_may_begin_with_a_hole(order: Literal["little", "big"]) ->
     entry += number(18) + counted(bytes(range(32)))
     keytab = b"\x05\x01" + number(-5, 4) + b"\xff" * 5 + number(len(entry), 4) + entry
     assert parse_keytab(keytab) == (KerberosKey("host/srv", "LAB.TEST", 18, 7, bytes(range(32))),)
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [
+        (0, 0),
+        (2**64 - 1, 2**64 - 1),
+        (2**64, None),
+        (-1, None),
+        (True, None),
+        (1.0, None),
+        (None, None),
+        ("1D", 0x1D),
+        ("0X1d", 0x1D),
+        ("1" * 17, None),
+        ("", None),
+    ],
+)
+def test_a_session_id_is_a_number_of_64_bits(given: object, number: int | None) -> None:
+    document = {"smb_session_keys": [{"session_id": given, "session_key": "ab" * 16}]}
+    if number is None:
+        with pytest.raises(InputError, match="session_id"):
+            Keyring.of(document)
+    else:
+        assert [keys.session_id for keys in Keyring.of(document).smb_keys] == [number]

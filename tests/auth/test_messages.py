@@ -471,3 +471,16 @@ def test_errors_of_kerberos_have_the_names_of_rfc_4120() -> None:
         60: "KRB_ERR_GENERIC",
     }
     assert (KrbError(37).name, KrbError(1).name) == ("KRB_AP_ERR_SKEW", "error 1")
+
+
+def test_an_answer_that_ends_behind_its_key_field_has_a_key_or_none() -> None:
+    """With 60 bytes the field of the session key is there, and the flags are not."""
+    bare = message(3, bytes(48))
+    found = parse_message(bare)
+    assert isinstance(found, Authenticate)
+    assert (len(bare), found.encrypted_session_key, found.flags) == (60, b"", 0)
+    with pytest.raises(MalformedError, match="16 bytes at 60 run past"):
+        parse_message(bare[:52] + struct.pack("<HHI", 16, 16, 60))
+    found = parse_message(bare[:52] + struct.pack("<HHI", 4, 4, 60) + b"keys")
+    assert isinstance(found, Authenticate)
+    assert found.encrypted_session_key == b"keys"

@@ -19,7 +19,7 @@ from analyzer.model.connection import Channel, SmbSession
 from analyzer.model.security import Decryption, Identity
 from analyzer.smb.compression import lz77_huffman
 from analyzer.smb.connection import SmbConnection
-from analyzer.smb.framing import Framed, Framing, Lost
+from analyzer.smb.framing import Framed, Framing, Lost, Message
 from analyzer.smb.smb1 import Header as Smb1Header
 from analyzer.smb.smb1 import read_header as read_smb1_header
 from analyzer.smb.smb2_header import Header, read_header
@@ -637,3 +637,39 @@ def test_limits_of_a_session_are_met_exactly() -> None:
         text = "more than 3 trees of one session are connected; the oldest are forgotten"
         assert [one.text for one in only(out, Problem) if one.kind == "limit"] == ([text] if extra else [])
         assert [one.channel.pipe for one in only(out, ChannelBatch)] == ["samr"]
+
+
+def test_bytes_around_a_loss_are_no_header_together() -> None:
+    """The beginning of a header before the loss, and the rest of another one behind it."""
+    connection = Connection(0, CLIENT, SERVER, True)
+    message = framed(smb2(CREATE, b"", 1))
+    framing = Framing("here", seeking=True)
+    out = framing.feed(TracedBytes.of_frame(b"noise" + message[:6], 1, 0, 1))
+    out += framing.feed(Gap(connection, 0, 0, 9, (1, 2), "lost"))
+    out += framing.feed(TracedBytes.of_frame(message[6:] + message, 2, 0, 2))
+    found = [event for event in out if isinstance(event, Message)]
+    assert [(one.length, one.frames) for one in found] == [(64, (2,))]
+    assert [event.text for event in out if isinstance(event, Problem)] == [
+        f"here: 9 bytes of SMB messages not captured (lost), {5 + 6 + 62} more passed over to the next SMB header"
+    ]
+
+
+def test_an_smb1_session_ends_with_its_logoff() -> None:
+    sent = connected()
+    ask(sent, smb1(0x74, ANDX_END))
+    answer(sent, smb1(0x74, ANDX_END, response=True))
+    ask(sent, smb1_raw(0x2F, write_block(ASK)))
+    out = run(stream(sent))
+    first, second = only(out, SmbSession)
+    assert (first.identity.account, first.pipes, second.identity.account) == ("LAB\\perfmon", ("winreg",), None)
+    assert (second.first_time_ns, second.last_time_ns, second.frames) == (13000, 13000, ())
+
+
+def test_an_smb1_setup_without_any_token_misses_them() -> None:
+    sent = negotiated()
+    answer(sent, smb1(0x73, ANDX_END + struct.pack("<HH", 0, 0), response=True, tid=0))
+    session = session_of(run(stream(sent)))
+    assert (session.decryption, session.reason) == (
+        Decryption.NO_HANDSHAKE,
+        "the authentication tokens are not in the capture",
+    )
