@@ -467,3 +467,25 @@ def test_an_answer_of_an_unknown_interface_may_be_one_that_changed_something() -
         answer = without_request(make.validate(MORE) if made == "validate" else make.counter_data(DATA[2]))
         events.append(replace(answer, interface=None, version=None))
         assert ids(views(*events, make.counter_data(DATA[2]))[-1]) == blocks
+
+
+def test_an_answer_of_the_moment_of_its_request_or_before_it_ends_with_it() -> None:
+    """Frames may be out of the order of their times, and both may be of one moment."""
+    make = Calls()
+    opened, reported = make.open_query(), make.counter_info(TWO)
+    change = make.validate(MORE)
+    for answered in (20, 15, 21):
+        after = moved(make.counter_data(DATA[3]), 31, 39)
+        before = moved(make.counter_data(DATA[2]), 16, 18)
+        seen = views(opened, reported, before, moved(change, 20, answered), after)
+        assert [ids(view) for view in seen[2:]] == [{0: 7, 1: 5}, {0: 7, 1: 5}, {0: 7, 1: 5, 2: 9}]
+
+
+def test_a_change_that_was_refused_leaves_what_was_under_way_meanwhile_unknown() -> None:
+    make = Calls()
+    opened, reported = make.open_query(), make.counter_info(TWO)
+    refused = moved(make.validate(MORE, status=87), 20, 30)
+    poll, later = moved(make.counter_data(DATA[2]), 15, 35), moved(make.counter_data(DATA[2]), 36, 37)
+    seen = [facts(view) for view in views(opened, reported, poll, refused, later)]
+    assert seen[2] == (1, {}, None, None, TOGETHER)
+    assert seen[4] == (1, {0: 7, 1: 5}, [7, 5], "index", None)

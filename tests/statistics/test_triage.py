@@ -655,3 +655,18 @@ def test_findings_about_several_sessions_are_of_the_first() -> None:
     alike = [replace(refused(number), first_time_ns=100 - number, last_time_ns=200 - number) for number in (5, 6)]
     (one,) = found(*alike)
     assert (one.who, one.first_time_ns, one.last_time_ns) == (Who("user5", "10.0.0.2", "10.0.0.1"), 94, 195)
+
+
+def test_five_names_are_listed_and_the_others_counted() -> None:
+    names = [f"user{number}" for number in range(1, 8)]
+    for count, ending in ((4, ""), (5, ""), (6, " and 1 more"), (7, " and 2 more")):
+        (one,) = found(*(refused(number) for number in range(1, count + 1)))
+        assert one.text.partition("STATUS_LOGON_FAILURE: ")[2] == ", ".join(names[: min(count, 5)]) + ending
+
+
+def test_what_is_sealed_hides_nothing_that_is_read() -> None:
+    make = Calls()
+    assert [one[1] for one in lines(sealed(make.counter_data(b"")), *polled_set(make, "Network Adapter"))] == [
+        "encrypted",
+        "network",
+    ]
