@@ -286,3 +286,13 @@ def test_readings_of_a_part_are_those_of_its_calls(conversation: Analysis) -> No
     for chosen in (calls, calls[1:], calls[:1], calls[-1:], calls[::2], []):
         part = replace(conversation, part=Part(tuple(chosen), (), "some"))
         assert list(points(part)) == [point for point in expected if point.call in chosen]
+
+
+def test_values_are_displayed_as_their_types_ask() -> None:
+    infos = (Info(1, 0x0), Info(2, 0x100), Info(3, RAW), Info(4, RAW, attributes=0x10), Info(5, TEXT), Info(6, UNKNOWN))
+    watch = Watch(infos, 0).open(whole(""))
+    values = (*small(255), *large(1 << 40), *small(255, 255), wide("text"), *small(1))
+    watch.poll(Block(2, ids=tuple(range(1, 7)), values=(values,)))
+    found = records(watch.analysis)
+    assert [one["display"] for one in found] == ["FF", "10000000000", "255", "FF", "text", None]
+    assert [one["value"] for one in found] == [255, 1 << 40, 255, 255, None, None]
