@@ -83,9 +83,7 @@ class PathSelection:
 def _sharing_letters(wanted: str, paths: Iterable[str]) -> list[str]:
     """The paths that have most letters in common with the one wanted, wherever these stand in it."""
     letters = Counter(wanted)
-    return nlargest(
-        _NEAREST, paths, key=lambda path: 2 * (letters & Counter(path)).total() / (len(wanted) + len(path) + 1)
-    )
+    return nlargest(_NEAREST, paths, key=lambda path: (letters & Counter(path)).total() / (len(wanted) + len(path) + 1))
 
 
 def wildcard(text: str) -> re.Pattern[str]:
