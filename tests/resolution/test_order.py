@@ -22,6 +22,7 @@ from tests import truth
 from tests.build.calls import NO_SECURITY, Calls, analysis_of
 from tests.build.capture import pcap, read
 from tests.build.rpc import CHANNEL
+from tests.pcq.test_follow import CONVERSATION, conversation, facts
 from tests.records import plains
 
 WHO = Identity(
@@ -172,3 +173,7 @@ def test_a_kerberos_service_names_its_host(service: str) -> None:
         key=lambda host: "SMB server" in host["roles"],
     )
     assert {"name": "srv1.lab.test", "source": "Kerberos service principal"} in server["names"]
+
+
+def test_calls_of_a_whole_capture_have_the_states_of_their_handles() -> None:
+    assert [facts(call.query) for call in analysis_of(*conversation()).calls] == CONVERSATION
