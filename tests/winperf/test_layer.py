@@ -398,3 +398,16 @@ def test_names_and_text_are_no_samples() -> None:
     assert kind(table) == "name-table"
     assert list(winperf_samples(table, NameTable())) == []
     assert [sample.raw for sample in winperf_samples(read, NameTable())] == [5]
+
+
+def test_a_key_that_was_not_opened_teaches_no_path() -> None:
+    make = winreg()
+    refused = make.stub().handle(HANDLE).unicode_string("SOFTWARE").uint(0).uint(0x20019)
+    calls = read_all(
+        make.open_key(2),
+        make.exchange(15, refused, make.stub().handle(OTHER_HANDLE).uint(5)),
+        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
+        make.exchange(15, refused, make.stub().handle(OTHER_HANDLE).uint(0)),
+        make.query_value("Start", b"\2\0\0\0", OTHER_HANDLE, kind=4),
+    )
+    assert [call.path for call in calls] == ["HKLM", "HKLM\\SOFTWARE", None, "HKLM\\SOFTWARE", "HKLM\\SOFTWARE"]

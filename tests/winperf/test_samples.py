@@ -135,3 +135,9 @@ def test_a_damaged_block_gives_what_stands_before_the_damage() -> None:
     found = list(plains(sample_records(analysis_of(make.open_key(), make.query_value("Global", data[:-40])))))
     assert {one["object_index"] for one in found} == {230}
     assert len(found) == 4
+
+
+@pytest.mark.parametrize(("number", "name"), [(0, "Idle"), (1, "smss"), (2, None), (3, None)])
+def test_a_parent_is_counted_from_the_first_instance_of_its_object(number: int, name: str | None) -> None:
+    thread = PerfObject(232, (Counter(6, TIMER, 8),), (Instance("0", NONE, (230, number), (1,)),))
+    assert values(samples([PROCESS, thread])[-1:], "parent_index", "parent_instance") == [(230, name)]
