@@ -94,3 +94,17 @@ def test_how_many_names_there_are_is_shown_and_none_of_them() -> None:
     names.name("LAB\\alice")
     names.address("10.0.0.1")
     assert repr(names) == "Pseudonyms(2 words, 1 addresses)"
+
+
+def test_what_is_no_address_is_a_name() -> None:
+    names = Pseudonyms(b"k")
+    assert names.address("perfsrv") == names.name("perfsrv") != "perfsrv"
+    assert names.address("10.0.0.256") == "10.0.0.256"
+
+
+def test_one_key_gives_the_same_pseudonyms_in_every_release() -> None:
+    """So that captures that were redacted at different times still fit together."""
+    names = Pseudonyms(b"k")
+    assert names.name("LAB\\alice PERFSRV") == "KKN\\f2svg BY5AZDP"
+    assert (names.address("10.0.0.1"), names.address("fe80::1:20")) == ("81.9.4.4", "8399::3:bc")
+    assert names.guid("5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10") == "b42627bd-f351-c929-3db1-739f2cae6551"
