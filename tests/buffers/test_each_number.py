@@ -46,6 +46,7 @@ BUFFERS = {
     "no instances": [Block(4), Block(6, ids=(1, 2)), *SINGLES[:2]],
     "long names": [grid(2, EIGHT, name="a name of some length "), grid(2, FOUR, kind=4, name="")],
     "many singles": SINGLES * 6,
+    "many singles alike": [*SINGLES[1:3] * 13, *SINGLES[3:4] * 25, *SINGLES[4:] * 24],
     "many instances": [grid(30, EIGHT, FOUR)],
     "many instances of one counter": [SINGLES[1], grid(40, FOUR, kind=4), SINGLES[3]],
     "many columns": [grid(26, *([EIGHT, FOUR] * 6))],

@@ -174,6 +174,8 @@ def test_other_blocks_have_no_counter_ids(kind: int) -> None:
         (6, 12, 1, instances_of(), 0),
         (6, 12, 1, bytes(4) + pack("<II", 16, 1) + pack("<II", 4, 7), 0),
         (6, 12, 1, bytes(4) + pack("<II", 16, 1) + pack("<II", 24, 7), 0),
+        (6, 12, 1, bytes(4) + pack("<II", 48, 3) + pack("<II", 16, 7) + bytes(8) + pack("<II", 8, 12) + bytes(8), 0),
+        (6, 12, 1, bytes(4) + pack("<II", 40, 3) + pack("<II", 16, 7) + bytes(8) + values_of_size(8), 0),
     ],
 )
 def test_what_fits_neither_reading_is_followed_as_it_is(
