@@ -8,7 +8,7 @@ from struct import pack, unpack_from
 import pytest
 from msgspec.structs import replace
 
-from analyzer.buffers import ReadyTrees, perf_data_columns
+from analyzer.buffers import ReadyTrees, perf_data_columns, regular
 from analyzer.buffers.regular import RegularReader, read_regular
 from analyzer.buffers.regular_v1 import V1Reader, read_v1
 from tests.buffers.test_fast import assert_columns, assert_ready, assert_same, number
@@ -157,3 +157,40 @@ def test_each_number_of_a_block_counts(objects: list[PerfObject]) -> None:
         read = reader.read(changed)
         assert (read is None) == (read_v1(changed) is None)
         assert_block(read, changed)
+
+
+def refused(*_: object) -> object:
+    raise AssertionError("read value by value")
+
+
+MORE = {
+    "long and empty": [*SINGLES * 20, Block(4), Block(6, ids=(1, 2)), *SINGLES * 3],
+    "mixed sizes": [grid(30, EIGHT, FOUR, EIGHT, name="a name of some length ")],
+}
+
+
+LONG = {
+    **{
+        name: BUFFERS[name]
+        for name in ("many singles", "many singles alike", "many instances", "many columns", "several grids")
+    },
+    "many instances of one counter": BUFFERS["many instances of one counter"],
+    **MORE,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_buffers_of_numbers_are_read_by_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Value by value they would say the same, and take many times as long."""
+    data = perf_data(LONG[name])
+    expected = read_regular(data)
+    monkeypatch.setattr(regular, "_one_by_one", refused)
+    if name != "many columns":
+        # So many columns are not looked for, but followed.
+        monkeypatch.setattr(regular, "_instances_by_size", refused)
+    read = read_regular(data)
+    assert_parts(read, data)
+    assert read is not None
+    assert expected is not None
+    assert read.values.tolist() == expected.values.tolist()
+    assert read.layout.places is not None

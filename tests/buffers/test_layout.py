@@ -88,3 +88,26 @@ def test_records_read_what_builders_wrote() -> None:
 def test_a_field_that_is_not_there_is_refused() -> None:
     with pytest.raises(AssertionError):
         layout.record("ms_pcq_perf_data.block", "dwSize")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ((), "<IIII"),
+        (("status",), "<I"),
+        (("size",), "<8xI"),
+        (("status", "reserved"), "<I8xI"),
+        (("block_type", "size", "reserved"), "<4xIII"),
+    ],
+)
+def test_a_record_reads_the_fields_that_are_named_or_all(wanted: tuple[str, ...], expected: str) -> None:
+    assert layout.record("ms_pcq_perf_data.block", *wanted).format == expected
+
+
+def test_names_and_places_of_fields() -> None:
+    block = "ms_pcq_perf_data.block"
+    assert layout.names(block) == ("status", "block_type", "size", "reserved")
+    assert layout.spans(block, "reserved", "status") == ((12, 4), (0, 4))
+    # Structures that follow each other count on.
+    assert layout.names((block, "ms_pcq.instance_header"))[4:] == ("instance_id",)
+    assert layout.u4s(b"\1\0\0\0\2\0\0\0\3\0\0\0", 4, 2) == (2, 3)

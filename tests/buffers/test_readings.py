@@ -227,3 +227,7 @@ def test_strings_that_share_bytes_are_refused_beyond_twice_the_table() -> None:
     check_strings(b"", 0)
     check_strings(pack("<II", 8, 0xFFFFFFFF), 0)
     check_strings(table([0xFFFFFFFF] * 3, b""), 0)
+
+
+def test_text_is_looked_at_from_its_beginning() -> None:
+    assert without_unpaired(HIGH + b"a\0") == BAD + b"a\0"
