@@ -1,0 +1,181 @@
+"""Forms that programs read, whole: tables as CSV with their types, SARIF, JUnit XML, and the blocks of data of the page.
+
+They stand in `tests/formats/forms/`, which `tests/written.py` says how to write anew. The conversations are those of the pages of
+text (`tests/views/test_pages.py`), and a client that reads counters of many types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from struct import pack
+from typing import Any
+
+import pytest
+
+from analyzer.audit.engine import Audit, Profile, select
+from analyzer.audit.rule import rule_pages
+from analyzer.formats.junit import junit_xml
+from analyzer.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
+from analyzer.formats.sarif import sarif_log
+from analyzer.formats.tables import table_of, write_csv
+from analyzer.model.analysis import Analysis
+from analyzer.model.evidence import EvidenceRecord, Input
+from analyzer.views.audit import AuditView
+from analyzer.views.counters import Counters
+from analyzer.views.handles import Handles
+from analyzer.views.report import Report
+from analyzer.views.samples import Samples
+from analyzer.views.sessions import Hosts, Sessions
+from analyzer.views.stats import Stats
+from analyzer.views.timeline import Timeline
+from tests.build.buffers import Block, wide
+from tests.build.counters import Info, Watch, whole
+from tests.views.test_pages import broken, captured, matrix, of_registry, of_services, sound
+from tests.written import is_as_written
+
+FORMS = Path(__file__).with_name("forms")
+# Type of the counter, size of its values, power of ten of its DefaultScale.
+TYPES = (
+    (0x00010000, 4, 0),
+    (0x00010100, 8, 3),
+    (0x00000000, 4, 0),
+    (0x00000100, 8, 2),
+    (0x10410400, 4, -2),
+    (0x10410500, 8, 1),
+    (0x20510500, 8, 0),
+    (0x20410500, 8, 0),
+    (0x00400500, 8, -10),
+    (0x00400400, 4, 400),
+    (0x20020400, 4, 0),
+    (0x40030403, 4, 0),
+    (0x30240500, 8, 0),
+    (0x00012000, 8, 0),
+)
+
+
+@cache
+def watched() -> Analysis:
+    """Two instances read five times, of which one is new at the third and values fall at the fourth, and a text."""
+    infos = tuple(
+        Info(number, kind, base=12 if kind == 0x20020400 else 0xFFFFFFFF, scale=scale)
+        for number, (kind, _, scale) in enumerate(TYPES, 1)
+    )
+    watch = Watch((*infos, Info(99, 0xB00))).open(whole())
+    ids = tuple(range(1, len(TYPES) + 1))
+
+    def row(times: int, factor: int) -> tuple[bytes, ...]:
+        step = 3 if times == 3 else times
+        return tuple(
+            pack("<d", step * 1.5) if kind == 0x00012000 else (step * factor * (place + 7) + 1).to_bytes(size, "little")
+            for place, (kind, size, _) in enumerate(TYPES)
+        )
+
+    for times in (0, 1, 4, 3, 9):
+        names = (("a", 1),) if times < 4 and times != 3 else (("a", 1), ("b#1", 2))
+        rows = tuple(row(times, factor) for factor in (1000, 7_000_000)[: len(names)])
+        watch.poll(Block(6, ids=ids, instances=names, values=rows))
+    watch.poll(Block(6, ids=(99,), instances=(("a", 1),), values=((wide("=SUM(A1)"),),)))
+    return watch.analysis
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "counters": lambda: Counters(watched()),
+    "counters-exact": lambda: Counters(watched(), exact=True),
+    "counters-means": lambda: Counters(watched(), ("\\*(a)\\*",), interval_ns=2_000_000_000),
+    "counters-sound": lambda: Counters(sound()),
+    "samples": lambda: Samples(watched()),
+    "samples-sound": lambda: Samples(sound()),
+    "timeline-broken": lambda: Timeline(broken()),
+    "timeline-registry": lambda: Timeline(of_registry()),
+    "timeline-services": lambda: Timeline(of_services()),
+    "sessions": lambda: Sessions(broken()),
+    "hosts": lambda: Hosts(broken()),
+    "handles": lambda: Handles(sound()),
+    "stats": lambda: Stats(broken()),
+    "findings": lambda: AuditView(Audit(broken(), profile=Profile.SPEC)),
+    "matrix": matrix,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_as_csv_and_the_types_of_its_columns(name: str) -> None:
+    out = BytesIO()
+    write_csv(TABLES[name](), out, raw_cells=False)
+    is_as_written(FORMS / f"{name}.csv.txt", out.getvalue().decode())
+    types = "".join(f"{column}: {kind}\n" for column, kind in table_of(TABLES[name]()).schema.items())
+    is_as_written(FORMS / f"{name}.types.txt", types)
+
+
+def test_a_reading_as_text() -> None:
+    for name, interval in (("counters", None), ("counters-means", 2_000_000_000)):
+        for width in (None, 100):
+            lines = Counters(watched(), interval_ns=interval).lines(width)
+            text = "".join(f"{line}\n" for line in lines)
+            is_as_written(FORMS / f"{name}.{'wide' if width is None else width}.txt", text)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def located(path: Path, numbers: Collection[int]) -> Mapping[int, int]:
+    """Every frame but those with a number that 7 divides is 1,000 bytes long."""
+    return {number: number * 1000 for number in numbers if number % 7}
+
+
+EVIDENCE = EvidenceRecord(
+    tool="a tool",
+    version="1.2",
+    command="audit",
+    options={"profile": "spec"},
+    inputs=(Input(role="capture", name="a.pcap", size=7, sha256="ab" * 32),),
+    limits_reached=("so many",),
+)
+
+
+def test_findings_as_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.formats.sarif.version", lambda name: "0.0.0")
+    view = AuditView(Audit(broken(), profile=Profile.WINDOWS))
+    log = sarif_log(view, rule_pages(), located, EVIDENCE)
+    (run,) = log["runs"]
+    run["tool"]["driver"]["rules"] = run["tool"]["driver"]["rules"][:5]
+    is_as_written(FORMS / "findings.sarif.json", as_json(log))
+
+
+@pytest.mark.parametrize("failing", [("fail", "warn"), ("fail",), ("not-exercised", "inconclusive", "untestable")])
+def test_coverage_as_junit_xml(failing: tuple[Any, ...]) -> None:
+    pages = select(rule_pages(), ("PCQ21", "PCQ50", "PCQ81"), ())
+    view = AuditView(Audit(broken(), profile=Profile.SPEC, pages=pages))
+    is_as_written(FORMS / f"coverage.{'-'.join(failing)}.xml.txt", junit_xml(view, failing, EVIDENCE).decode())
+
+
+def test_blocks_of_the_page() -> None:
+    is_as_written(FORMS / "page-rows.json", as_json(rows_block(broken())))
+    is_as_written(FORMS / "page-records.json", as_json(list(record_blocks(broken(), [1, 2, 8, 18]))))
+    is_as_written(FORMS / "page-details.json", as_json(list(detail_blocks(captured(), [1, 5]))))
+    report = Report(audit=Audit(watched()))
+    series, left_out = report.series(None)
+    is_as_written(FORMS / "page-series.json", as_json([left_out, series_block(series, 1_000_000)]))
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (2**53 - 1, 2**53 - 1),
+        (2**53, {"$int": "9007199254740992"}),
+        (-(2**53) + 1, -(2**53) + 1),
+        (-(2**53), {"$int": "-9007199254740992"}),
+        (True, True),
+        ((1, 2**60), [1, {"$int": "1152921504606846976"}]),
+        ({"a": [2**60]}, {"a": [{"$int": "1152921504606846976"}]}),
+        (1.5, 1.5),
+        (None, None),
+    ],
+)
+def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any) -> None:
+    assert exact(value) == found
+    assert type(exact(value)) is type(found)
