@@ -198,4 +198,5 @@ def shown(path: str | Path) -> str:
     """A URL for people: without what stands before an `@` in its place."""
     text = str(path)
     head, found, rest = text.partition("://")
-    return f"{head}{found}{rest.rpartition('@')[2]}" if found and "@" in rest.split("/", 1)[0] else text
+    authority, slash, path_of = rest.partition("/")
+    return f"{head}{found}{authority.rpartition('@')[2]}{slash}{path_of}" if found else text

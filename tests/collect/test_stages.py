@@ -1,0 +1,570 @@
+"""The stages of `collect` one by one, on facts and files that are made by hand, and a small dataset to the last file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from io import SEEK_CUR, SEEK_END, SEEK_SET, BytesIO, UnsupportedOperation
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from analyzer.capture.frame import FrameBlock, PlacedBlock, heads_of
+from analyzer.capture.reader import CaptureReader
+from analyzer.collect import pieces, sources
+from analyzer.collect.cut import _inside
+from analyzer.collect.facts import (
+    ConversationFacts,
+    FileFacts,
+    FilePart,
+    Job,
+    Judged,
+    KindFacts,
+    Window,
+)
+from analyzer.collect.manifest import Facts, Manifest, packed_facts, read_facts, read_manifest
+from analyzer.collect.pieces import PieceWriter, Place, pack, unpack
+from analyzer.collect.plan import Groups, Index, hull, linked, reading
+from analyzer.collect.shared import coverage_of, hosts_of, merged_hosts, problems_of
+from analyzer.collect.sources import RetriedFile, SourceFile, find_sources, is_capture_name, shown, time_of
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
+from analyzer.core.frames import frame_id
+from analyzer.core.limits import DEFAULTS
+from analyzer.model.capture import HostName, HostRecord
+from analyzer.output.store import Store
+from analyzer.packet.sorting import Kind
+from tests.build.capture import NANO, frames_of, pcap
+from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset
+from tests.collect.sets import frames_of as captured_frames
+from tests.written import is_as_written
+
+A, B, C, D = (("10.0.0.1", f"10.0.0.{number}") for number in (2, 3, 4, 5))
+
+# ---------------------------------------------------------------------------------------------------------------- plan
+
+
+def source(name: str, version: str = "1", size: int = 10) -> SourceFile:
+    return SourceFile(name, size, version)
+
+
+def file_facts(number: int, name: str, **changes: Any) -> FileFacts:
+    window: Window = changes.pop("window", (None, None))
+    return FileFacts(number, source(name), window, changes.pop("status", "read"), [], **changes)
+
+
+@pytest.mark.parametrize(
+    ("sources", "known", "window", "new"),
+    [
+        ([source("b"), source("a")], [], (None, None), [(0, "b"), (1, "a")]),
+        ([source("a"), source("b")], [file_facts(4, "a")], (None, None), [(5, "b")]),
+        ([source("a", "2")], [file_facts(4, "a")], (None, None), [(4, "a")]),
+        ([source("a", size=11)], [file_facts(4, "a")], (None, None), [(4, "a")]),
+        ([source("a")], [file_facts(0, "a", status="partial")], (None, None), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", status="unreadable")], (None, None), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (5, 9), []),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (6, 8), []),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (4, 9), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (5, 10), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (None, 9), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", window=(5, 9))], (5, None), [(0, "a")]),
+        ([source("a")], [file_facts(0, "a", window=(None, 9))], (5, 9), []),
+        ([source("a")], [file_facts(0, "a", window=(5, None))], (5, 9), []),
+    ],
+)
+def test_what_is_new_or_was_not_read_like_that_is_read(
+    sources: list[SourceFile], known: list[FileFacts], window: Window, new: list[tuple[int, str]]
+) -> None:
+    plan = reading(sources, known, window)
+    assert [(number, one.url) for number, one in plan.new] == new
+    again = {number for number, _ in new}
+    assert [facts.number for facts in plan.known] == [facts.number for facts in known if facts.number not in again]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ((5, 9), (3, 7), (3, 9)),
+        ((5, 9), (6, 10), (5, 10)),
+        ((None, 9), (3, 7), (None, 9)),
+        ((5, None), (3, 7), (3, None)),
+        ((5, 9), (None, None), (None, None)),
+    ],
+)
+def test_times_of_two_runs_are_the_times_of_both(one: Window, other: Window, both: Window) -> None:
+    assert hull(one, other) == hull(other, one) == both
+
+
+def test_pairs_that_are_linked_to_the_same_are_one_group() -> None:
+    groups = Groups()
+    assert groups.join(C, D)
+    assert groups.join(B, D)
+    assert not groups.join(C, B)
+    assert groups.of(D) == groups.of(C) == B
+    assert groups.members([D, A, C, B]) == {A: (A,), B: (B, C, D)}
+    assert groups.join(A, D)
+    assert groups.members([D, A]) == {A: (A, D)}
+
+
+def conversation(number: int, pair: tuple[str, str], **changes: Any) -> ConversationFacts:
+    return ConversationFacts(number, (pair,), [0], **changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_joined"),
+    [
+        ({"links": [1]}, {"links": [1]}, True),
+        ({"links": [1]}, {"links": [2]}, False),
+        ({"sessions": [7]}, {"bound": [7]}, True),
+        ({"bound": [7]}, {"bound": [7]}, True),
+        # Each was set up: they are alike, and not the same.
+        ({"sessions": [7]}, {"sessions": [7]}, False),
+        ({}, {}, False),
+    ],
+)
+def test_conversations_that_share_a_server_or_a_session_are_one(
+    one: dict[str, Any], other: dict[str, Any], is_joined: bool
+) -> None:
+    groups = Groups()
+    found = {A: conversation(1, A, **one), B: conversation(2, B, **other), C: conversation(3, C, links=[99])}
+    assert linked(found, groups) is is_joined
+    assert len(groups.members([A, B, C])) == (2 if is_joined else 3)
+    assert not linked(found, groups)
+
+
+def test_a_conversation_is_read_from_its_pieces_and_from_those_of_the_kdcs_its_hosts_asked() -> None:
+    places = [Place(at, 1, 1, 10 * at) for at in range(6)]
+    kdc = Kind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
+    late = file_facts(0, "late.pcap", pieces="p0", opens_ns=50)
+    late.kinds = [KindFacts(Kind(A, None), True, [places[0]]), KindFacts(kdc, False, [places[1]])]
+    early = file_facts(1, "s3://who:secret@early.pcap", pieces="p1", opens_ns=10)
+    early.kinds = [KindFacts(Kind(A, None), False, [places[2]]), KindFacts(Kind(B, None), False, [places[3]])]
+    other = file_facts(2, "other.pcap", pieces="p2", opens_ns=50)
+    other.kinds = [KindFacts(kdc, True, [places[4]])]
+    empty, lost = file_facts(3, "empty.pcap", pieces="p3"), file_facts(4, "lost.pcap", opens_ns=1)
+    index = Index([late, early, other, empty, lost])
+    assert [facts.number for facts in index.files] == [1, 0, 2]
+    assert index.order == {1: 0, 0: 1, 2: 2}
+    assert index.pairs == {A, kdc.pair}
+    assert index.parts([A]) == [
+        FilePart(1, "s3://early.pcap", 10, "p1", [[places[2]]], []),
+        FilePart(0, "late.pcap", 50, "p0", [[places[0]]], [[places[1]]]),
+        FilePart(2, "other.pcap", 50, "p2", [], [[places[4]]]),
+    ]
+    # A pair is not read twice where it is of the conversation itself.
+    assert [part.kdc for part in index.parts([A, kdc.pair])] == [[], [], []]
+    assert [part.number for part in index.parts([B])] == [1]
+
+
+# ------------------------------------------------------------------------------------------------------------- sources
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("a.pcap", True),
+        ("in/a.PCAPNG", True),
+        ("a.cap", True),
+        ("a.pcap.gz", True),
+        ("ring.pcap12", True),
+        ("ring.pcapng1", True),
+        (".a.pcap", False),
+        ("a.txt", False),
+        ("a.pcap/notes.txt", False),
+        ("pcap", False),
+    ],
+)
+def test_names_of_captures(path: str, is_one: bool) -> None:
+    assert is_capture_name(path) is is_one
+
+
+@pytest.mark.parametrize(
+    ("text", "ns"),
+    [
+        ("1970-01-01", 0),
+        ("1970-01-02", 86_400 * 10**9),
+        ("1970-01-01T00:00:01.000002", 10**9 + 2000),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1969-12-31T23:59:59Z", -(10**9)),
+    ],
+)
+def test_bounds_are_dates_in_utc(text: str, ns: int) -> None:
+    assert time_of(text) == ns
+    with pytest.raises(ValueError, match="Invalid isoformat"):
+        time_of(f"{text}?")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/in/a.pcap", "/in/a.pcap"),
+        ("/in/a@b.pcap", "/in/a@b.pcap"),
+        ("s3://bucket/a@b.pcap", "s3://bucket/a@b.pcap"),
+        ("ssh://who:secret@host/a.pcap", "ssh://host/a.pcap"),
+        ("ssh://a@b@host/a@c", "ssh://host/a@c"),
+    ],
+)
+def test_what_stands_before_a_host_is_not_shown(path: str, text: str) -> None:
+    assert shown(path) == text
+
+
+def test_names_stand_for_files_each_once(tmp_path: Path) -> None:
+    for name in ("b.pcap", "a.pcap", "c.txt", "deep/d.pcapng"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * len(name))
+    (tmp_path / "empty").mkdir()
+    failures: list[InputError] = []
+    asked = [
+        tmp_path / "c.txt",
+        tmp_path,
+        tmp_path / "*.pcap",
+        tmp_path / "lost.pcap",
+        tmp_path / "*.x",
+        tmp_path / "empty",
+    ]
+    found = find_sources(map(str, asked), failures)
+    names = [os.path.relpath(one.url, tmp_path) for one in found]
+    assert names == ["a.pcap", "b.pcap", "c.txt", "deep/d.pcapng"]
+    assert [one.size for one in found] == [len(name) for name in names]
+    assert [float(one.version) for one in found] == [(tmp_path / name).stat().st_mtime for name in names]
+    assert [str(error).replace(str(tmp_path), ".") for error in failures] == [
+        "./lost.pcap: there is no such file.",
+        "./*.x: no file matches.",
+        "./empty: no capture is below it",
+    ]
+
+
+class _Flaky:
+    """Storage whose reads fail at some attempts."""
+
+    protocol = ("memory",)
+
+    def __init__(self, data: bytes, failing: set[int], error: Exception) -> None:
+        self.data, self.failing, self.error = data, failing, error
+        self.attempts = 0
+        self.opened: list[int] = []
+
+    def open(self, path: str, mode: str, **options: Any) -> Any:
+        assert options == {"cache_type": "readahead", "block_size": 8 * 1024 * 1024}
+        storage = self
+
+        class File(BytesIO):
+            def read(self, size: int | None = -1) -> bytes:
+                storage.attempts += 1
+                if storage.attempts in storage.failing:
+                    raise storage.error
+                return super().read(size)
+
+            def close(self) -> None:
+                storage.opened.append(-1)
+                super().close()
+
+        self.opened.append(0)
+        return File(self.data)
+
+
+def flaky(
+    monkeypatch: pytest.MonkeyPatch, failing: set[int], error: Exception, retries: int
+) -> tuple[_Flaky, RetriedFile]:
+    storage = _Flaky(b"0123456789", failing, error)
+    monkeypatch.setattr(sources, "file_system", lambda url: (storage, url))
+    monkeypatch.setattr(sources, "FIRST_WAIT_S", 0.0)
+    return storage, RetriedFile("memory://a", retries)
+
+
+def test_a_read_that_failed_is_tried_again_at_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, file = flaky(monkeypatch, {2, 3}, TimeoutError("too slow"), 2)
+    assert [file.read(4), file.tell(), file.read(4), file.tell(), file.failure] == [b"0123", 4, b"4567", 8, None]
+    assert storage.opened == [0, -1, 0, -1, 0]
+    file.close()
+    assert file.read(9) == b"89"
+    assert (file.seekable(), file.name) == (True, "memory://a")
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_a_file_that_goes_on_failing_says_why(retries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, file = flaky(monkeypatch, set(range(2, 99)), TimeoutError("too slow"), retries)
+    file.read(4)
+    with pytest.raises(OSError, match="too slow"):
+        file.read(4)
+    assert (file.failure, file.tell(), storage.attempts) == ("too slow", 4, 2 + retries)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(FileNotFoundError("x"), "there is no such file"), (PermissionError("x"), "you may not read it")],
+)
+def test_what_will_not_change_is_not_tried_again(error: Exception, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    storage, file = flaky(monkeypatch, {1}, error, 5)
+    with pytest.raises(type(error)):
+        file.read()
+    assert (file.failure, storage.attempts) == (words, 1)
+
+
+def test_a_file_is_read_from_any_place_but_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, file = flaky(monkeypatch, set(), OSError(), 0)
+    assert [file.seek(3), file.read(2), file.seek(2, SEEK_CUR), file.read(1), file.seek(1, SEEK_SET), file.read()] == [
+        *(3, b"34", 7, b"7", 1, b"123456789")
+    ]
+    with pytest.raises(UnsupportedOperation):
+        file.seek(0, SEEK_END)
+
+
+# -------------------------------------------------------------------------------------------------------------- pieces
+
+
+def blocks(count: int, link_type: int = 1, size: int = 60) -> FrameBlock:
+    (block,) = CaptureReader([BytesIO(pcap(frames_of(count, size=size), network=link_type))])
+    assert isinstance(block, FrameBlock)
+    return block
+
+
+def placed(block: FrameBlock) -> Any:
+    packed = block.only(np.arange(len(block)))
+    keys = np.arange(len(block), dtype=np.int64) + 7
+    return PlacedBlock(*(getattr(packed, name) for name in packed.__struct_fields__), keys)
+
+
+def test_a_piece_is_the_frames_it_was_made_of() -> None:
+    one, two = blocks(3), blocks(2, size=70)
+    found = unpack(pack([placed(one), placed(two)]), 5)
+    for number, expected in enumerate([*map(one.frame, range(3)), *map(two.frame, range(2))]):
+        frame = found.frame(number)
+        assert frame.frame == expected.frame + frame_id(5, 0)
+        rest = ("time_ns", "link_type", "data", "original_length")
+        assert [getattr(frame, name) for name in rest] == [getattr(expected, name) for name in rest]
+    assert found.keys.tolist() == [7, 8, 9, 7, 8]
+    assert found.heads.tolist() == heads_of(found.data, found.starts).tolist()
+
+
+class _Out(BytesIO):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("piece_bytes", "waiting_bytes", "frames"),
+    [
+        # What is gathered is written at the end.
+        (10**6, 10**6, {"A": [6], "B": [2]}),
+        # Each as soon as it is large enough: a block of 2 frames counts their 120 bytes, and 32 a frame.
+        (1, 10**6, {"A": [2, 2, 2], "B": [2]}),
+        (2 * 184, 10**6, {"A": [4, 2], "B": [2]}),
+        (2 * 184 + 1, 10**6, {"A": [6], "B": [2]}),
+        # Where too much waits, the largest is written.
+        (10**6, 1, {"A": [2, 2, 2], "B": [2]}),
+        (10**6, 3 * 184, {"A": [6], "B": [2]}),
+        (10**6, 3 * 184 - 1, {"A": [4, 2], "B": [2]}),
+    ],
+)
+def test_pieces_are_written_when_they_are_large(
+    piece_bytes: int, waiting_bytes: int, frames: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(pieces, "WAITING_BYTES", waiting_bytes)
+    out = _Out()
+    writer = PieceWriter(out)
+    kinds = {"A": Kind(A, None), "B": Kind(B, None)}
+    for name in ("A", "B", "A", "A"):
+        writer.add(kinds[name], placed(blocks(2)))
+    writer.finish()
+    found = {name: writer.places[kind] for name, kind in kinds.items()}
+    assert {name: [place.frames for place in places] for name, places in found.items()} == frames
+    data = out.getvalue()
+    every = sorted((place for places in found.values() for place in places), key=lambda place: place.start)
+    assert [place.start for place in every] == [0, *(place.start + place.length for place in every[:-1])]
+    assert every[-1].start + every[-1].length == len(data)
+    for place in every:
+        piece = unpack(data[place.start : place.start + place.length], 0)
+        assert (len(piece), int(piece.captured.sum())) == (place.frames, place.size)
+    assert writer.put(b"rest") == (len(data), 4)
+    assert writer.put(b"more") == (len(data) + 4, 4)
+
+
+def test_frames_of_another_link_type_begin_a_piece() -> None:
+    writer = PieceWriter(_Out())
+    for link_type in (1, 1, 101, 1):
+        writer.add(Kind(A, None), placed(blocks(2, link_type)))
+    writer.finish()
+    assert [place.frames for place in writer.places[Kind(A, None)]] == [4, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("window", "numbers"),
+    [((None, None), [0, 1, 2]), ((1, None), [1, 2]), ((None, 1), [0]), ((1, 2), [1]), ((2, 2), []), ((3, None), [])],
+)
+def test_a_time_begins_with_its_first_moment_and_ends_before_its_last(window: Window, numbers: list[int]) -> None:
+    block = blocks(3)
+    start = int(block.times_ns[0])
+    step = int(block.times_ns[1]) - start
+    moments = tuple(None if bound is None else start + bound * step for bound in window)
+    assert np.flatnonzero(_inside(block, moments)).tolist() == numbers  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------------------------------------------- facts and manifest
+
+
+def test_a_manifest_is_of_this_program_and_this_version(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    assert read_manifest(store) is None
+    manifest = {"format": "pcq-dataset", "version": 1, "program": "9.9", "schema": 1, "run": "r"}
+    for changes, words in (
+        ({}, None),
+        ({"version": 0}, None),
+        ({"version": 2}, "is a dataset of version 2, written by pcq-analyzer 9.9"),
+        ({"format": "other"}, "its manifest is of something else"),
+        ({"run": 5}, "has a damaged manifest"),
+        ({"version": "x"}, "has a damaged manifest"),
+    ):
+        (tmp_path / "manifest.json").write_text(json.dumps(manifest | changes))
+        if words is None:
+            found = read_manifest(store)
+            assert found is not None
+            assert found.run == "r"
+        else:
+            with pytest.raises(InputError, match=words):
+                read_manifest(store)
+    for text in ("[]", "{"):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(InputError):
+            read_manifest(store)
+
+
+def test_facts_are_read_as_they_were_written(tmp_path: Path) -> None:
+    facts = Facts([file_facts(1, "a", recognised=[5])], [conversation(2, A)], [], [], (3, None), 7)
+    (tmp_path / "facts").write_bytes(packed_facts(facts))
+    manifest = Manifest(program="p", schema=1, run="r", facts="facts")
+    assert read_facts(Store(str(tmp_path)), manifest) == facts
+    for data in (b"no zstd", packed_facts(facts)[:-3]):
+        (tmp_path / "facts").write_bytes(data)
+        with pytest.raises(InputError, match="facts cannot be read"):
+            read_facts(Store(str(tmp_path)), manifest)
+
+
+def test_files_of_a_run_stand_apart_until_they_take_their_place() -> None:
+    job = Job("out", "abc", DEFAULTS, 3, "windows", "")
+    assert (job.staging, job.place("calls/x-abc.parquet")) == ("_staging/abc", "_staging/abc/calls/x-abc.parquet")
+    assert job.place("calls/x-other.parquet") == "calls/x-other.parquet"
+
+
+# -------------------------------------------------------------------------------------------------------------- shared
+
+
+def host(ip: str, *names: str, **more: Any) -> HostRecord:
+    given = {"roles": (), "users": (), "os_versions": (), "dialects": ()} | more
+    return HostRecord(ip=ip, names=tuple(HostName(name, "a test") for name in names), **given)
+
+
+def test_hosts_are_merged_each_thing_once_in_the_order_it_was_stated() -> None:
+    found = list(
+        merged_hosts(
+            [
+                host("10.0.0.2", "b", "a", roles=("client",), users=("x",), os_versions=("1",), dialects=("2.1",)),
+                host("10.0.0.1", "z"),
+                host(
+                    "10.0.0.2",
+                    "a",
+                    "c",
+                    roles=("server", "client"),
+                    users=("y",),
+                    os_versions=("1", "2"),
+                    dialects=("3",),
+                ),
+            ]
+        )
+    )
+    more = {"roles": ("client", "server"), "users": ("x", "y"), "os_versions": ("1", "2"), "dialects": ("2.1", "3")}
+    assert found == [host("10.0.0.1", "z"), host("10.0.0.2", "b", "a", "c", **more)]
+    named = file_facts(0, "a", names={"10.0.0.9": "nine"})
+    (last,) = hosts_of([], [named])
+    assert (last.ip, last.names) == ("10.0.0.9", (HostName("nine", "name resolution in the capture file"),))
+
+
+def test_coverage_is_added_up() -> None:
+    one = Judged({"PASSED": 2, "FAILED": 1}, 1, 0, {"a": 1, "b": 2})
+    other = Judged({"PASSED": 3}, 0, 4, {"b": 1, "c": 9, "d": 1, "e": 1, "f": 5, "g": 1})
+    name = "PCQ-3.1.4.1.7-R10"
+    records = {record.requirement: record for record in coverage_of([{name: one}, {name: other}])}
+    found = records[name]
+    assert (found.occurrences, found.passed, found.failed, found.excused, found.accepted) == (6, 5, 1, 1, 4)
+    assert list(found.reasons) == ["c", "f", "b", "a", "d"]
+    untouched = [record for record in records.values() if record.requirement != name]
+    assert {(record.occurrences, record.passed) for record in untouched} == {(0, 0)}
+    assert one.counts == {"PASSED": 2, "FAILED": 1}
+
+
+def test_problems_of_files_come_first_and_are_counted_over_the_whole() -> None:
+    file = file_facts(0, "a")
+    file.problems = [Problem("unreadable", "capture", (), "one")]
+    assert [problem.text for problem in problems_of([file, file_facts(1, "b")], [conversation(1, A)])] == ["one"]
+
+
+# ------------------------------------------------------------------------------------------------------ a whole dataset
+
+SMALL = "v1_samba_sambapy_krb5sha384_krb5_seal.pcap"
+
+
+def small(directory: Path, **options: Any) -> Any:
+    """A dataset of a capture that lies in two files, of a file that is none, and of one that is not there."""
+    link_type, frames = captured_frames(CAPTURES / SMALL)
+
+    given = directory / "in"
+    given.mkdir(exist_ok=True)
+    half = len(frames) // 2
+    for name, part in (("a.pcap", frames[:half]), ("b.pcap", frames[half:])):
+        (given / name).write_bytes(pcap(part, magic=NANO, network=link_type))
+        os.utime(given / name, (5, 5))
+    (given / "c.pcap").write_bytes(b"no capture")
+    os.utime(given / "c.pcap", (5, 5))
+    return collected(given, directory / "out", keyring_of(SMALL), run="0123456789ab", **options)
+
+
+# What the rows of a batch depend on, as files are named: where they lie is part of it.
+_KEY = re.compile(r"-[0-9a-f]{8}-")
+
+
+def without_chance(manifest: Manifest, directory: Path) -> str:
+    """A manifest as text, without what is another on each machine."""
+    stages = [replace(one, cpu_s=0.0, elapsed_s=0.0, bytes_in=0, bytes_out=0) for one in manifest.stages]
+    plain = msgspec.to_builtins(replace(manifest, stages=stages, versions={}, program="this"))
+    for entry in plain["sources"]:
+        entry["url"] = os.path.relpath(entry["url"], directory)
+    return _KEY.sub("-key-", json.dumps(plain, indent=1).replace(str(directory), ".")) + "\n"
+
+
+def test_a_small_dataset_is_what_it_was(tmp_path: Path) -> None:
+    done = small(tmp_path)
+    here = Path(__file__).with_name("small")
+    is_as_written(here / "manifest.json", without_chance(done.manifest, tmp_path))
+    texts = [problem.text.replace(str(tmp_path), ".") for problem in done.problems]
+    lines = [f"{done.read} read, {done.analysed} analysed, {done.rendered} rendered, shows {done.shows}", *texts]
+    lines += sorted(str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if path.is_file())
+    tables, names = of_dataset(tmp_path / "out")
+    lines += [os.path.relpath(name, tmp_path) for name in names]
+    for name, table in tables.items():
+        rows = repr(table.rows()).replace(str(tmp_path), ".")
+        lines.append(f"{name}: {table.height} rows of {table.width}, {crc32(rows.encode()):08x}")
+    is_as_written(here / "rows.txt", _KEY.sub("-key-", "".join(f"{line}\n" for line in lines)))
+
+
+def test_a_dataset_that_has_everything_is_left_alone(tmp_path: Path) -> None:
+    small(tmp_path)
+    (tmp_path / "in" / "c.pcap").unlink()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")}
+    done = small_again(tmp_path)
+    assert (done.read, done.analysed, done.rendered) == (0, 0, 0)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == before
+    # Another profile changes rows, and no file is read for it.
+    done = small_again(tmp_path, profile="spec")
+    assert (done.read, done.analysed, done.rendered) == (0, 0, 1)
+    assert done.manifest.options == {"profile": "spec"}
+    assert done.manifest.run == "second"
+
+
+def small_again(directory: Path, **options: Any) -> Any:
+    return collected(directory / "in", directory / "out", keyring_of(SMALL), run="second", **options)
