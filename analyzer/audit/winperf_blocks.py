@@ -19,11 +19,16 @@ READS = Reads(
 )
 
 
-class Structure(Struct, frozen=True):
-    """A structure of a block: its `path` for findings, its fields by the ids of `ksy/`, and its offset in the block."""
+class Definition(Struct, frozen=True):
+    """The definition of a counter: its `path` for findings, and its fields by the ids of `ksy/`."""
 
     path: str
     fields: dict[str, Any]
+
+
+class Structure(Definition, frozen=True):
+    """Another structure of a block, with its offset in the block."""
+
     start: int
 
 
@@ -56,12 +61,10 @@ def cut_off(requirements: Iterable[str], call: CallEvidence) -> Iterator[Judgeme
     return cannot_say(requirements, "the block is damaged before what is to be judged", call)
 
 
-def definitions_of(item: Structure) -> Iterator[Structure]:
+def definitions_of(item: Structure) -> Iterator[Definition]:
     """The counter definitions of an object, one after the other behind its header."""
-    at = item.start + item.fields.get("header_length", 0)
     for number, definition in enumerate(item.fields.get("counters", ())):
-        yield Structure(f"{item.path}.counters[{number}]", definition, at)
-        at += definition.get("byte_length", 0)
+        yield Definition(f"{item.path}.counters[{number}]", definition)
 
 
 def instances_of(item: Structure) -> Iterator[Structure]:

@@ -25,7 +25,7 @@ from analyzer.audit.counter_types import BASE_OF, PRECISION_OBJECT_TIMER
 from analyzer.audit.evidence import CallEvidence
 from analyzer.audit.rule import Level, Rule
 from analyzer.audit.verdicts import At, Judgement, Severity, failed, passed, warned
-from analyzer.audit.winperf_blocks import READS, Structure, block_of, counter_blocks_of, cut_off, definitions_of
+from analyzer.audit.winperf_blocks import READS, Definition, block_of, counter_blocks_of, cut_off, definitions_of
 from analyzer.winperf.samples import is_base
 
 LENGTH, SIZE, PLACE, BASE, SCALE = "WP-CD-R01", "WP-CD-R02", "WP-CD-R03", "WP-CD-R04", "WP-CD-R05"
@@ -60,7 +60,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
             yield from _place(call, definition, sizes)
 
 
-def _length(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
+def _length(call: CallEvidence, item: Definition) -> Iterator[Judgement]:
     length = item.fields["byte_length"]
     if length == _LENGTH:
         yield passed(LENGTH)
@@ -70,7 +70,7 @@ def _length(call: CallEvidence, item: Structure) -> Iterator[Judgement]:
         yield warned(LENGTH, call, at, message, expected=str(_LENGTH), seen=str(length))
 
 
-def _definition(call: CallEvidence, item: Structure, follower: Structure | None) -> Iterator[Judgement]:
+def _definition(call: CallEvidence, item: Definition, follower: Definition | None) -> Iterator[Judgement]:
     fields = item.fields
     kind = fields["counter_type"] & 0xFFFFFFFF
     wanted = 8 if kind == _DOUBLE_RAW else _SIZES.get(kind & _SIZE_BITS)
@@ -97,7 +97,7 @@ def _definition(call: CallEvidence, item: Structure, follower: Structure | None)
         yield warned(SCALE, call, at, message, expected="-10 to 10", seen=str(fields["default_scale"]))
 
 
-def _place(call: CallEvidence, item: Structure, sizes: list[int]) -> Iterator[Judgement]:
+def _place(call: CallEvidence, item: Definition, sizes: list[int]) -> Iterator[Judgement]:
     """Whether the value lies in every counter block of the object; the length of the block itself is judged by another rule."""
     start, size = item.fields["counter_offset"], item.fields["counter_size"]
     if not sizes:
