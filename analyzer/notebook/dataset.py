@@ -139,10 +139,7 @@ class Dataset:
         """
         from analyzer.formats.call_filter import passing, servers_of
 
-        try:
-            passes = CallFilter(text)
-        except ValueError as error:
-            raise InputError(f"{text} is no filter: {error}") from None
+        passes = CallFilter(text)
         servers = tuple(servers_of(passes, self._servers)) if passes.asks_for("server.ip") else None
         return self._part(_Condition(f"filter {passes}", lambda calls: passing(calls, passes), servers))
 
