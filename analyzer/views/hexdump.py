@@ -43,7 +43,7 @@ def dumped_bytes(lines: Sequence[str]) -> bytes | None:
         if offset - first != len(out):
             return None
         following = _offset(rows, at + 1)
-        if following is not None and following - offset in range(1, 257) and rows[at + 1].strip() != "*":
+        if following is not None and following - offset in range(1, 257):
             width = following - offset
             previous = _bytes_on(match[3] or "", width) or b""
             if not previous:

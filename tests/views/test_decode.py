@@ -246,3 +246,35 @@ def test_a_capture_is_no_buffer_also_where_it_is_compressed(pack: Callable[[byte
 def test_compressed_data_that_is_no_capture_is_not_called_one() -> None:
     with pytest.raises(InputError, match="look like no buffer of ours"):
         Decode.of(gzip.compress(b"hello " * 20), "auto", source="x.gz")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", (b"", False)),
+        ("hello world", (b"hello world", False)),
+        ("0x50455246", (b"PERF", True)),
+        ("50:45,52 46", (b"PERF", True)),
+        # One line of digits, and a dump of one line, by how its offset stands apart.
+        ("0000 5045", (b"\0\0PE", True)),
+        ("0000  5045", (b"PE", True)),
+        ("0000: 5045", (b"PE", True)),
+        ("0000  50 45\n0002  52 46", (b"PERF", True)),
+        ("0010  50 45\n0012  52 46", (b"PERF", True)),
+        # Where an offset leaps, all are digits; what is none beside digits is the text of the dump.
+        ("0000  50 45\n0003  52 46", (b"\0\0PE\0\3RF", True)),
+        ("0000  50 45  PE\n0003  52 46  RF", (b"0000  50 45  PE\n0003  52 46  RF", False)),
+        ("0000  50 4x", (b"P", True)),
+        ("0000  50 45\n*\n0006  52 46", (b"PEPEPERF", True)),
+        ("*\n0002  52 46", (b"*\n0002  52 46", False)),
+        ("5045\0", (b"5045\0", False)),
+    ],
+)
+def test_digits_and_dumps_are_told_from_bytes(text: str, found: tuple[bytes, bool]) -> None:
+    assert bytes_of(text.encode()) == found
+
+
+@pytest.mark.parametrize(("most", "found"), [(15, None), (16, b"ab" * 9 + b"cd")])
+def test_a_star_stands_for_so_many_bytes(most: int, found: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analyzer.views.hexdump.MAX_REPEATED", most)
+    assert dumped_bytes(["0000  61 62", "*", "0012  63 64"]) == found

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from analyzer.audit.baseline import Accepted
 from analyzer.audit.engine import Audit, Profile, select
 from analyzer.audit.rule import rule_pages
 from analyzer.auth.keyring import Keyring
@@ -27,6 +28,7 @@ from analyzer.model.call import Call
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.model.security import Decryption, Identity
+from analyzer.model.view import Node
 from analyzer.output.json import dumps
 from analyzer.pipeline.packets import packets_of
 from analyzer.pipeline.run import analyze
@@ -44,13 +46,14 @@ from analyzer.views.show import Show
 from analyzer.views.stats import Stats
 from analyzer.views.streamed import StreamedTimeline
 from analyzer.views.timeline import Timeline
+from analyzer.views.tree import node_words
 from analyzer.views.triage import Triage
 from tests import truth
 from tests.audit.conversation import FREQUENCY, MULTIPLE, NOW, perflib, registry
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, name_table, perf_data, wide, winperf
 from tests.build.calls import HANDLE, NO_HANDLE, OTHER_HANDLE, Calls, analysis_of, sealed, winreg
 from tests.build.rpc import CHANNEL
-from tests.resolution.test_order import as_user, session
+from tests.resolution.test_order import WHO, as_user, session
 from tests.svcctl.test_layer import CHANGE, CONFIG, CREATE, INTERFACE, NARROW, OTHER, START, Opnum
 from tests.svcctl.test_layer import HANDLE as SERVICE
 from tests.written import is_as_written
@@ -244,6 +247,30 @@ def captured() -> Analysis:
     return replace(analysis, packets=packets_of([capture.path], analysis, keyring))
 
 
+@cache
+def crowded() -> Analysis:
+    """One more of everything than is listed: clients, sessions, ways of calling, files, kinds of problems."""
+    calls, sessions_of = [], []
+    for number in range(13):
+        who = replace(WHO, user=f"user{number}", workstation=f"WS{number}")
+        client = Endpoint(f"10.0.1.{number}", 50_000 + number)
+        channel = replace(CHANNEL, number=number, session=number, client=client, identity=who)
+        make = Calls(first_frame=10 * number + 1, channel=channel)
+        calls.append(as_user(make.open_query(f"{number:08x}{HANDLE[8:]}"), level=6 - number % 2, identity=who))
+        one = replace(
+            session(number, identity=who), client=client, session_id=0x100 + number, trees=(f"\\\\S{number}\\C$",)
+        )
+        sessions_of.append(replace(one, dialect=f"3.{number}", frames=tuple(range(number, number + 10))))
+    analysis = analysis_of(*calls, files=tuple(f"{number}.pcap" for number in range(13)))
+    problems = tuple(
+        Problem(f"kind{number}", "tcp", tuple(frame_id(at % 13, at) for at in range(number)), f"text {number}")
+        for number in range(25)
+    )
+    names = {f"10.0.2.{number}": f"host{number}" for number in range(13)}
+    facts = replace(analysis.capture, names=names)
+    return replace(analysis, capture=facts, sessions=tuple(sessions_of), problems=problems)
+
+
 class _Stream:
     """The calls of an analysis as if they were read now."""
 
@@ -275,6 +302,13 @@ def analysed(file: str) -> Analysis:
     if file == "empty.pcap":
         return analysis_of()
     return sound() if file == "sound.pcap" else broken()
+
+
+# One entry accepts what is found, the other nothing.
+ACCEPTED = (
+    Accepted("PCQ501", "PCQ-2.2.4.7-R02", "PerflibV2QueryCounterData", "response.lpData.total_size", "80"),
+    Accepted("PCQ501", "PCQ-2.2.4.7-R02", "another", None, None),
+)
 
 
 def matrix() -> MatrixView:
@@ -315,6 +349,14 @@ VIEWS: dict[str, Callable[[], Any]] = {
     "audit-sound": lambda: audit_of(sound()),
     "audit-broken": lambda: audit_of(broken()),
     "audit-strict": lambda: audit_of(broken(), Profile.STRICT),
+    "audit-baseline": lambda: AuditView(Audit(broken(), pages=select(rule_pages(), ("PCQ50",), ()), baseline=ACCEPTED)),
+    "timeline-crowded": lambda: Timeline(crowded()),
+    "stats-crowded": lambda: Stats(crowded()),
+    "sessions-crowded": lambda: Sessions(crowded()),
+    "hosts-crowded": lambda: Hosts(crowded()),
+    "handles-crowded": lambda: Handles(crowded()),
+    "audit-crowded": lambda: AuditView(Audit(crowded(), pages=select(rule_pages(), ("PCQ1",), ()))),
+    "triage-crowded": lambda: Triage(("crowd.pcap",), lambda file: crowded()),
     "matrix": matrix,
     "rules": lambda: RuleList(select(rule_pages(), ("PCQ21", "PCQ101"), ())),
     "triage": lambda: Triage(("sound.pcap", "broken.pcap", "empty.pcap", "lost.pcap"), analysed, ("x*: no file",)),
@@ -347,7 +389,7 @@ def test_the_text_of_a_view(name: str, width: int | None) -> None:
 
 
 # Views of the same records as others.
-SAME = ("audit-strict", "timeline-broken-unfolded", "timeline-none", "stats-none")
+SAME = ("timeline-crowded", "audit-crowded", "audit-strict", "timeline-broken-unfolded", "timeline-none", "stats-none")
 
 
 @pytest.mark.parametrize("name", [name for name in VIEWS if name not in SAME])
@@ -379,3 +421,16 @@ def test_a_decoded_buffer() -> None:
 def test_no_page_is_left_over() -> None:
     stems = {*VIEWS, *(f"entries-{name}" for name in ("calls", "sessions", "findings")), "decode-sound", "decode-cut"}
     assert {path.name.partition(".")[0] for path in PAGES.iterdir()} == stems
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(200, "a" * 200), (201, f"{'a' * 200}… (402 bytes)")], ids=["200", "201"]
+)
+def test_of_a_long_text_so_much_is_shown(length: int, shown: str) -> None:
+    node = Node("name", "Name", "utf16", 0, 2 * length, "a" * length, None, "")
+    assert node_words(node) == f"Name = {shown}"
+
+
+@pytest.mark.parametrize(("length", "words"), [(16, f"Data = {'00' * 16}"), (17, "Data: 17 bytes")])
+def test_of_many_bytes_the_number_is_shown(length: int, words: str) -> None:
+    assert node_words(Node("data", "Data", "bytes", 0, length, "00" * length, None, "")) == words
