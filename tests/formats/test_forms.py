@@ -7,8 +7,12 @@ text (`tests/views/test_pages.py`), and a client that reads counters of many typ
 from __future__ import annotations
 
 import json
+import re
+import zlib
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from struct import pack
@@ -18,7 +22,9 @@ import pytest
 
 from analyzer.audit.engine import Audit, Profile, select
 from analyzer.audit.rule import rule_pages
+from analyzer.formats import page, page_data
 from analyzer.formats.junit import junit_xml
+from analyzer.formats.page import page_parts
 from analyzer.formats.page_data import detail_blocks, exact, record_blocks, rows_block, series_block
 from analyzer.formats.sarif import sarif_log
 from analyzer.formats.tables import table_of, write_csv
@@ -179,3 +185,58 @@ def test_blocks_of_the_page() -> None:
 def test_numbers_that_javascript_does_not_hold_are_texts(value: Any, found: Any) -> None:
     assert exact(value) == found
     assert type(exact(value)) is type(found)
+
+
+def blocks_of(report: Report) -> dict[str, Any]:
+    """The blocks of data in a page, by their names: JSON, deflated and in base64."""
+    text = b"".join(page_parts(report, EVIDENCE)).decode()
+    found = re.findall(r'<script type="text/plain" id="([\w-]+)">([\w+/=]+)</script>', text)
+    return {name: json.loads(zlib.decompress(b64decode(packed), -15)) for name, packed in found}
+
+
+@pytest.mark.parametrize(
+    ("heads", "details", "most", "most_bytes", "held"),
+    [
+        (500, 25, 50_000, 1 << 30, 25),
+        (10, 5, 50_000, 1 << 30, 25),
+        (10, 5, 12, 1 << 30, 12),
+        (10, 5, 10, 1 << 30, 10),
+        (10, 5, 50_000, 0, 0),
+    ],
+)
+def test_a_page_holds_the_layers_of_as_many_calls_as_a_browser_can(
+    heads: int, details: int, most: int, most_bytes: int, held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 25 calls are listed with their records; buffers are there in blocks of records whose layers are."""
+    for module in (page, page_data):
+        monkeypatch.setattr(module, "HEADS_IN_BLOCK", heads)
+        monkeypatch.setattr(module, "DETAILS_IN_BLOCK", details)
+    monkeypatch.setattr(page, "MAX_DETAILS", most)
+    monkeypatch.setattr(page, "MAX_DETAIL_BYTES", most_bytes)
+    found = blocks_of(Report(audit=Audit(broken())))
+    records = [one["number"] for name in found if name.startswith("heads-") for one in found[name]]
+    assert records == list(range(1, 26))
+    assert found["tail"] == {"details": held}
+    calls = [len(found[name]["calls"]) for name in found if name.startswith("details-")]
+    assert calls == [min(details, held - at) for at in range(0, held, details)]
+    buffers = [name for name in found if name.startswith("buffers-")]
+    assert buffers == [f"buffers-{number}" for number in range(-(-held // heads))]
+    assert len(found["rows"]["time"]) == 25
+
+
+def test_a_page_says_what_it_is_and_lets_nothing_else_in() -> None:
+    text = b"".join(page_parts(Report(audit=Audit(broken()), name="<b>&"), EVIDENCE)).decode()
+    assert "<title>&lt;b&gt;&amp;</title>" in text
+    assert "<h1>&lt;b&gt;&amp;</h1>" in text
+    policy = re.search(r'content="(default-src [^"]+)"', text)
+    assert policy is not None
+    for tag in ("script", "style"):
+        (inner,) = (one for one in re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL))
+        digest = b64encode(sha256(inner.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+    head = re.search(r'id="head">([^<]*)</script>', text)
+    assert head is not None
+    stated = json.loads(head[1])
+    assert (stated["title"], stated["heads"], stated["details"], stated["profile"]) == ("<b>&", 500, 25, "windows")
+    assert stated["base"] == "190000000"
+    assert stated["evidence"]["command"] == "audit"

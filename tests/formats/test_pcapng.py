@@ -66,7 +66,7 @@ def test_packets_have_their_time_and_lengths() -> None:
 def test_names_of_addresses_are_records() -> None:
     """nrb_record_ipv4 (1) and nrb_record_ipv6 (2): an address, and names that each end with a zero byte."""
     made, out = writer()
-    made.names({"10.0.0.1": ["SRV1", "", "a\0b", "b"], "fe80::1": ["six"], "somewhere": ["x"], "10.0.0.2": [""]})
+    made.names({"somewhere": ["x"], "10.0.0.1": ["SRV1", "", "a\0b", "b"], "fe80::1": ["six"], "10.0.0.2": [""]})
     fe80 = bytes.fromhex("fe80000000000000 0000000000000001")
     assert written(out) == block(
         4,
