@@ -75,7 +75,7 @@ def inputs_of(result: Path) -> tuple[FileDigest, ...]:
         with result.open("rb") as file:
             head = file.read(_HEAD_BYTES)
             if len(head) == _HEAD_BYTES and file.seekable():
-                file.seek(-min(_TAIL_BYTES, file.seek(0, 2) - _HEAD_BYTES), 2)
+                file.seek(-min(_TAIL_BYTES, file.seek(0, 2)), 2)
             tail = file.read(_TAIL_BYTES)
     except (OSError, ValueError) as error:
         raise InputError(f"{result} cannot be read: {getattr(error, 'strerror', error)}") from None
@@ -96,7 +96,7 @@ def inputs_of(result: Path) -> tuple[FileDigest, ...]:
 
 
 def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
-    """The evidence record in a result, by the form of the result. `tail` is what its end is, behind `head`."""
+    """The evidence record in a result, by the form of the result. `tail` is the end of one that is longer than `head`."""
     found: Any
     if head.startswith(b"PAR1"):
         import polars as pl

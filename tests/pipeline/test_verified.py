@@ -1,0 +1,161 @@
+"""Which captures a result says it was made from, in every form that results have, and how that is compared with files."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.audit.engine import Audit
+from analyzer.audit.rule import rule_pages
+from analyzer.core.errors import InputError
+from analyzer.formats.junit import junit_xml
+from analyzer.formats.page import page_parts
+from analyzer.formats.sarif import sarif_log
+from analyzer.formats.write import write
+from analyzer.model.evidence import EvidenceRecord, FileDigest, Input
+from analyzer.output.gate import Destination
+from analyzer.pipeline import verify as module
+from analyzer.pipeline.case import write_case
+from analyzer.pipeline.verify import inputs_of, verify
+from analyzer.views.audit import AuditView
+from analyzer.views.report import Report
+from analyzer.views.sessions import Sessions
+from tests.build.calls import Calls, analysis_of
+
+CONTENTS = {"a.pcap": b"one", "b.pcap": b"three"}
+DIGESTS = tuple(FileDigest(name, len(data), sha256(data).hexdigest()) for name, data in CONTENTS.items())
+EVIDENCE = EvidenceRecord(
+    tool="pcq-analyzer",
+    version="1.2",
+    command="sessions",
+    options={"profile": "spec"},
+    inputs=(
+        *(Input(role="capture", name=one.name, size=one.size, sha256=one.sha256) for one in DIGESTS),
+        Input(role="baseline", name="c.toml", size=3, sha256="ab" * 32),
+    ),
+    limits_reached=(),
+)
+ANALYSIS = analysis_of(Calls().open_query())
+
+
+def made(form: str, path: Path, evidence: EvidenceRecord | None = EVIDENCE) -> Path:
+    """A result of a form that says what it was made from."""
+    view = AuditView(Audit(ANALYSIS))
+    if form == "sarif":
+        path.write_text(json.dumps(sarif_log(view, rule_pages(), lambda name, numbers: {}, evidence)))
+    elif form == "junit":
+        path.write_bytes(junit_xml(view, evidence=evidence))
+    elif form == "html":
+        path.write_bytes(b"".join(page_parts(Report(audit=Audit(ANALYSIS)), evidence)))
+    else:
+        write(Sessions(ANALYSIS), form, Destination(path), evidence=evidence)
+    return path
+
+
+FORMS = ("text", "jsonl", "json", "csv", "parquet", "sarif", "junit", "html")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_says_what_it_was_made_from(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = made(form, tmp_path / "result")
+    assert inputs_of(path) == DIGESTS
+    # An XML document is read piece by piece, as far as needed.
+    for piece in (7, 64):
+        monkeypatch.setattr(module, "_PIECE", piece)
+        assert inputs_of(path) == DIGESTS
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "sarif"])
+def test_a_result_that_does_not_say_so_is_refused(form: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not say which captures it was made from"):
+        inputs_of(made(form, tmp_path / "result", None))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "text", "[\n]\n", "{}\n", "[]", '{"record": "call"}\n', "# {}\n", "<?xml", "PAR1", "{"]
+)
+def test_what_is_no_result_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "result").write_text(content)
+    with pytest.raises(InputError, match="does not say which captures"):
+        inputs_of(tmp_path / "result")
+    with pytest.raises(InputError, match="lost cannot be read"):
+        inputs_of(tmp_path / "lost")
+
+
+def test_the_record_of_text_stands_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a long text its end is read, wherever its beginning ends."""
+    path = made("text", tmp_path / "result")
+    text = path.read_bytes()
+    for room in (1, 10, len(text) - 5, len(text), len(text) + 1):
+        monkeypatch.setattr(module, "_HEAD_BYTES", room)
+        assert inputs_of(path) == DIGESTS
+
+
+def files(folder: Path, **contents: bytes) -> list[Path]:
+    paths = []
+    for name, data in contents.items():
+        paths.append(folder / name)
+        paths[-1].write_bytes(data)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("contents", "matched", "strangers", "missing", "belongs"),
+    [
+        ({"x": b"three", "y": b"one"}, ["b.pcap", "a.pcap"], [], [], True),
+        ({"x": b"one"}, ["a.pcap"], [], ["b.pcap"], False),
+        ({"x": b"one", "y": b"three", "z": b"four"}, ["a.pcap", "b.pcap"], ["z"], [], False),
+        ({"x": b"one", "y": b"one"}, ["a.pcap"], ["y"], ["b.pcap"], False),
+        ({}, [], [], ["a.pcap", "b.pcap"], False),
+    ],
+)
+def test_files_are_compared_by_what_is_in_them(
+    contents: dict[str, bytes],
+    matched: list[str],
+    strangers: list[str],
+    missing: list[str],
+    belongs: bool,
+    tmp_path: Path,
+) -> None:
+    found = verify(made("jsonl", tmp_path / "result"), files(tmp_path, **contents))
+    assert [theirs.name for _, theirs in found.matched] == matched
+    assert [Path(one.name).name for one in found.strangers] == strangers
+    assert [one.name for one in found.missing] == missing
+    assert found.belongs is belongs
+
+
+def test_a_case_stands_for_its_captures(tmp_path: Path) -> None:
+    with_digests, without = tmp_path / "with.pcq", tmp_path / "without.pcq"
+    for path, digests in ((with_digests, DIGESTS), (without, ())):
+        with path.open("wb") as out:
+            write_case(replace(ANALYSIS, capture=ANALYSIS.capture), out, digests=digests)
+    assert inputs_of(with_digests) == DIGESTS
+    assert verify(made("csv", tmp_path / "result"), [with_digests]).belongs
+    with pytest.raises(InputError, match="does not say which captures it was saved of"):
+        inputs_of(without)
+
+
+def test_the_same_analysis_gives_the_same_case(tmp_path: Path) -> None:
+    """Its entries have one date, may be read by all, and what may be long has room for its size."""
+    paths = tmp_path / "one.pcq", tmp_path / "two.pcq"
+    for path in paths:
+        with path.open("wb") as out:
+            write_case(ANALYSIS, out)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    with zipfile.ZipFile(paths[0]) as archive:
+        entries = archive.infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr for entry in entries} == {0o644 << 16}
+    assert [entry.filename for entry in entries[:1]] == ["manifest.json"]
+    data = paths[0].read_bytes()
+    # A local header (APPNOTE 4.3.7) ends with the lengths of the name and of an extra field, which holds sizes of 8 bytes.
+    extra = {
+        entry.filename: int.from_bytes(data[entry.header_offset + 28 : entry.header_offset + 30], "little")
+        for entry in entries
+    }
+    assert [name for name, length in extra.items() if length] == ["state/calls.log"]
