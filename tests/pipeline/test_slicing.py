@@ -36,6 +36,15 @@ def test_smb1_requests_differ_by_process_and_multiplex_id(needed: int, expected:
     assert frames_for(needed, *sent) == expected
 
 
+@pytest.mark.parametrize("other", [0x0106, 0x0205])
+def test_smb1_requests_of_one_process_differ_by_all_of_their_multiplex_id(other: int) -> None:
+    """What follows the header is no part of it: a response has another number of words than its request."""
+    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"\x0c" + bytes(26), mid=mid)) for mid in (0x0105, other)]
+    sent += [(1, smb1(0x2E, b"\x01" + bytes(4), response=True, mid=mid)) for mid in (0x0105, other)]
+    assert frames_for(1, *sent) == {1, 3}
+    assert frames_for(4, *sent) == {2, 4}
+
+
 def test_smb1_transactions_go_on_in_messages_of_both_sides() -> None:
     """[MS-CIFS] 2.2.4.34: a secondary request belongs to the first, and so does every response."""
     both = [(0, smb1(0x25, b"")), (0, smb1(0x26, b"")), (1, smb1(0x25, b"", response=True))]
