@@ -24,6 +24,7 @@ from analyzer.core.limits import DEFAULTS
 from analyzer.formats.write import json_lines
 from analyzer.model.analysis import Analysis
 from analyzer.model.pdus import Pdus
+from analyzer.pipeline import case as case_module
 from analyzer.pipeline.case import VERSION, is_case, manifest_of, open_case, write_case
 from analyzer.pipeline.run import analyze
 from analyzer.views.audit import AuditView
@@ -433,3 +434,37 @@ def test_what_comes_out_of_a_pipe_is_read_but_once() -> None:
     assert not is_case(f"/dev/fd/{reader}")
     with os.fdopen(reader, "rb") as file:
         assert file.read() == data
+
+
+def test_a_directory_and_a_manifest_may_be_so_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "x.pcq", contents(KEPT))
+    data = path.read_bytes()
+    length = int.from_bytes(data[data.rfind(b"PK\5\6") + 12 :][:4], "little")
+    for most, is_read in ((length, True), (length - 1, False), (length + 1, True)):
+        monkeypatch.setattr(case_module, "_MOST_DIRECTORY", most)
+        if is_read:
+            assert case_module.manifest_of(path).calls > 0
+        else:
+            assert "more entries than a case has" in refusal(path)
+    monkeypatch.undo()
+    size = len(contents(KEPT)["manifest.json"])
+    for most, is_read in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(case_module, "_MOST_MANIFEST", most)
+        if is_read:
+            assert case_module.manifest_of(path).calls > 0
+        else:
+            assert f"manifest.json would be {size} bytes, more than {most}" in refusal(path)
+    monkeypatch.undo()
+    # A little more than 1 MiB: each entry takes 46 bytes and its name (APPNOTE 4.3.12).
+    many = {f"{number:05x}": b"" for number in range((1 << 20) // 51 + 1)}
+    assert "more entries than a case has" in refusal(written(tmp_path / "y.pcq", {**contents(KEPT), **many}))
+
+
+def test_calls_that_would_reach_beyond_the_file_are_a_sentence(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.pcq", contents(KEPT))
+    data = bytearray(path.read_bytes())
+    # compressed and uncompressed size in the directory (APPNOTE 4.3.12)
+    at = data.rfind(LOG.encode()) - 46
+    data[at + 20 : at + 28] = pack("<II", len(data), len(data))
+    path.write_bytes(data)
+    assert "its calls are not stored as they should be" in refusal(path)
