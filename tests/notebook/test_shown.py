@@ -69,8 +69,6 @@ def test_of_many_fields_and_bytes_the_first_are_shown(monkeypatch: pytest.Monkey
 CHARTS: dict[str, Callable[[], Any]] = {
     "timeline": lambda: Capture(broken()).plot.timeline(),
     "timeline-empty": lambda: Capture(analysis_of()).plot.timeline(),
-    "counters": lambda: Capture(watched()).plot.counters(),
-    "counters-means": lambda: Capture(watched()).plot.counters("\\*(a)\\*", interval="2s"),
     "latency": lambda: Capture(broken()).plot.latency(),
     "polls": lambda: Capture(broken()).plot.polls(),
 }
