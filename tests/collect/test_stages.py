@@ -45,6 +45,7 @@ from tests.collect.sets import CAPTURES, collected, keyring_of, of_dataset
 from tests.collect.sets import frames_of as captured_frames
 from tests.written import is_as_written
 
+pytestmark = pytest.mark.needs("distributed")
 A, B, C, D = (("10.0.0.1", f"10.0.0.{number}") for number in (2, 3, 4, 5))
 
 # ---------------------------------------------------------------------------------------------------------------- plan

@@ -196,6 +196,7 @@ def test_a_document_that_stands_alone_shows_no_layers() -> None:
 # ---------------------------------------------------------------------------------------------------------- a dataset
 
 
+@pytest.mark.needs("distributed")
 def test_a_small_dataset_in_a_notebook(tmp_path: Path) -> None:
     small(tmp_path)
     place = tmp_path / "out"
