@@ -351,7 +351,7 @@ class _Out(BytesIO):
 @pytest.mark.parametrize(
     ("piece_bytes", "waiting_bytes", "frames"),
     [
-        # What is gathered is written at the end.
+        # What is collected is written at the end.
         (10**6, 10**6, {"A": [6], "B": [2]}),
         # Each as soon as it is large enough: a block of 2 frames counts their 120 bytes, and 32 a frame.
         (1, 10**6, {"A": [2, 2, 2], "B": [2]}),

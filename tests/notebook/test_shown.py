@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 import pytest
 from msgspec.structs import replace
@@ -74,6 +73,7 @@ CHARTS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.needs("altair")
 @pytest.mark.parametrize("name", CHARTS)
 def test_what_a_chart_draws(name: str) -> None:
     drawn = CHARTS[name]().to_dict(validate=False)
@@ -85,6 +85,7 @@ def test_what_a_chart_draws(name: str) -> None:
     is_as_written(SHOWN / f"{name}.chart.json", re.sub(r'"(param|view)_\d+"', r'"\1"', text) + "\n")
 
 
+@pytest.mark.needs("altair")
 def test_a_chart_of_very_many_rows_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     for most, rows in ((25, 25), (24, 13), (12, 9), (1, 1)):
         monkeypatch.setattr(charts, "MOST_MARKS", most)
@@ -110,12 +111,13 @@ def test_marks_of_a_short_axis_are_round(start: float, stop: float, marks: list[
     assert charts._marks(start, stop) == marks
 
 
+@pytest.mark.needs("altair")
 @pytest.mark.parametrize(("span", "kind"), [(59.999, "ms"), (60.0, "time"), (61.0, "time")])
 def test_an_axis_of_a_minute_is_one_of_time(span: float, kind: str) -> None:
     begun = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
     table = pl.DataFrame({"time": [begun, begun + timedelta(seconds=span)]})
     data, _ = charts._data(table, "a title")
-    axis: alt.X = charts._time(data)
+    axis = charts._time(data)
     assert axis.to_dict()["field"] == kind
 
 
