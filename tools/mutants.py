@@ -162,7 +162,7 @@ def tests() -> list[str]:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("what", nargs="*", help="packages below analyzer/, or files")
-    options.add_argument("--tests", nargs="+", help="tests to run in place of the package's")
+    options.add_argument("--tests", nargs="+", help="tests to run in place of the whole suite")
     options.add_argument("--sample", type=int, default=40, help="places for each package; 0 for all (40)")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--line", type=int, help="only the places of this line")
