@@ -129,7 +129,9 @@ class Case(NamedTuple):
         }
         with _terminal(self.columns is not None) as terminal:
             done = run(command, *([path] if path else []), *options, *secrets, env=environment)
-        printed = f"{terminal.getvalue()}{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+        # Versions of rich differ in whether a space at the very end of a line is printed.
+        shown = "".join(f"{line.rstrip(' ')}\n" for line in terminal.getvalue().splitlines())
+        printed = f"{shown}{done.stdout}{done.stderr}exit code {done.exit_code}\n"
         return printed.replace(str(path), "CAPTURE").replace(str(CAPTURES), "CAPTURES").replace(__version__, "VERSION")
 
 
