@@ -254,6 +254,10 @@ def test_near_tests_come_first_and_of_the_others_one_of_each_file_in_turn() -> N
     known = mutant_tests.Known(lines, seconds, {}, ())
     place = mutant_tests.Place("some.py", 1, range(1, 2), "return 1\nreturn 2\n", "return 2\nreturn 2\n", ())
     assert known.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/z.py::1", "b/y.py::2"]
+    # What is made when a module is loaded is looked at by tests that name it, too.
+    table = place._replace(names=("MOST",))
+    named = known._replace(texts={"c/w.py": "assert MOST == 3"}, imported={"some.py": 0b10})
+    assert named.tests_of(table, {"other.py": "\n\nMOST + 1\n"}, "a/") == ["c/w.py::1"]
     slow = known._replace(seconds={test: 10 * cost for test, cost in seconds.items()})
     assert slow.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1"]
 

@@ -34,7 +34,7 @@ from functools import partial
 from inspect import CO_OPTIMIZED
 from itertools import chain
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple
 
 LIBRARIES = (
@@ -79,10 +79,12 @@ class Known(NamedTuple):
     failing: tuple[str, ...]
     # The file of the tests that look at every class, whichever lines they run.
     of_classes: str = ""
+    # The files of tests.
+    texts: Mapping[str, str] = MappingProxyType({})
 
     def tests_of(self, place: Place, sources: Mapping[str, str], near: str = "") -> list[str]:
         """The tests that run a place, those whose names begin with `near` before the others; of what is made when a module is
-        loaded, those of lines with its name."""
+        loaded, those of lines with its name, and those of files that name it."""
         wanted = {place.file: 1 << place.line}
         if not self._that_run(wanted):
             wanted = {place.file: _bits(place.lines)}
@@ -94,6 +96,9 @@ class Known(NamedTuple):
                 if word.search(text)
             }
         found = self._that_run(wanted)
+        if place.names:
+            naming = {file for file, text in self.texts.items() if word.search(text)}
+            found = list(dict.fromkeys([*found, *(test for test in self.lines if test.partition("::")[0] in naming)]))
         own = [test for test in found if test.startswith(near)]
         if not found and self.is_imported(place):
             # What it made is used somewhere, most likely where the rest of the file is.
@@ -156,7 +161,9 @@ class Tests:
         stale = [path for path, kept in known.items() if not kept.exists()]
         shares = [share for number in range(_CORES) if (share := stale[number::_CORES])]
         _forked(*(partial(_trace, copy, program, {path: known[path] for path in share}) for share in shares))
-        self.known = _read((kept for kept in known.values() if kept.exists()), self.sources, of_classes)
+        texts = {path.relative_to(copy).as_posix(): path.read_text("utf-8") for path in files}
+        read = _read((kept for kept in known.values() if kept.exists()), self.sources, of_classes)
+        self.known = read._replace(texts=texts)
 
     def verdicts(self, places: Sequence[Place], near: str = "") -> Iterator[tuple[Place, Verdict]]:
         """Tries each place, with the tests whose names begin with `near` first; those that have to be loaded anew come last."""
@@ -231,7 +238,12 @@ def _test_files(path: Path) -> list[Path]:
 
 
 def _key_of(copy: Path, path: Path) -> str:
-    return hashlib.sha256(str(path.relative_to(copy)).encode() + path.read_bytes()).hexdigest()[:32]
+    """Of a file of tests, and what lies beside it: helpers and data."""
+    beside = (one for one in path.parent.iterdir() if one.is_file() and not one.name.startswith("test_"))
+    found = hashlib.sha256()
+    for one in (path, *sorted(beside)):
+        found.update(str(one.relative_to(copy)).encode() + one.read_bytes())
+    return found.hexdigest()[:32]
 
 
 def _digest(text: str) -> str:
