@@ -20,6 +20,7 @@ from analyzer.model.catalog import Catalog, Catalogs
 from analyzer.model.metadata import Metadata, fill, metadata_from_json, metadata_of, metadata_record
 from analyzer.model.name_tables import NameTables
 from analyzer.output.json import dumps
+from analyzer.pipeline import metadata
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import analyze
 from tests import truth
@@ -225,3 +226,19 @@ def test_what_a_capture_reported_comes_back(capture: truth.Capture, tmp_path: Pa
         ip: described(server.catalog) for ip, server in read.servers.items()
     }
     assert metadata_of(catalogs, tables, "x").servers == {}
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_a_metadata_file_has_a_size_that_it_may_have_exactly(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analysis = analyze([truth.CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"])
+    path = tmp_path / "x.json"
+    path.write_bytes(dumps(metadata_record(analysis.catalogs, analysis.name_tables)))
+    size = path.stat().st_size + room
+    monkeypatch.setattr(metadata, "MAX_FILE_BYTES", size)
+    if room == 0:
+        assert load_metadata(path).servers
+    else:
+        with pytest.raises(InputError, match=rf"x\.json is larger than any metadata file \({size} bytes\)$"):
+            load_metadata(path)

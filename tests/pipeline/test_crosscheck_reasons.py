@@ -114,6 +114,7 @@ def test_a_lost_segment_before_may_be_what_tshark_waits_for(
     before = shown(pdu.frames[0] - 1, remarks=("Previous segment(s) not captured",))
     result = checked(monkeypatch, analysis, [before], out_of_order=out_of_order, calls=[], pdus=[pdu])
     (difference,) = result.only_ours
+    assert difference.contradicts is not out_of_order
     if out_of_order:
         assert difference.reason.endswith(f"waiting since frame {pdu.frames[0] - 1} for a lost segment")
     else:

@@ -29,10 +29,11 @@ def frames_for(needed: int, *sent: tuple[Direction, bytes]) -> set[int]:
 
 
 @pytest.mark.parametrize(("needed", "expected"), [(1, {1, 3}), (4, {2, 4})])
-def test_smb1_requests_differ_by_process_and_multiplex_id(needed: int, expected: set[int]) -> None:
+@pytest.mark.parametrize("other", [0x0102, 0x0201])
+def test_smb1_requests_differ_by_process_and_multiplex_id(needed: int, expected: set[int], other: int) -> None:
     """[MS-CIFS] 2.2.3.1: PIDLow and MID together name a request, all bits of both."""
-    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"", pid=pid, mid=5)) for pid in (0x0101, 0x0201)]
-    sent += [(1, smb1(0x2E, b"", response=True, pid=pid, mid=5)) for pid in (0x0101, 0x0201)]
+    sent: list[tuple[Direction, bytes]] = [(0, smb1(0x2E, b"", pid=pid, mid=5)) for pid in (0x0101, other)]
+    sent += [(1, smb1(0x2E, b"", response=True, pid=pid, mid=5)) for pid in (0x0101, other)]
     assert frames_for(needed, *sent) == expected
 
 
