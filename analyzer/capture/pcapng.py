@@ -460,7 +460,7 @@ class PcapngFile:
                 "note", f"{self._untimed} frames have no time stamp of their own and take that of the frame before"
             )
         if self._far_times:
-            yield self._problem("note", f"{self._far_times} time stamps lie beyond the year 2262")
+            yield self._problem("note", f"{self._far_times} time stamps lie outside of the years 1677 to 2262")
 
     def _problem(self, kind: Literal["truncated", "malformed", "limit", "note"], text: str) -> Problem:
         frames = (frame_id(self.file, self._number),) if self._number and kind != "note" else ()

@@ -158,7 +158,7 @@ def test_the_last_nanosecond_of_64_bits_is_within_reach() -> None:
         frames, problems, _ = read(BytesIO(file.data))
         assert [frame.time_ns for frame in frames] == [min(time, 2**63 - 1) for time in times]
         assert [problem.text for problem in problems] == (
-            [f"{noted} time stamps lie beyond the year 2262"] if noted else []
+            [f"{noted} time stamps lie outside of the years 1677 to 2262"] if noted else []
         )
 
 

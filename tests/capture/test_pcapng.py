@@ -193,3 +193,15 @@ def test_a_name_that_reaches_out_of_its_block_is_not_read(order):
     _, problems, reader = read(BytesIO(file.data))
     assert dict(reader.info.names) == {}
     assert not problems
+
+
+@pytest.mark.parametrize("offset_s", [-(1 << 62), 1 << 62])
+@pytest.mark.parametrize("count", [1, 20])
+def test_times_beyond_64_bits_of_nanoseconds_stop_at_the_last_there_is(offset_s, count):
+    file = Pcapng().section().interface(offset_s=offset_s)
+    for unit in range(count):
+        file.enhanced(unit, A)
+    frames, problems, _ = read(BytesIO(file.data))
+    last = (1 << 63) - 1
+    assert [frame.time_ns for frame in frames] == [last if offset_s > 0 else -last] * count
+    assert [problem.text for problem in problems] == [f"{count} time stamps lie outside of the years 1677 to 2262"]

@@ -278,4 +278,4 @@ def test_times_beyond_64_bits_are_bounded_one_by_one() -> None:
     file = Pcapng().section().interface(resolution=0).enhanced(9_223_372_036, A).enhanced(9_223_372_037, A)
     frames, (note,) = opened(file)
     assert [frame.time_ns for frame in frames] == [9_223_372_036 * SECOND, (1 << 63) - 1]
-    assert note.text == "1 time stamps lie beyond the year 2262"
+    assert note.text == "1 time stamps lie outside of the years 1677 to 2262"

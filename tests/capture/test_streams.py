@@ -218,3 +218,21 @@ def test_what_a_decompressor_takes_is_counted_until_its_file_is_closed(tmp_path,
     open_stream(tmp_path / "a", "a", memory=memory)[0].close()
     with pytest.raises(InputError, match="decompress"):
         open_stream(tmp_path / "a", "a", memory=DecompressorMemory(Limits(decompressors=cost - 1)))
+
+
+def test_a_file_that_fails_once_is_read_no_further() -> None:
+    class Failing(BytesIO):
+        failed_at = 0
+
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() >= 100_000 and not self.failed_at:
+                self.failed_at = self.tell()
+                raise OSError(5, "Input/output error")
+            return super().read(min(size or 0, 10_000))
+
+    data = bytes(range(250)) * 1000
+    file = Failing(data)
+    stream, _ = open_stream(file, "x")
+    assert stream.read(len(data)) == data[: file.failed_at]
+    assert 100_000 <= file.failed_at < len(data)
+    assert stream.damage == "reading failed: Input/output error"
