@@ -172,14 +172,15 @@ def test_what_takes_a_place_is_on_the_disk_before(tmp_path: Path, monkeypatch: p
     assert sizes == [5]
 
 
-def test_modes_of_new_files_are_those_of_the_user_or_of_secrets(tmp_path: Path) -> None:
-    before = os.umask(0o027)
+@pytest.mark.parametrize(("mask", "mode"), [(0o027, 0o640), (0o022, 0o644), (0, 0o666)])
+def test_modes_of_new_files_are_those_of_the_user_or_of_secrets(mask: int, mode: int, tmp_path: Path) -> None:
+    before = os.umask(mask)
     try:
         write_document(b"x", Destination(tmp_path / "open"))
         write_document(b"x", Destination(tmp_path / "private", private=True))
     finally:
         os.umask(before)
-    assert (mode_of(tmp_path / "open"), mode_of(tmp_path / "private")) == (0o640, 0o600)
+    assert (mode_of(tmp_path / "open"), mode_of(tmp_path / "private")) == (mode, 0o600)
 
 
 def test_a_destination_that_spares_more_is_the_same_else(tmp_path: Path) -> None:
