@@ -23,7 +23,7 @@ help:
 	@echo 'make properties  the properties with twenty times as many examples, random ones; PYTEST_ARGS passes arguments on'
 	@echo 'make mutants     change the program in small ways and see whether tests notice; MUTANTS_ARGS passes arguments on'
 	@echo 'make coverage    branch coverage by package'
-	@echo 'make golden      write what the commands print to tests/golden, and print what is different'
+	@echo 'make golden      write the files that output is compared with, and print what is different in tests/golden'
 	@echo 'make hostile     measure what hostile captures cost; HOSTILE_ARGS passes arguments on'
 	@echo 'make wine        run tools/windows/collect.py with the functions of Wine'
 	@echo 'make spark       read a dataset of collect with Spark, which is installed for it; needs Java'
@@ -65,6 +65,7 @@ properties: setup-tests
 
 golden: setup-tests
 	@$(BIN)/python -m tests.golden.cases
+	@env PCQ_WRITE_PAGES=1 $(BIN)/python -m pytest -q -n 0 $$(grep -rl --include='test_*.py' is_as_written tests)
 
 mutants: setup-tests
 	$(BIN)/python -m tools.mutants $(MUTANTS_ARGS)

@@ -266,6 +266,7 @@ def test_mutants_that_are_listed_as_equivalent_have_a_reason() -> None:
     """The command names those whose line is there no more."""
     listed = mutants._equivalents()
     assert listed
+    assert len({(one["file"], one["line"], one["new"]) for one in listed}) == len(listed)
     assert all((ROOT / one["file"]).is_file() and one["reason"] and one["line"] != one["new"] for one in listed)
     gone = {"file": "analyzer/__init__.py", "line": "this is no line of it", "new": "pass", "reason": "none"}
     assert mutants._stale([*listed, gone])[-1] == gone

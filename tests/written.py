@@ -1,6 +1,6 @@
 """Texts that are held to files: each file is what was printed once and read through, and is written anew on purpose.
 
-PCQ_WRITE_PAGES=1 python -m pytest tests/views tests/viewmodel -n 0 && git diff tests
+`make golden` writes them, with those of `tests/golden/`; `git diff tests` shows what is different.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ BASES = (
     "v1_samba_sambapy_krb5sha384_krb5_seal",
 )
 COMMANDS = ("timeline", "sessions", "hosts", "handles", "stats", "counters", "samples", "triage", "audit")
-# Further options, with the sealed capture; those that a form of their own is not the text of go to the records.
+# Further options, with the sealed capture: those that print text, and those that print another form.
 TEXT_OPTIONS = (
     "timeline --time absolute",
     "timeline --time delta --unfold",
@@ -260,7 +260,7 @@ def on_terminals() -> Iterator[Case]:
 
 
 def damaged() -> Iterator[Case]:
-    """The calls, and the problems with where they lie; of a few also what is wrong with the calls."""
+    """The calls, and the problems with where they lie."""
     for base in (SEALED, CLEAR, "pcq_smbd_scapy_impacket_smb311_norpcauth_allowed"):
         for name, damage in DAMAGES.items():
             yield Case(f"{base}-damaged/{name}", ("timeline", "--format", "jsonl"), CAPTURES / f"{base}.pcap", damage)
@@ -279,8 +279,14 @@ def text_file(case: Case) -> Path:
     return TEXTS / f"{case.name}.txt"
 
 
-def kept_record(case: Case) -> str | None:
-    return _of_group(case.name.partition("/")[0]).get(case.name)
+def changed_text(case: Case, folder: Path) -> str:
+    """What is different from the kept text, empty where nothing is."""
+    return difference(case, text_file(case).read_text("utf-8"), case.output(folder))
+
+
+def changed_record(case: Case, folder: Path) -> str:
+    """What is different from the kept record, empty where nothing is."""
+    return difference(case, _of_group(case.name.partition("/")[0])[case.name], case.output(folder))
 
 
 @cache
@@ -317,9 +323,9 @@ def main() -> None:
             sys.stdout.write(difference(case, path.read_text("utf-8") if path.exists() else "", now))
             path.write_text(now, "utf-8")
         for case in (*records(), *on_terminals(), *damaged()):
-            now = case.output(folder)
-            sys.stdout.write(difference(case, kept_record(case) or "", now))
-            groups.setdefault(case.name.partition("/")[0], {})[case.name] = now
+            group, now = case.name.partition("/")[0], case.output(folder)
+            sys.stdout.write(difference(case, _of_group(group).get(case.name, ""), now))
+            groups.setdefault(group, {})[case.name] = now
     for path in {*TEXTS.rglob("*.txt")} - {text_file(case) for case in texts()}:
         path.unlink()
     shutil.rmtree(RECORDS, ignore_errors=True)
