@@ -251,15 +251,15 @@ def test_near_tests_come_first_and_of_the_others_one_of_each_file_in_turn() -> N
         "c/w.py::1": 0.0,
     }
     lines = {test: {"some.py": 0b10} for test in seconds} | {"c/w.py::1": {"some.py": 0b100}}
-    known = mutant_tests.Known(lines, seconds, {}, ())
+    known, none = mutant_tests.Known(lines, seconds, {}, ()), mutant_tests.Sources({})
     place = mutant_tests.Place("some.py", 1, range(1, 2), "return 1\nreturn 2\n", "return 2\nreturn 2\n", ())
-    assert known.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/z.py::1", "b/y.py::2"]
+    assert known.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/z.py::1", "b/y.py::2"]
     # What is made when a module is loaded is looked at by tests that name it, too.
     table = place._replace(names=("MOST",))
     named = known._replace(texts={"c/w.py": "assert MOST == 3"}, imported={"some.py": 0b10})
-    assert named.tests_of(table, {"other.py": "\n\nMOST + 1\n"}, "a/") == ["c/w.py::1"]
+    assert named.tests_of(table, mutant_tests.Sources({"other.py": "\n\nMOST + 1\n"}), "a/") == ["c/w.py::1"]
     slow = known._replace(seconds={test: 10 * cost for test, cost in seconds.items()})
-    assert slow.tests_of(place, {}, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1"]
+    assert slow.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1"]
 
 
 def test_mutants_that_are_listed_as_equivalent_have_a_reason() -> None:
@@ -289,3 +289,14 @@ def test_the_table_of_hostile_shapes_takes_the_place_of_the_former_one() -> None
     assert "| records-of-nothing |" not in written
     assert hostile.with_table(written, ["| shape |", "| --- |", "| new |"], 7) == written
     assert [row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| rpc-calls-unanswered |")]
+
+
+def test_what_is_made_of_a_table_while_modules_are_loaded_is_followed() -> None:
+    """An option in the signature of a command: tests of the command meet it; of what is only called in its body, they do not."""
+    text = "A = 1\nB = [A]\ndef f(x: B = 2) -> int:\n    return x\nclass C(Base):\n    y: int = A\ndef g():\n    return f()\n"
+    found = mutant_tests.Sources({"some.py": text, "other.py": "D = 4\n"})
+    lines, names = found.made_with(["A"])
+    assert names == {"A", "B", "f", "C"}
+    assert set(lines) == {"some.py"}
+    assert [line for line in range(10) if lines["some.py"] >> line & 1] == [1, 2, 3, 4, 5, 6, 8]
+    assert found.made_with(["D"]) == ({"other.py": 0b10}, {"D"})

@@ -82,19 +82,15 @@ class Known(NamedTuple):
     # The files of tests.
     texts: Mapping[str, str] = MappingProxyType({})
 
-    def tests_of(self, place: Place, sources: Mapping[str, str], near: str = "") -> list[str]:
+    def tests_of(self, place: Place, sources: Sources, near: str = "") -> list[str]:
         """The tests that run a place, those whose names begin with `near` before the others; of what is made when a module is
-        loaded, those of lines with its name, and those of files that name it."""
+        loaded, those that run what it is made into (`Sources.made_with`), and those of files that name it."""
         wanted = {place.file: 1 << place.line}
         if not self._that_run(wanted):
             wanted = {place.file: _bits(place.lines)}
         if place.names:
-            word = re.compile(rf"\b(?:{'|'.join(map(re.escape, place.names))})\b")
-            wanted = {
-                file: _bits(number for number, line in enumerate(text.splitlines(), 1) if word.search(line))
-                for file, text in sources.items()
-                if word.search(text)
-            }
+            wanted, names = sources.made_with(place.names)
+            word = _word(names)
         found = self._that_run(wanted)
         if place.names:
             naming = {file for file, text in self.texts.items() if word.search(text)}
@@ -137,6 +133,64 @@ class Known(NamedTuple):
         return bool(place.names) or bool(self.imported.get(place.file, 0) & _bits(place.lines))
 
 
+class Sources:
+    """The files of the program, and what their statements make while they are loaded."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+
+    def made_with(self, names: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+        """By file, the lines with one of the names, and those of the functions and classes that are made with it: an option
+        that stands in the signature of a command is met by what runs the command. All their names, these too."""
+        made, lines, new = set(names), {}, set(names)
+        while new:
+            word = _word(new)
+            new = set()
+            for file, text in self.texts.items():
+                if not word.search(text):
+                    continue
+                found = _bits(number for number, line in enumerate(text.splitlines(), 1) if word.search(line))
+                for one in self._statements[file]:
+                    if not made.isdisjoint(one.uses):
+                        found |= _bits(one.lines)
+                        new |= set(one.names) - made
+                lines[file] = lines.get(file, 0) | found
+            made |= new
+        return lines, made
+
+    @functools.cached_property
+    def _statements(self) -> dict[str, list[_Made]]:
+        return {file: list(_made(ast.parse(text).body)) for file, text in self.texts.items()}
+
+
+class _Made(NamedTuple):
+    """A statement of a module or class: what it makes, of what, while it is loaded; of a function or class, all its lines."""
+
+    names: tuple[str, ...]
+    uses: frozenset[str]
+    lines: range
+
+
+def _made(body: Iterable[ast.stmt]) -> Iterator[_Made]:
+    for one in body:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
+            parts: list[ast.AST] = [one.args, *one.decorator_list]
+        elif isinstance(one, ast.ClassDef):
+            parts = [*one.bases, *one.keywords, *one.decorator_list]
+            yield from (each._replace(names=(one.name,)) for each in _made(one.body))
+        elif isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            parts = [one]
+        else:
+            continue
+        uses = frozenset(each.id for part in parts for each in ast.walk(part) if isinstance(each, ast.Name))
+        lines = range(one.lineno, (one.end_lineno or one.lineno) + 1)
+        yield _Made(_names(one), uses - set(_names(one)), lines)
+
+
+def _word(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})\b")
+
+
 def _bits(lines: Iterable[int]) -> int:
     found = 0
     for line in lines:
@@ -151,10 +205,12 @@ class Tests:
         """`program` is the folder in the copy whose lines are asked for, `of_classes` the file of the tests of every class."""
         self._copy = copy
         self._sound: dict[str, bool] = {}
-        self.sources = {
-            path.relative_to(copy).as_posix(): path.read_text("utf-8")
-            for path in sorted((copy / program).rglob("*.py"))
-        }
+        self.sources = Sources(
+            {
+                path.relative_to(copy).as_posix(): path.read_text("utf-8")
+                for path in sorted((copy / program).rglob("*.py"))
+            }
+        )
         files = sorted(set(chain.from_iterable(_test_files(copy / one.partition("::")[0]) for one in tests)))
         cache.mkdir(exist_ok=True)
         known = {path: cache / f"{_key_of(copy, path)}.json" for path in files}
@@ -162,7 +218,7 @@ class Tests:
         shares = [share for number in range(_CORES) if (share := stale[number::_CORES])]
         _forked(*(partial(_trace, copy, program, {path: known[path] for path in share}) for share in shares))
         texts = {path.relative_to(copy).as_posix(): path.read_text("utf-8") for path in files}
-        read = _read((kept for kept in known.values() if kept.exists()), self.sources, of_classes)
+        read = _read((kept for kept in known.values() if kept.exists()), self.sources.texts, of_classes)
         self.known = read._replace(texts=texts)
 
     def verdicts(self, places: Sequence[Place], near: str = "") -> Iterator[tuple[Place, Verdict]]:
