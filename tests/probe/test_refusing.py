@@ -1,0 +1,141 @@
+"""The script of the probe against servers that refuse, lose or lack something: it goes on, and does not send what makes no sense.
+
+What it did then is held to `refusing/`: how many calls each step had, a digest of their words and triggers, and all failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+from struct import pack
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.probe import rehearsal
+from analyzer.probe.rehearsal import Rehearsal
+from analyzer.probe.script import Options, Script
+from analyzer.probe.talk import Impersonation, Lab
+from analyzer.probe.wire import Answer, Association, Context, Credentials, LostError
+from tests.written import is_as_written
+
+PAGES = Path(__file__).parent / "refusing"
+CALLER, OTHER = Credentials("user", "domain", "password"), Credentials("other", "domain", "password")
+OPTIONS = Options(other=OTHER, polls=2, interval=0.25)
+WINREG = 1 << 8  # added to the opnums of winreg
+Wrong = Callable[[int, Answer], Answer]
+
+
+class Refusing(Rehearsal):
+    """Loses some of the associations, by their number, and changes answers."""
+
+    def __init__(
+        self, *, lost: frozenset[int] = frozenset(), wrong: Wrong | None = None, bind: int | None = None
+    ) -> None:
+        self._lost, self._wrong, self._bind, self._opened = lost, wrong, bind, 0
+
+    def open(self, credentials: Credentials, pipe: str, impersonation: Impersonation) -> Association:
+        self._opened += 1
+        if self._opened in self._lost:
+            raise LostError("the server ended the connection")
+        association = super().open(credentials, pipe, impersonation)
+        bound, call = association.bind, association.call
+        contexts: list[Context] = []
+
+        def bind(context: Context, level: int = 6) -> int | None:
+            if level == self._bind:
+                return None
+            contexts.append(context)
+            return bound(context, level)
+
+        def answered(context: int, opnum: int, stub: bytes) -> Answer:
+            answer = call(context, opnum, stub)
+            is_winreg = contexts[context].interface[0].startswith("338cd001")
+            return self._wrong(opnum + (WINREG if is_winreg else 0), answer) if self._wrong is not None else answer
+
+        association.bind = bind  # type: ignore[method-assign]
+        association.call = answered  # type: ignore[method-assign]
+        return association
+
+
+def done(connector: Rehearsal) -> str:
+    """What the whole script does."""
+    lab, waits = Lab(connector, CALLER, lambda: None), list[float]()
+    Script(lab, OPTIONS, waits.append).run()
+    lines = [f"waits {waits}"]
+    for step, entries in groupby(lab.log, key=lambda entry: entry.step):
+        sent = [f"{one.association} {one.level} {one.words} {one.triggers}" for one in entries]
+        lines.append(f"{step}: {len(sent)} {sha256(repr(sent).encode()).hexdigest()[:12]}")
+    return "".join(f"{line}\n" for line in [*lines, *lab.failures])
+
+
+def of(opnum: int, answer: Answer) -> Wrong:
+    return lambda asked, usual: replace(answer, opnum=usual.opnum, ndr64=usual.ndr64) if asked == opnum else usual
+
+
+ANSWERS = {
+    "refused": Answer(pack("<II", 0, 5)),
+    "lost": Answer(lost="gone"),
+    "fault": Answer(fault=5),
+    "short": Answer(b"\0\0"),
+    "empty": Answer(bytes(24)),
+    "small": Answer(pack("<6I", 0, 40, 0, 0, 0, 8)),
+}
+METHODS = (0, 1, 2, 3, 4, 5, 6, 7, 3 | WINREG, 5 | WINREG, 17 | WINREG)
+
+
+def are_as_written(name: str, cases: Iterable[tuple[str, Rehearsal]]) -> None:
+    is_as_written(PAGES / f"{name}.txt", "".join(f"--- {words}\n{done(connector)}" for words, connector in cases))
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_method_that_does_not_succeed(name: str) -> None:
+    are_as_written(
+        f"methods-{name}",
+        (
+            (
+                f"opnum {opnum % WINREG}{' of winreg' if opnum > WINREG else ''}",
+                Refusing(wrong=of(opnum, ANSWERS[name])),
+            )
+            for opnum in METHODS
+        ),
+    )
+
+
+def test_associations_that_are_lost() -> None:
+    """Each by itself, then all."""
+    lab = Lab(Rehearsal(), CALLER, lambda: None)
+    Script(lab, OPTIONS, lambda _: None).run()
+    each = [(f"association {number}", frozenset({number})) for number in range(1, lab.associations + 1)]
+    all_of_them = ("all", frozenset(range(1000)))
+    are_as_written("associations", ((words, Refusing(lost=lost)) for words, lost in [*each, all_of_them]))
+
+
+def test_levels_that_are_refused() -> None:
+    are_as_written("levels", ((f"level {level}", Refusing(bind=level)) for level in range(1, 7)))
+
+
+@pytest.mark.parametrize("kinds", [(0,), (2,), (2, 2), (0, 0), (2, 0, 2), (4, 0, 2, 2, 2)])
+def test_a_server_with_so_many_countersets(kinds: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = tuple((f"00000000-0000-4000-8000-{number:012}", kind) for number, kind in enumerate(kinds))
+    monkeypatch.setattr(rehearsal, "_SETS", sets)
+    are_as_written(f"sets-{''.join(map(str, kinds))}", [(f"kinds {kinds}", Rehearsal())])
+
+
+def test_a_registry_value_that_needs_more_room() -> None:
+    """ERROR_MORE_DATA is answered with four times the room, up to 4 MiB."""
+
+    def needing(room: int) -> Refusing:
+        rooms = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
+
+        def wrong(opnum: int, usual: Answer) -> Answer:
+            if opnum != 17 | WINREG:
+                return usual
+            return Answer(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(rooms, 0) < room else 0))
+
+        return Refusing(wrong=wrong)
+
+    sizes = (0, 1, 1 << 14, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 22, 1 << 23)
+    are_as_written("rooms", ((f"{room} bytes", needing(room)) for room in sizes))
