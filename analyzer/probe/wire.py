@@ -211,7 +211,7 @@ class Association:
         return _header(kind, _FIRST | _LAST, length, len(token), self._call_id) + body + bytes(pad) + trailer + token
 
     def _answer(self) -> Answer:
-        stub = b""
+        stub = bytearray()
         while len(stub) < _MOST_ANSWER:
             pdu = self._receive()
             kind, flags = pdu[2], pdu[3]
@@ -232,7 +232,7 @@ class Association:
                 raise LostError(f"a PDU of type {kind} came in place of an answer")
             stub += body
             if flags & _LAST:
-                return Answer(stub)
+                return Answer(bytes(stub))
         raise LostError("the answer is longer than any can be")
 
     def _receive(self) -> bytes:

@@ -23,6 +23,7 @@ from analyzer.cli.options import CaptureReading, EngineName
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.filters.bounds import TimeBound
+from analyzer.pipeline.run import analyze
 from analyzer.redaction.pseudonyms import Pseudonyms
 from tests.cli.test_commands import CLEAR, PCQ, SECRETS, run
 
@@ -483,6 +484,82 @@ def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
     assert list(completion.complete_rule("")) == [
         (code, title) for code, title in completion.complete_rule("PCQ") if code.startswith("PCQ")
     ]
+
+
+def test_accounts_are_completed_from_calls_and_sessions_with_and_without_their_domain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of(*names: str | None) -> list[Any]:
+        return [
+            SimpleNamespace(auth=SimpleNamespace(user=name), identity=SimpleNamespace(account=name)) for name in names
+        ]
+
+    analysis = SimpleNamespace(calls=of("LAB\\Ann", None, "bob"), sessions=of("LAB\\Cyd", "bob", None))
+    monkeypatch.setattr(completion, "_analysis", lambda context: analysis)
+    found = list(completion.complete_account(on_the_line(), ""))
+    assert found == [
+        ("Ann", "LAB\\Ann"),
+        ("Cyd", "LAB\\Cyd"),
+        ("LAB\\Ann", ""),
+        ("LAB\\Cyd", ""),
+        ("bob", ""),
+    ]
+    assert list(completion.complete_account(on_the_line(), "a")) == found[:1]
+
+
+def test_what_an_export_wrote_is_said_with_its_numbers(tmp_path: Path) -> None:
+    def said(*words: object) -> list[str]:
+        result = run("export", CLEAR, *words)
+        assert result.exit_code in (0, 3), result.output
+        return result.stderr.splitlines()
+
+    calls = len(analyze([CLEAR]).calls)
+    everything = said("--pcapng", "-")
+    assert everything == [f"{calls} calls in {everything[0].split()[3]} packets"]
+    assert said("--pcapng", tmp_path / "one", "--tail", "1")[0].startswith("1 call in ")
+    assert said("--pcapng", tmp_path / "two", "--tail", "1")[0].endswith(f" packets, written to {tmp_path / 'two'}")
+    (sliced,) = said("--slice", tmp_path / "three")
+    frames = analyze([CLEAR]).capture.frames
+    assert sliced.startswith(f"{calls} calls in ")
+    assert sliced.endswith(f" packets of {frames}, written to {tmp_path / 'three'}")
+
+
+def test_keys_for_other_tools_are_for_their_owner_alone_and_say_what_is_missing(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.pcap"
+    lost.write_bytes(b"no capture")
+    files = [tmp_path / "lines", tmp_path / "keytab"]
+    result = run("keys", "wireshark", PCQ, lost, "--secrets", SECRETS, "-o", files[0], "--keytab-output", files[1])
+    assert result.exit_code == 6
+    assert result.stderr.startswith(f"{lost}")
+    assert "warning: what follows is as good as the password" in result.stderr
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600, 0o600]
+    nothing = run("keys", "wireshark", PCQ)
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
+    assert nothing.stderr.endswith("no SMB2 session of this capture could be opened with the keys given\n")
+    known = run("keys", "nt-hash", "--password", "password")
+    assert known.stdout == "8846f7eaee8fb117ad06bdd830b7586c\n"
+
+
+def test_progress_is_watched_unless_somebody_else_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[Any] = []
+    heard: list[tuple[int, int]] = []
+
+    @contextmanager
+    def watching(files: Any) -> Iterator[Any]:
+        watched.append(files)
+        yield lambda done, total: None
+
+    monkeypatch.setattr("analyzer.output.progress.watching", watching)
+    READING.analysis([str(CLEAR)])
+    assert watched == [[CLEAR]]
+    READING.analysis([str(CLEAR)], progress=lambda done, total: heard.append((done, total)))
+    assert len(watched) == 1
+    assert {total for _, total in heard} == {CLEAR.stat().st_size}
+    for is_watched in (True, False):
+        watched.clear()
+        with READING.stream([str(CLEAR)], watched=is_watched) as stream:
+            assert stream is not None
+        assert bool(watched) is is_watched
 
 
 # ------------------------------------------------------------------------------------------------ probe, collect

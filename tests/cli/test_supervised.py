@@ -55,6 +55,8 @@ def test_a_process_ends_with_the_code_of_its_command(code: int, monkeypatch: pyt
         guard.run_process()
     assert ended.value.code == code
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    # Loading makes much that stays: the collector is to look seldom, and not at all when the process ends.
+    assert gc.get_threshold()[:2] == (100_000, 10)
     assert gc.get_freeze_count() > 0
     limited(monkeypatch, 1 << 30)
     with pytest.raises(SystemExit) as ended:
