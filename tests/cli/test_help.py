@@ -50,6 +50,10 @@ def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
     listed = run("docs").stdout
     for name in ("output", "filters", "architecture", "readme", "changelog", "man"):
         assert re.search(rf"^{name} ", listed, re.MULTILINE)
+    titles = dict(line.split(maxsplit=1) for line in listed.splitlines())
+    assert list(titles) == [*pages(), "man"]
+    assert (titles["output"], titles["readme"]) == ("Output for programs, schema 2", "pcq-analyzer")
+    assert titles["man"] == "pcq-analyzer(1), for man -l -"
     assert run("docs", "output").stdout == (ROOT / "docs" / "output.md").read_text(encoding="utf-8")
     assert run("docs", "filters", "-o", tmp_path / "x").exit_code == 0
     assert (tmp_path / "x").read_bytes() == pages()["filters"].read_bytes()

@@ -75,6 +75,8 @@ TEXT_OPTIONS = (
     "audit --ignore PCQ1 --fail-on warn --min-coverage 90%",
     "audit --list",
     "audit --matrix",
+    "limits",
+    "explain PCQ101 PCQ412",
     "stats -Y opnum==6",
     "handles --follow-handle q2",
     *(f"show --call {number}" for number in (1, 2, 3, 5, 8, 13, 21, 34, 55, 70, 80)),
@@ -96,7 +98,7 @@ RECORD_OPTIONS = (
     f"samples --redact-key {KEY} --format jsonl",
     f"audit --redact-key {KEY} --format jsonl",
 )
-NO_CAPTURE = ("limits", "audit --list")
+NO_CAPTURE = ("limits", "audit --list", "explain")
 
 
 class Case(NamedTuple):
