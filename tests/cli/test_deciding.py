@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -388,6 +389,24 @@ def test_what_a_result_is_made_of_is_stated_without_secrets_and_places(tmp_path:
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "is_stated"),
+    [
+        ("audit --format sarif", True),
+        ("audit --format sarif --no-hash", False),
+        ("audit --format junit", False),
+        ("audit --format junit --hash", True),
+        ("timeline --format jsonl", False),
+        ("timeline --format jsonl --hash", True),
+        ("timeline --format jsonl --no-hash", False),
+    ],
+)
+def test_what_a_result_is_made_of_is_stated_on_request_and_in_sarif(words: str, is_stated: bool) -> None:
+    command, *options = words.split()
+    result = run(command, CLEAR, *options)
+    assert (sha256(CLEAR.read_bytes()).hexdigest() in result.stdout.lower()) is is_stated
+
+
 def test_a_command_that_fails_states_what_it_had_read(tmp_path: Path) -> None:
     made: list[str] = []
 
@@ -474,6 +493,10 @@ def test_what_is_completed_begins_as_it_was_written_and_is_sorted() -> None:
     assert machines == sorted(machines)
     assert machines == [("127.0.0.1", "PERFSRV, vm"), ("PERFSRV", "127.0.0.1"), ("vm", "127.0.0.1")]
     assert list(completion.complete_machine(context, "PERF")) == list(completion.complete_machine(context, "perf"))
+    units = dict(completion.complete_counter(context, "\\process"))
+    assert units["\\Process(*)\\% Processor Time"] == "%"
+    assert units["\\Process(*)\\Elapsed Time"] == "s"
+    assert units["\\Process(*)\\Handle Count"] == ""
     counters = [path for path, _ in completion.complete_counter(context, "\\PROCESS(")]
     assert counters
     assert all(path.startswith("\\Process(*)\\") for path in counters)

@@ -47,6 +47,11 @@ def described(command: Any) -> Iterator[str]:
             for trait in ("required", "multiple", "is_flag", "is_eager", "hidden", "count", "prompt", "envvar", "nargs")
             if (value := getattr(item, trait, None)) and (trait != "nargs" or value != 1)
         ]
+        traits += [
+            words
+            for trait, words in (("callback", "looked at"), ("_custom_shell_complete", "completed"))
+            if getattr(item, trait, None)
+        ]
         default = item.default() if callable(item.default) else item.default
         yield f"{names}: {kind}{bounds}, default {default!s}{''.join(f', {trait}' for trait in traits)}"
         if not getattr(item, "show_default", None):

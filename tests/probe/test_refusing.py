@@ -19,6 +19,8 @@ from analyzer.probe.rehearsal import Rehearsal
 from analyzer.probe.script import Options, Script
 from analyzer.probe.talk import Impersonation, Lab
 from analyzer.probe.wire import Answer, Association, Context, Credentials, LostError
+from tests.build.buffers import Block, perf_data
+from tests.build.calls import Calls
 from tests.written import is_as_written
 
 PAGES = Path(__file__).parent / "refusing"
@@ -102,6 +104,23 @@ def test_a_method_that_does_not_succeed(name: str) -> None:
             for opnum in METHODS
         ),
     )
+
+
+def test_data_with_blocks_of_every_type() -> None:
+    """What each is a trigger of, at the first poll and later."""
+    blocks = [
+        Block(1, values=((b"1234",),)),
+        Block(0, status=5),
+        Block(2, ids=(1,), values=((b"1234",),)),
+        Block(4, instances=(("a", 1),), values=((b"1234",),)),
+        Block(6, ids=(1,), instances=(("a", 1),), values=((b"1234",),)),
+    ]
+    made = {ndr64: Calls(ndr64=ndr64).sized(perf_data(blocks)).data for ndr64 in (False, True)}
+
+    def wrong(opnum: int, usual: Answer) -> Answer:
+        return Answer(made[usual.ndr64], opnum=opnum, ndr64=usual.ndr64) if opnum == 6 else usual
+
+    are_as_written("data", [("blocks", Refusing(wrong=wrong))])
 
 
 def test_associations_that_are_lost() -> None:
