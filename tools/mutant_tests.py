@@ -43,7 +43,7 @@ LIBRARIES = (
 _OPTIONS = ("-q", "--capture=sys", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
 # The near tests of a mutant take so much processor time together, at most, and the others as well: more of them hold hardly more.
 # A test may take so much longer than without a mutant before it is ended, and wait for so long.
-_SECONDS, _SLOWER, _GRACE, _WAITING = 6.0, 10.0, 3.0, 120.0
+_SECONDS, _SLOWER, _GRACE, _WAITING = 6.0, 10.0, 3.0, 60.0
 _CPU, _MEMORY = 600, 8 << 30
 _CORES = len(os.sched_getaffinity(0))
 # How a process that ran tests ends.
@@ -417,7 +417,7 @@ def _run(
     for at, test in enumerate(tests):
         begun(at)
         signal.setitimer(signal.ITIMER_PROF, _GRACE + _SLOWER * seconds[test])
-        signal.setitimer(signal.ITIMER_REAL, _WAITING + 10 * _SLOWER * seconds[test])
+        signal.setitimer(signal.ITIMER_REAL, _WAITING + 2 * _SLOWER * seconds[test])
         following = items.get(tests[at + 1]) if at + 1 < len(tests) else None
         if test not in items or not _passes(items[test], following):
             return _FAILED

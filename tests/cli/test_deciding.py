@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import stat
 import sys
@@ -303,6 +304,42 @@ def test_pseudonyms_are_asked_for_and_the_variable_is_only_their_key(monkeypatch
         options.pseudonyms_of(True, "")
 
 
+def test_tables_of_bytes_are_not_for_terminals(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    parquet: Any = SimpleNamespace(params={"output_format": "parquet"})
+    text: Any = SimpleNamespace(params={"output_format": "text"})
+    for is_terminal in (False, True):
+        monkeypatch.setattr(options, "is_terminal", lambda is_terminal=is_terminal: is_terminal)
+        assert options._output(parquet, tmp_path) == tmp_path
+        assert options._output(text, None) is None
+        assert options._output(text, Path("-")) == Path("-")
+        with pytest.raises(typer.BadParameter, match="--format parquet needs a file to write: -o FILE, or -o - into"):
+            options._output(parquet, None)
+    with pytest.raises(typer.BadParameter, match="--format parquet needs a file to write"):
+        options._output(parquet, Path("-"))
+    monkeypatch.setattr(options, "is_terminal", lambda: False)
+    assert options._output(parquet, Path("-")) == Path("-")
+
+
+def test_a_buffer_begins_within_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(b"\0" * 3 + b"a\0b\0\0\0")
+    assert run("decode", file, "--as", "string", "--at", "3").exit_code == 0
+    assert run("decode", file, "--as", "string", "--at", "0x3").exit_code == 0
+    for offset in ("9", "-1", "10"):
+        result = run("decode", file, "--as", "string", f"--at={offset}")
+        assert isinstance(result.exception, InputError)
+        assert str(result.exception) == f"offset {offset} is outside the 9 bytes of {file}"
+    assert run("decode", file, "--as", "string", "--at", "8").exit_code in (0, 1)
+
+
+def test_triage_states_files_that_could_not_be_read_where_it_states_any(tmp_path: Path) -> None:
+    lost = tmp_path / "lost.pcap"
+    lost.write_bytes(b"no capture")
+    for words, named in (((), []), (("--hash",), [CLEAR, lost])):
+        first = json.loads(run("triage", CLEAR, lost, "--format", "jsonl", *words).stdout.splitlines()[0])
+        assert [one["name"] for one in first.get("inputs", [])] == list(map(str, named))
+
+
 def test_what_a_command_cannot_do_is_refused_where_it_was_asked_for(tmp_path: Path) -> None:
     READING.refuse_redaction("no")
     READING.refuse_bounds("no")
@@ -370,8 +407,6 @@ def test_what_a_result_is_made_of_is_stated_without_secrets_and_places(tmp_path:
     base = ["timeline", PCQ, "--secrets", SECRETS, "--format", "json", "--hash", "--force", "-o", tmp_path / "x"]
     stated = ["--tail", "2", "--time", "absolute", "--max-stub", "5000", "--unfold"]
     assert run(*base, *stated, "--password", "other", "--nt-hash", "ab" * 16).exit_code == 0
-    import json
-
     record = json.loads((tmp_path / "x").read_bytes())[0]
     assert record["options"] == {
         "format": "json",
@@ -609,12 +644,12 @@ def probing(
         )
 
     monkeypatch.setattr("analyzer.probe.run.run_probe", run_probe)
-    monkeypatch.setattr("analyzer.probe.wire.require_impacket", lambda: None)
     files = ["-w", tmp_path / "w", "--triggered", tmp_path / "t", "--keys", tmp_path / "k"]
     result = run("probe", "srv", *files, *words)
     return result.exit_code, asked, result.stderr
 
 
+@pytest.mark.needs("impacket")
 def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = ["--password-of", "LAB\\u", "--password", "secret", "--other-user", "v", "--other-password", "w", "--yes"]
     words += [
@@ -653,6 +688,11 @@ def test_a_probe_is_asked_for_as_the_options_say(monkeypatch: pytest.MonkeyPatch
     # What is there is not written over, which is known before anything is sent.
     code, asked, _ = probing(monkeypatch, tmp_path, "--yes")
     assert (code, asked) == (1, [])
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "impacket", None)
+        without.setattr("analyzer.probe.run.run_probe", lambda *given: None)
+        result = run("probe", "srv", "-w", tmp_path / "n", "--triggered", tmp_path / "m", "--yes")
+        assert str(result.exception).startswith("pcq probe needs impacket")
     code, asked, _ = probing(monkeypatch, tmp_path, "--yes", "--force", "--tcp-port", "49664", calls=0)
     assert code == 1
     assert (asked[0].port, asked[0].is_pipe, asked[1].username, asked[2].other) == (49664, False, "", None)
@@ -700,7 +740,9 @@ def test_who_calls_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What was asked of a cluster and of a collection, and whether what was begun was given up."""
-    cluster, collection = pytest.importorskip("analyzer.collect.cluster"), "analyzer.collect.collection"
+    from analyzer.collect import cluster
+
+    collection = "analyzer.collect.collection"
     asked: list[Any] = []
 
     @contextmanager
@@ -720,6 +762,7 @@ def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
+@pytest.mark.needs("distributed")
 def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp_path: Path) -> None:
     words = ["--since", "2026-11-20", "--until", "2026-11-20T00:00:01", "--retries", "7", "--profile", "strict"]
     result = run("collect", CLEAR, "-o", tmp_path / "a" / ".." / "set", *words, "--workers", "2", "--memory", "1GB")
@@ -748,6 +791,7 @@ def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp
     }
 
 
+@pytest.mark.needs("distributed")
 @pytest.mark.parametrize(
     ("scheduler", "words", "is_warned"),
     [

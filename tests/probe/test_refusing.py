@@ -146,15 +146,15 @@ def test_a_server_with_so_many_countersets(kinds: tuple[int, ...], monkeypatch: 
 def test_a_registry_value_that_needs_more_room() -> None:
     """ERROR_MORE_DATA is answered with four times the room, up to 4 MiB."""
 
-    def needing(room: int) -> Refusing:
-        rooms = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
+    def needing(size: int) -> Refusing:
+        sizes = iter([1 << 16, 1 << 18, 1 << 20, 1 << 22] * 2)
 
         def wrong(opnum: int, usual: Answer) -> Answer:
             if opnum != 17 | WINREG:
                 return usual
-            return Answer(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(rooms, 0) < room else 0))
+            return Answer(pack("<IIIIII", 0, 0, 0, 0, 0, 234 if next(sizes, 0) < size else 0))
 
         return Refusing(wrong=wrong)
 
-    sizes = (0, 1, 1 << 14, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 22, 1 << 23)
-    are_as_written("rooms", ((f"{room} bytes", needing(room)) for room in sizes))
+    needed = (0, 1, 1 << 14, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 22, 1 << 23)
+    are_as_written("sizes", ((f"{size} bytes", needing(size)) for size in needed))
