@@ -31,7 +31,7 @@ from analyzer.buffers.adapt import (
     v1_value,
 )
 from analyzer.buffers.decode import notes_on, parse_positions, plan_for
-from analyzer.buffers.stubs import Interface, Side, try_stub
+from analyzer.buffers.stubs import Interface, Side, parse_stub
 from analyzer.buffers.text import utf16_length
 from analyzer.core.discreet import Discreet
 from analyzer.core.errors import DecodeError
@@ -128,17 +128,9 @@ def map_fields(
 
 
 def _map_stub(kind: StubKind, data: bytes, status_name: StatusName | None) -> FieldMap:
-    notes: tuple[str, ...] = ()
-    stub, problem = try_stub(
-        kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian, has_referent=False
+    stub, problem, notes = parse_stub(
+        kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian
     )
-    if problem is not None and kind.interface == "perflib-v2" and kind.side == "request" and kind.opnum < 4:
-        other, failed = try_stub(
-            kind.interface, kind.opnum, kind.side, data, ndr64=kind.ndr64, big_endian=kind.big_endian, has_referent=True
-        )
-        if failed is None:
-            stub, problem = other, None
-            notes = ("szMachine is preceded by a referent, as if it were a unique pointer",)
     mapper = _Mapper(data, stub if problem else None, status_name)
     root = mapper.root("stub", stub, Reading(kind.big_endian))
     # The stub's only child is the request or response itself.

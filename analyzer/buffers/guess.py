@@ -100,12 +100,12 @@ def _counter_info(data: bytes) -> str | None:
 
 
 def _string_table(data: bytes) -> str | None:
-    if len(data) < 8:
+    offsets = offsets_of_strings(data)
+    if not offsets:
         return None
     total, count = STRING_TABLE.unpack_from(data)
-    if total > len(data) or total + 8 < len(data) or not count or 8 + 8 * count > len(data):
+    if total > len(data) or total + 8 < len(data) or count != len(offsets):
         return None
-    offsets = offsets_of_strings(data, count)
     if all(offset == NO_STRING or (offset < len(data) and offset % 2 == 0) for offset in offsets):
         return f"{count} counters whose strings lie within the {total} bytes of its dwSize"
     return None
@@ -123,7 +123,7 @@ def _identifiers(data: bytes) -> str | None:
 
 def _instances(data: bytes) -> str | None:
     at = count = 0
-    while at + 8 <= len(data):
+    while at + 16 <= len(data):
         size, _ = INSTANCE_HEADER.unpack_from(data, at)
         name = utf16_text(data[at + 8 : at + size])
         if size < 16 or size % 8 or not all(char.isprintable() for char in name):

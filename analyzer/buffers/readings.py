@@ -6,6 +6,8 @@ Where both readings fit, the Windows SDK is the authority for what Windows write
 
 from __future__ import annotations
 
+import re
+
 from analyzer.buffers.layout import (
     BLOCK,
     BLOCK_TYPE_AND_SIZE,
@@ -25,6 +27,8 @@ from analyzer.core.errors import MalformedError
 NO_STRING = 0xFFFFFFFF
 # Types of blocks with counter ids.
 _WITH_IDS = (COUNTERS, COUNTERSET)
+# What is left of surrogates where text was decoded: those that are no half of a pair.
+_UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
 def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
@@ -45,17 +49,17 @@ def id_paddings(data: bytes) -> tuple[list[int], list[str]]:
         stop = at + size
         if size < BLOCK.size or stop > len(data):
             break
-        padding = 0
-        if kind in _WITH_IDS and stop >= at + BLOCK.size + 8:
-            padding = _padding(data, at + BLOCK.size, stop, kind)
+        padding, ids_at = 0, at + BLOCK.size
+        if kind in _WITH_IDS and ids_at + COUNTER_IDS.size <= stop:
+            padding = _padding(data, ids_at, stop, kind)
+            if padding:
+                notes.append(f"block {number}: {padding} bytes of padding after the counter ids are counted by no size")
+            elif (ids_at + COUNTER_IDS.unpack_from(data, ids_at)[0]) % 8:
+                notes.append(
+                    f"block {number}: the counter ids have no padding (Windows SDK, perflib.h); what follows is not 8-aligned, "
+                    "against MS-PCQ 2.2.4"
+                )
         paddings.append(padding)
-        if padding:
-            notes.append(f"block {number}: {padding} bytes of padding after the counter ids are counted by no size")
-        elif kind in _WITH_IDS and stop >= at + 24 and (at + 16 + COUNTER_IDS.unpack_from(data, at + 16)[0]) % 8:
-            notes.append(
-                f"block {number}: the counter ids have no padding (Windows SDK, perflib.h); what follows is not 8-aligned, "
-                "against MS-PCQ 2.2.4"
-            )
         at = stop
     return paddings, notes
 
@@ -122,7 +126,7 @@ def string_table_base(data: bytes) -> tuple[int, list[str]]:
     head = STRING_TABLE.size + STRING_HEADER.size * count
     if head > len(data):
         return min(head, NO_STRING), []
-    used = [offset for offset in offsets_of_strings(data, count) if offset != NO_STRING]
+    used = [offset for offset in offsets_of_strings(data) if offset != NO_STRING]
     if not used:
         return 0, []
     from_start, from_end = (_leading_to_strings(data, used, head, base) for base in (0, head))
@@ -148,11 +152,8 @@ def check_strings(data: bytes, base: int) -> None:
 
     Each string is a copy, and nothing else bounds how many offsets of a forged table point into one long string.
     """
-    if len(data) < 8:
-        return
-    count = min(STRING_TABLE.unpack_from(data)[1], (len(data) - 8) // 8)
     left = 2 * len(data) + 1024
-    for offset in offsets_of_strings(data, count):
+    for offset in offsets_of_strings(data):
         if offset != NO_STRING:
             end = data.find(b"\0\0", base + offset)
             left -= (len(data) if end < 0 else end) - min(base + offset, len(data))
@@ -160,10 +161,12 @@ def check_strings(data: bytes, base: int) -> None:
                 raise MalformedError("the strings overlap", field="strings", start=8, stop=len(data))
 
 
-def offsets_of_strings(data: bytes, count: int) -> list[int]:
-    """dwOffset of the first `count` headers of a string table, which has to have as many."""
-    start, size = STRING_TABLE.size, STRING_HEADER.size
-    return [STRING_HEADER.unpack_from(data, start + size * number)[1] for number in range(count)]
+def offsets_of_strings(data: bytes) -> list[int]:
+    """dwOffset of each header of a string table, as far as they are there."""
+    count = STRING_TABLE.unpack_from(data)[1] if len(data) > STRING_TABLE.size else 0
+    heads = data[STRING_TABLE.size :]
+    whole = min(count, len(heads) // STRING_HEADER.size) * STRING_HEADER.size
+    return [offset for _, offset in STRING_HEADER.iter_unpack(heads[:whole])]
 
 
 def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
@@ -171,24 +174,6 @@ def without_unpaired(data: bytes, start: int = 0) -> bytes | None:
 
     Parsers compiled for zero-terminated UTF-16 refuse such text; of equal length, every offset stays true.
     """
-    out = bytearray(data)
-    units = memoryview(data[start : start + ((len(data) - start) & ~1)]).cast("H")
-    changed, high = False, -1
-    for at, unit in enumerate(units):
-        if 0xD800 <= unit < 0xDC00:
-            if high >= 0:
-                out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
-                changed = True
-            high = at
-        elif 0xDC00 <= unit < 0xE000 and high >= 0:
-            high = -1
-        elif 0xDC00 <= unit < 0xE000:
-            out[start + 2 * at : start + 2 * at + 2] = b"\xfd\xff"
-            changed = True
-        elif high >= 0:
-            out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
-            changed, high = True, -1
-    if high >= 0:
-        out[start + 2 * high : start + 2 * high + 2] = b"\xfd\xff"
-        changed = True
-    return bytes(out) if changed else None
+    stop = len(data) - (len(data) - start) % 2
+    text, count = _UNPAIRED.subn("\ufffd", data[start:stop].decode("utf-16-le", "surrogatepass"))
+    return data[:start] + text.encode("utf-16-le") + data[stop:] if count else None

@@ -82,16 +82,17 @@ def compiled_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
     """The same as `decode_stub`, read by the compiled parser alone."""
-    stub, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
+    stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
+    if error is not None:
+        raise error
     body = getattr(stub, side)
     found = _Found(Reading(big_endian))
     found.visit(body)
     return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
 
 
-# Methods that collectors call all day, and the beginnings of their stubs: those whose answers begin with two lengths, and all.
+# Methods whose answers begin with two lengths; and the beginnings of the stubs that collectors send and get all day.
 _SIZED = (1, 2, 5, 6)
-_COMMON = (1, 2, 3, 4, 5, 6, 7)
 _HANDLE = struct.Struct("<I16s")
 _HANDLE_QUERY = struct.Struct("<I16sI")
 _ANSWER = struct.Struct("<5I")
@@ -106,12 +107,12 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
 
     Raises what the parser raises where an array contradicts itself.
     """
-    if opnum not in _COMMON:
-        return None
     if opnum == 7:
         return _common_validation(side, data)
-    if opnum in (3, 4) and (side == "response" or opnum == 4):
+    if opnum == 4 or (opnum == 3 and side == "response"):
         return _common_handle(side, data)
+    if opnum not in _SIZED:
+        return None
     if side == "response":
         return _common_answer(data)
     if opnum in (5, 6):
@@ -120,7 +121,7 @@ def _common_stub(opnum: int, side: Side, data: bytes) -> StubDecode | None:
         attributes, handle, in_size = _HANDLE_QUERY.unpack_from(data)
         params = {"hQuery": {"attributes": attributes, "uuid": guid_text(handle)}, "dwInSize": in_size}
         return StubDecode(params, None, 0, None, _HANDLE_QUERY.size, None, ())
-    return _common_question(opnum, data) if opnum in (1, 2) else None
+    return _common_question(opnum, data)
 
 
 def _common_answer(data: bytes) -> StubDecode | None:
@@ -207,21 +208,19 @@ def _common_question(opnum: int, data: bytes) -> StubDecode | None:
 
 def parse_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool
-) -> tuple[Any, tuple[str, ...]]:
-    """The compiled object of a stub, with recorded positions, and the notes on it."""
-    stub, error = try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
-    if error is None:
-        return stub, ()
-    if interface == "perflib-v2" and side == "request" and opnum < 4:
+) -> tuple[Any, DecodeError | None, tuple[str, ...]]:
+    """The compiled object of a stub, with recorded positions, as far as it could be read; what ended it, and the notes on it."""
+    stub, error = _try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=False)
+    if error is not None and interface == "perflib-v2" and side == "request":
         # The IDL makes szMachine a reference pointer, which leaves nothing on the wire; a peer that took it for a unique
         # one sends a referent first (MS-PCQ section 6; C706 14.3.10).
-        other, failed = try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=True)
+        other, failed = _try_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian, has_referent=True)
         if failed is None:
-            return other, ("szMachine is preceded by a referent, as if it were a unique pointer",)
-    raise error
+            return other, None, ("szMachine is preceded by a referent, as if it were a unique pointer",)
+    return stub, error, ()
 
 
-def try_stub(
+def _try_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool, big_endian: bool, has_referent: bool
 ) -> tuple[Any, DecodeError | None]:
     """The compiled object, as far as it could be read, and what ended it."""

@@ -8,7 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from analyzer.buffers.stubs import Side, StubDecode, StubPlaces, compiled_stub, decode_stub, stub_places
+from analyzer.buffers import StubKind, map_fields, stubs
+from analyzer.buffers.stubs import Interface, Side, StubDecode, StubPlaces, compiled_stub, decode_stub, stub_places
+from analyzer.core.errors import DecodeError
 from analyzer.core.traced import untraced
 from tests.buffers.test_fast import HANDLE, stated_of
 from tests.build.buffers import Ndr
@@ -116,3 +118,94 @@ def test_a_referent_before_the_name_of_the_server_is_read_over(opnum: int) -> No
         found = decode_stub("perflib-v2", opnum, "request", whole[opnum].data)
         assert (found.params["szMachine"], found.consumed) == ("\\\\S", len(whole[opnum].data))
         assert found.notes == ("szMachine is preceded by a referent, as if it were a unique pointer",)
+
+
+def refused(*_: object, **__: object) -> StubDecode:
+    raise AssertionError("not on the quick path")
+
+
+# What collectors ask for once in a while, and the parser reads: PerflibV2EnumerateCounterSet and the request to open a query.
+SELDOM = {"all countersets", "all countersets, answer", "open", "no such method"}
+
+
+@pytest.mark.parametrize("one", STUBS, ids=[one[0] for one in STUBS])
+def test_what_collectors_call_all_day_never_meets_the_parser(
+    one: tuple[str, int, Side, Ndr], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stubs, "compiled_stub", refused)
+    name, opnum, side, stub = one
+    if name in SELDOM:
+        with pytest.raises(AssertionError, match="not on the quick path"):
+            decode_stub("perflib-v2", opnum, side, stub.data)
+    else:
+        assert decode_stub("perflib-v2", opnum, side, stub.data).consumed == len(stub.data)
+        with pytest.raises(AssertionError, match="not on the quick path"):
+            decode_stub("perflib-v2", opnum, side, stub.data[:-1])
+
+
+@pytest.mark.parametrize(
+    ("ndr64", "big_endian", "interface"),
+    [(True, False, "perflib-v2"), (False, True, "perflib-v2"), (True, True, "perflib-v2"), (False, False, "winreg")],
+)
+def test_only_little_endian_ndr20_of_perflib_is_read_quickly(
+    ndr64: bool, big_endian: bool, interface: Interface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stubs, "compiled_stub", refused)
+    monkeypatch.setattr(stubs, "_common_stub", lambda *_: "quick")
+    assert decode_stub("perflib-v2", 6, "response", answer().data) == "quick"
+    with pytest.raises(AssertionError, match="not on the quick path"):
+        decode_stub(interface, 6, "response", answer().data, ndr64=ndr64, big_endian=big_endian)
+
+
+LENGTHS = [0, 1, 3, 4, 5, 28]
+
+
+@pytest.mark.parametrize("opnum", [1, 2, 5, 6])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_long_answer_is_read_from_both_its_ends(opnum: int, length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Down to the shortest one, of which lpData has no bytes; the array is padded to 4 before the status."""
+    data = answer(bytes(range(length)), length + 9).data
+    monkeypatch.setattr(stubs, "decode_stub", refused)
+    for behind in (b"", b"more"):
+        assert stub_places("perflib-v2", opnum, "response", untraced(data + behind)) == StubPlaces(
+            {"pdwOutSize": length, "pdwRtnSize": 77}, (20, 20 + length), 0x1234, len(data)
+        )
+    with pytest.raises(AssertionError, match="not on the quick path"):
+        stub_places("perflib-v2", opnum, "response", untraced(data[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("interface", "opnum", "side", "ndr64", "big_endian"),
+    [
+        ("winreg", 6, "response", False, False),
+        ("perflib-v2", 6, "request", False, False),
+        ("perflib-v2", 6, "response", True, False),
+        ("perflib-v2", 6, "response", False, True),
+        *(("perflib-v2", opnum, "response", False, False) for opnum in (0, 3, 4, 7, 8)),
+    ],
+)
+def test_other_stubs_are_read_whole(
+    interface: Interface, opnum: int, side: Side, ndr64: bool, big_endian: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stubs, "decode_stub", refused)
+    with pytest.raises(AssertionError, match="not on the quick path"):
+        stub_places(interface, opnum, side, untraced(answer().data), ndr64=ndr64, big_endian=big_endian)
+
+
+@pytest.mark.parametrize("opnum", [4, 5, 6, 7])
+def test_where_there_is_no_name_of_a_server_a_referent_helps_nothing(opnum: int) -> None:
+    stub = Ndr().uint(0x20000).string("\\\\S")
+    with pytest.raises(DecodeError):
+        compiled_stub("perflib-v2", opnum, "request", stub.data[:12])
+    mapped = map_fields(StubKind("perflib-v2", opnum, "request"), stub.data[:12])
+    assert mapped.problem is not None
+    assert mapped.notes == ()
+
+
+def test_an_answer_is_never_read_with_a_referent() -> None:
+    """Only requests have szMachine; damage of an answer is what it is at the first reading."""
+    for data in (b"", Ndr().uint(0x20000).data):
+        first = stated_of(lambda data=data: compiled_stub("perflib-v2", 3, "response", data))  # type: ignore[misc]
+        mapped = map_fields(StubKind("perflib-v2", 3, "response"), data)
+        assert isinstance(first, tuple)
+        assert str(mapped.problem) == first[1]

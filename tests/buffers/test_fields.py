@@ -13,7 +13,7 @@ from analyzer.buffers import Field, StubKind, map_fields
 from analyzer.model.buffer import BufferKind
 from tests.buffers.strategies import any_buffer
 from tests.buffers.test_vectors import BUFFERS, STUBS, VECTORS, data_of, kind_of
-from tests.build.buffers import Block, perf_data
+from tests.build.buffers import Block, Ndr, Order, perf_data
 
 NUMBER = {"u1": (1, False), "u2": (2, False), "u4": (4, False), "u8": (8, False), "s4": (4, True), "s8": (8, True)}
 
@@ -183,3 +183,99 @@ def test_fields_can_be_left_out() -> None:
     assert without.children == tuple(
         child for child in whole.children if not child.name.startswith(("blocks", "system_time"))
     )
+
+
+@pytest.mark.parametrize("name", ["perf_time_stamp", "perf_freq", "system_time", "blocks"])
+def test_one_field_left_out_costs_no_other(name: str) -> None:
+    data = data_of("data_mixed_five_blocks")
+    whole = map_fields("perf-data", data).root
+    without = map_fields("perf-data", data, without=(name,)).root
+    assert without.children == tuple(child for child in whole.children if child.name.partition("[")[0] != name)
+    assert len(without.children) < len(whole.children)
+
+
+# [MS-RRP] section 3.1.5.17: lpType, lpData, lpcbData and lpcbLen behind unique pointers, and the status of the answer.
+VALUE_ANSWER = """\
+response (response) 0+48
+ value_type lpType 0+8
+  pointer (referent) 0+4
+   referent referent_id 0+4 = 131072
+  value DWORD 4+4 = 3 (REG_BINARY)
+ data lpData 8+19
+  pointer (referent) 8+4
+   referent referent_id 8+4 = 131076
+  array (bytes) 12+15
+   max_count max_count 12+4 = 8
+   offset offset 16+4 = 0
+   actual_count actual_count 20+4 = 3
+   data (elements) 24+3 = 616263
+ data_size lpcbData 27+9
+  pointer (referent) 27+5
+   align_referent (alignment) 27+1 = aa
+   referent referent_id 28+4 = 131080
+  value DWORD 32+4 = 8
+ data_len lpcbLen 36+8
+  pointer (referent) 36+4
+   referent referent_id 36+4 = 131084
+  value DWORD 40+4 = 3
+ status (return value) 44+4 = 234 (code 0xea)
+"""
+VALUE_QUESTION = """\
+request (request) 0+88
+ key hKey 0+20
+  attributes context_handle_attributes 0+4 = 2
+  uuid context_handle_uuid 4+16 = 5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10
+ value_name lpValueName 20+44
+  length Length 20+2 = 24
+  maximum_length MaximumLength 22+2 = 24
+  pointer Buffer 24+4
+   referent referent_id 24+4 = 131076
+  string (string) 28+36
+   max_count max_count 28+4 = 12
+   offset offset 32+4 = 0
+   actual_count actual_count 36+4 = 12
+   data (elements) 40+24 = Counter 009
+ value_type lpType 64+4
+  pointer (referent) 64+4
+   referent referent_id 64+4 = 0
+ data lpData 68+4
+  pointer (referent) 68+4
+   referent referent_id 68+4 = 0
+ data_size lpcbData 72+8
+  pointer (referent) 72+4
+   referent referent_id 72+4 = 131080
+  value DWORD 76+4 = 8
+ data_len lpcbLen 80+8
+  pointer (referent) 80+4
+   referent referent_id 80+4 = 131084
+  value DWORD 84+4 = 0
+"""
+
+
+def shown(field: Field, depth: int = 0) -> Iterator[str]:
+    """A field and all in it, without types and sections."""
+    value = f" = {field.value}" if field.value is not None else ""
+    meaning = f" ({field.meaning})" if field.meaning is not None else ""
+    yield f"{' ' * depth}{field.name} {field.spelling} {field.start}+{field.length}{value}{meaning}\n"
+    for child in field.children:
+        yield from shown(child, depth + 1)
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_the_stubs_that_read_a_value_of_the_registry(order: Order) -> None:
+    answer = (
+        Ndr(order=order).pointer(0).uint(3).pointer(1).array(b"abc", 8).pointer(2).uint(8).pointer(3).uint(3).uint(0xEA)
+    )
+    question = Ndr(order=order).handle("5e0c6a4e-9b1d-4f3c-8a55-0d2b7c9e1f10", 2).unicode_string("Counter 009")
+    question = question.null().null().pointer(2).uint(8).pointer(3).uint(0)
+    for side, stub, expected in (("response", answer, VALUE_ANSWER), ("request", question, VALUE_QUESTION)):
+        kind = StubKind("winreg", 17, side, big_endian=order == "big")  # type: ignore[arg-type]
+        mapped = map_fields(kind, stub.data, status_name=lambda code: f"code {code:#x}")
+        assert (mapped.problem, mapped.notes) == (None, ())
+        assert "".join(shown(mapped.root)) == expected
+
+
+def test_a_stub_that_is_not_described_has_no_fields() -> None:
+    mapped = map_fields(StubKind("perflib-v2", 8, "request"), bytes(20))
+    assert str(mapped.problem) == "opnum: opnum 8 is not described"
+    assert (mapped.root.name, mapped.root.children) == ("stub", ())

@@ -176,12 +176,51 @@ def test_other_blocks_have_no_counter_ids(kind: int) -> None:
         (6, 12, 1, bytes(4) + pack("<II", 16, 1) + pack("<II", 24, 7), 0),
         (6, 12, 1, bytes(4) + pack("<II", 48, 3) + pack("<II", 16, 7) + bytes(8) + pack("<II", 8, 12) + bytes(8), 0),
         (6, 12, 1, bytes(4) + pack("<II", 40, 3) + pack("<II", 16, 7) + bytes(8) + values_of_size(8), 0),
+        # A value without bytes, and an instance without values, up to the very end.
+        (2, 12, 1, bytes(4) + values_of_size(0), 4),
+        (6, 12, 1, bytes(4) + instances_of(values_of_size(0)), 4),
+        # Less than 8 bytes may be left over in either reading; as the sizes state it comes first.
+        (6, 12, 1, bytes(16), 4),
+        (6, 12, 1, bytes(15), 0),
+        (6, 12, 1, bytes(19), 4),
+        (6, 12, 1, bytes(20), 0),
     ],
 )
 def test_what_fits_neither_reading_is_followed_as_it_is(
     kind: int, size: int, ids: int, after: bytes, paddings: int
 ) -> None:
     assert id_paddings(ids_block(kind, ids, size, after))[0] == [paddings]
+
+
+@pytest.mark.parametrize(
+    ("first", "after", "expected"),
+    [
+        # No ids at all, behind a block that ends between words: nothing follows, or their padding, or other bytes.
+        (20, b"", [0, 0]),
+        (20, bytes(4), [0, 4]),
+        (16, bytes(4), [0, 0]),
+        (20, instances_of(b""), [0, 0]),
+    ],
+)
+def test_ids_between_words_are_padded_as_well(first: int, after: bytes, expected: list[int]) -> None:
+    error = pack("<4I", 0, 0, first, 0) + bytes(first - 16)
+    body = pack("<II", 8, 0) + after
+    block = pack("<4I", 0, 2, 16 + len(body), 0) + body
+    assert id_paddings(pack("<II40x", 0, 2) + error + block)[0] == expected
+
+
+def test_instances_without_values_are_read_to_the_very_end() -> None:
+    assert id_paddings(ids_block(6, 0, 12, bytes(8) + instances_of(b"")))[0] == [4]
+    assert id_paddings(ids_block(6, 0, 12, bytes(4) + instances_of(b"")))[0] == [0]
+
+
+@pytest.mark.parametrize("kind", [2, 6])
+@pytest.mark.parametrize("more", range(12))
+def test_a_block_may_end_in_the_middle_of_its_ids(kind: int, more: int) -> None:
+    """The size of ids is looked at where it is there with their number, and never behind the block."""
+    ids = pack("<III", 12, 1, 5)[:more]
+    data = pack("<II40x", 0, 1) + pack("<4I", 0, kind, 16 + more, 0) + ids
+    assert id_paddings(data) == ([0], [UNALIGNED] if more >= 8 else [])
 
 
 def test_blocks_are_looked_at_as_far_as_they_are_there() -> None:
