@@ -22,10 +22,10 @@ class HashedFile:
         self._size = 0
         self._again = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         return self._noted(self._file.read(size))
 
-    def read1(self, size: int = -1) -> bytes:
+    def read1(self, size: int) -> bytes:
         """What there is, once there is something."""
         return self._noted(getattr(self._file, "read1", self._file.read)(size))
 

@@ -133,9 +133,9 @@ class PcapFile:
         starts = found.at + header.record_header_len
         heads = heads_of(data, starts)
         if header.record_header_len == HEAD_BEFORE:
-            words = heads.view(header.order + "u4").reshape(-1, HEAD_LEN // 4)
+            words = heads.view(header.order + "u4").reshape(len(starts), HEAD_LEN // 4)
         else:
-            words = rows_at(data, found.at, _RECORD_HEADER_LEN).view(header.order + "u4").reshape(-1, 4)
+            words = rows_at(data, found.at, _RECORD_HEADER_LEN).view(header.order + "u4").reshape(len(starts), 4)
         times_ns = words[:, 0].astype(np.int64)
         times_ns *= NS_PER_S
         fractions = words[:, 1].astype(np.int64)

@@ -204,7 +204,7 @@ class PcapngFile:
         at = found.at
         if not len(at):
             return found, _NO_FIELDS
-        fields = rows_at(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(-1, _FIELDS_LEN // 4)
+        fields = rows_at(data, at, _FIELDS_LEN).view(self._order + "u4").reshape(len(at), _FIELDS_LEN // 4)
         # The length stands at both ends of a block, and blocks follow each other without a gap; where the two differ, the chain
         # of blocks can no longer be trusted.
         ends = words_of(data, self._order)[np.append(at[1:], found.stop) - 4] == fields[:, _LENGTH]
@@ -429,13 +429,13 @@ class PcapngFile:
             at += 4
             if kind == _NAME_END or at + size > stop:
                 break
-            address_len = {_NAME_IPV4: 4, _NAME_IPV6: 16}.get(kind)
-            if address_len is not None and size > address_len:
+            address_len = {_NAME_IPV4: 4, _NAME_IPV6: 16}.get(kind, size)
+            name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")[:MAX_NAME_LEN]
+            if name:
                 address = str(ip_address(data[at : at + address_len]))
-                name = data[at + address_len : at + size].partition(b"\0")[0].decode("utf-8", "replace")[:MAX_NAME_LEN]
-                if name and (address in self.names or len(self.names) < self._limits.address_names):
+                if address in self.names or len(self.names) < self._limits.address_names:
                     self.names.setdefault(address, name)
-                elif name:
+                else:
                     self._names_beyond += 1
             at += size + -size % 4
 
