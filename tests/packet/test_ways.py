@@ -163,8 +163,8 @@ def test_what_the_block_says_of_changed_frames_is_what_each_says_alone(name: str
     """A sample of the same frames, each byte with some of its values."""
     link_type, frame = FRAMES[name]
     stop = len(frame) - len(PAYLOAD) if PAYLOAD in frame else len(frame)
-    frames = [one for at in range(stop) for one in replaced(frame, at)[at % 41 :: 41]]
-    frames += [frame[:length] for length in range(0, stop, 3)]
+    frames = [one for at in range(stop) for one in replaced(frame, at)[at % 101 :: 101]]
+    frames += [frame[:length] for length in range(0, stop, 7)]
     block = block_of(frames, link_type)
     found, left = sort_out(block, Views(block.data))
     tcp_at = dict(zip(found.index.tolist(), (found.tcp - block.starts[found.index]).tolist(), strict=True))
