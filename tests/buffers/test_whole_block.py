@@ -206,7 +206,7 @@ def test_the_fields_of_a_block_are_where_the_header_file_has_them() -> None:
     mapped = map_fields("winperf", data)
     assert (mapped.problem, mapped.notes) == (None, ())
     found = "".join(f"{line}\n" for line in lines(mapped.root))
-    assert found == (Path(__file__).parent / "winperf.txt").read_text(encoding="utf-8")
+    assert found == (Path(__file__).parent / "tables" / "winperf.txt").read_text(encoding="utf-8")
     leaves = list(mapped.root.leaves())
     assert all(encodes(leaf, ("little",)) for leaf in leaves)
     assert [leaf.start for leaf in leaves] == [0, *(leaf.stop for leaf in leaves[:-1])]

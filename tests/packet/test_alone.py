@@ -28,7 +28,7 @@ ALONE: dict[str, tuple[int, bytes]] = {
     **{name: one for name, one in LINKS.items() if not name.startswith("scapy")},
     **{name: one for name, one in FRAMES.items() if name not in LINKS and "scapy" not in name},
 }
-TABLE = Path(__file__).parent / "alone.txt"
+TABLE = Path(__file__).parent / "tables" / "alone.txt"
 
 
 def outcome(link_type: int, data: bytes, wire: int) -> str:

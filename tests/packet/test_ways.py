@@ -136,7 +136,7 @@ def described(name: str) -> str:
     return "".join(out)
 
 
-TABLE = Path(__file__).parent / "ways.txt"
+TABLE = Path(__file__).parent / "tables" / "ways.txt"
 
 
 def stated(name: str) -> str:
