@@ -306,10 +306,7 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
     """From the root down to the field at which reading ended: its name, its offset in the buffer, and the object it is in."""
     path: list[tuple[str, int, Any]] = []
     node, base = root, 0
-    while True:
-        begun = [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]
-        if not begun:
-            return path
+    while begun := [(name, place) for name, place in node._debug.items() if not name.startswith("_m_")]:
         name, place = begun[-1]
         child = getattr(node, name, None)
         at = place["start"]
@@ -320,10 +317,11 @@ def broken_path(root: Any) -> list[tuple[str, int, Any]]:
             child = child[number] if number < len(child) else None
         path.append((name, base + at, node))
         if not isinstance(child, KaitaiStruct) or "end" in place:
-            return path
+            break
         if child._io is not node._io:
             base += at
         node = child
+    return path
 
 
 def unfinished_in(root: Any) -> Iterator[int]:

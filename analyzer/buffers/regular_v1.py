@@ -146,7 +146,7 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     definitions = []
     for _ in range(number):
         length, title, _, help_title, _, scale, level, kind, size, offset = V1_DEFINITION.unpack_from(data, at)
-        if length < V1_DEFINITION.size or at + length > start + definition_length:
+        if length < V1_DEFINITION.size:
             raise IrregularError
         definitions.append(CounterDefinition(title, help_title, scale, level, kind, size, offset))
         at += length
@@ -159,15 +159,15 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     wanted = sum(item.size for item in held)
     made, blocks = [], []
     at = start + definition_length
-    for number_of_instance in range(instances if instances >= 0 else int(instances == PERF_NO_INSTANCES)):
-        if instances >= 0:
-            one, at = _instance(data, at, stop, code_page)
-        else:
+    count = max(instances, int(instances == PERF_NO_INSTANCES))
+    for number_of_instance in range(count):
+        if instances == PERF_NO_INSTANCES:
             one = WinPerfInstance(None, None, None, None, ())
+        else:
+            one, at = _instance(data, at, code_page)
         made.append(one)
         (length,) = V1_LENGTH.unpack_from(data, at)
-        is_last = instances < 0 or number_of_instance == instances - 1
-        room = stop - at if is_last else length
+        room = stop - at if number_of_instance == count - 1 else length
         # Values may share bytes, which the parser allows within bounds of its own; none of the servers we know do that.
         if length < max(4, number) or at + length > stop or room < end or wanted > room or at % 4:
             raise IrregularError
@@ -177,10 +177,10 @@ def _object(data: bytes, start: int, stop: int) -> tuple[WinPerfObject, tuple[in
     return item, tuple(blocks)
 
 
-def _instance(data: bytes, at: int, stop: int, code_page: int) -> tuple[WinPerfInstance, int]:
-    """An instance without its values, and where its counter block begins."""
+def _instance(data: bytes, at: int, code_page: int) -> tuple[WinPerfInstance, int]:
+    """An instance without its values, and where its counter block begins, which has to lie in the object."""
     length, parent, number, unique_id, offset, size = V1_INSTANCE.unpack_from(data, at)
-    if length < V1_INSTANCE.size or at + length > stop or (size and (offset < 4 or offset + size > length)):
+    if length < V1_INSTANCE.size or (size and (offset < 4 or offset + size > length)):
         raise IrregularError
     name = None
     if size:
