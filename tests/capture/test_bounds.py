@@ -22,13 +22,22 @@ from analyzer.capture import streams
 from analyzer.capture.frame import FrameBlock
 from analyzer.capture.pcap import (
     _KUZNETZOV_HEADER_LENS,
+    _LOOK_AHEAD,
     MAX_FRAME_BYTES,
     PcapFile,
     _fraction_unit,
     _kuznetzov_header_len,
 )
 from analyzer.capture.pcapng import MAX_BLOCK_BYTES, MAX_NAME_LEN, Interface, PcapngFile
-from analyzer.capture.reader import _KEPT_BYTES, CaptureReader, _File
+from analyzer.capture.reader import (
+    _KEPT_BYTES,
+    BLOCK_BYTES,
+    FEWEST_BLOCK_BYTES,
+    MERGE_BYTES,
+    MOST_FRAMES,
+    CaptureReader,
+    _File,
+)
 from analyzer.capture.streams import (
     _COSTS,
     _FEWEST_XZ_MEMORY,
@@ -71,6 +80,10 @@ def test_bounds_are_those_of_their_sources() -> None:
     assert {GZIP: 1 << 19, LZ4: 8 << 20, BZIP2: 4 << 20} == _COSTS
     # glibc's DEFAULT_MMAP_THRESHOLD_MAX on 64 bits is 32 MiB; what is asked for stays below it with its own header.
     assert _KEPT_BYTES == (32 << 20) - (64 << 10)
+    # Two frames of the greatest length, of which the second shows whether the first was read right.
+    assert _LOOK_AHEAD == 2 * 262_144
+    # docs/reliability.md: what blocks and merges hold; 64 KiB is what one read of a disk brings.
+    assert (BLOCK_BYTES, MOST_FRAMES, MERGE_BYTES, FEWEST_BLOCK_BYTES) == (6 << 20, 12_288, 16 << 20, 64 << 10)
     # RFC 1035 section 2.3.4.
     assert MAX_NAME_LEN == 255
     # Kuznetzov's header has 24 bytes, with ifindex, protocol and packet type; that of SuSE 6.3 four more.
@@ -427,3 +440,13 @@ def test_times_and_lengths_of_records_stand_in_their_first_words(extra: int) -> 
 
 def test_a_reader_of_pcap_knows_no_names() -> None:
     assert PcapFile(Source(b""), 0, block_bytes=1).names == {}
+
+
+def test_streaming_blocks_grow_up_to_a_mebibyte() -> None:
+    """What was captured first comes soon, and later more is read at once: 64 KiB and twice as much each time."""
+    reader = CaptureReader([BytesIO(pcap((T0 + n, bytes(1000)) for n in range(3500)))], streaming=True)
+    lengths = [int(item.captured.sum()) + 16 * len(item) for item in reader if isinstance(item, FrameBlock)]
+    # But for what is left of a record and of the first bytes.
+    assert all(abs(length - (65536 << place)) < 2100 for place, length in enumerate(lengths[:4]))
+    assert reader._block_bytes == 1 << 20
+    assert reader_module._MOST_STREAMED == 1 << 20

@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analyzer.capture.frame import Frame
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.fragments import FragmentKey, Fragments
+from analyzer.packet.plain import MAX_DEPTH, FrameDissector, Lost
 from tests.build.packet import block, both, ethernet, gre, ipv4, ipv6, ipv6_fragment, tcp, udp
 
 PAYLOAD = bytes(n * 7 % 251 for n in range(1600))
@@ -170,3 +172,18 @@ def test_many_fragments_of_other_peoples_datagrams_do_not_pile_up(fast):
     frames = [pieces4(udp(PAYLOAD), [40], ident=n, protocol=17)[0] for n in range(500)]
     items = [*dissector.feed(block(frames)), *dissector.finish()]
     assert items == []
+
+
+@pytest.mark.parametrize(("tunnels", "kinds"), [(0, ["Found"]), (7, ["Found"]), (8, ["Lost"])])
+def test_a_datagram_is_one_level_deeper_than_its_fragments(tunnels, kinds):
+    """`MAX_DEPTH` of 8 holds for tunnels and fragments together."""
+    assert MAX_DEPTH == 8
+    dissector = FrameDissector()
+    made = []
+    for frame in pieces4(SEGMENT, {100}):
+        packet = frame[14:]
+        for _ in range(tunnels):
+            packet = ipv4(packet, protocol=4)
+        made += dissector.dissect(Frame(1, 0, 101, packet, len(packet)))
+    assert [type(item).__name__ for item in made] == kinds
+    assert all(item.kind == "limit" for item in made if isinstance(item, Lost))

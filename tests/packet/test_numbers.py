@@ -134,7 +134,9 @@ def test_a_link_layer_says_what_follows_and_where(name: str, data: bytes, found:
         kind, after = reader(bytes(before) + data + b"\x45" * 4, before)
         assert kind == found[0]
         assert kind == NONE or after == at + before
-    # Any byte less than the header, and it is cut, or carries nothing.
+    # The header alone is enough; any byte less, and it is cut, or carries nothing.
+    if found[0] != NONE:
+        assert reader(data, 0)[0] == found[0]
     if found[0] != NONE and name not in ("ipv4_only", "ipv6_only", "enc"):
         needed = {"raw_ip": 1}.get(name, len(data)) if data[:1] != b"\0" or name != "raw_ip" else len(data)
         with pytest.raises(TruncatedError):

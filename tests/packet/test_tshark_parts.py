@@ -353,3 +353,17 @@ def test_a_thread_hands_over_in_batches_and_stops_when_nobody_listens() -> None:
 
     with pytest.raises(ValueError, match="no more"):
         list(tshark.in_thread(fails))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([], 0), ([Complaint("no capture")], 0), ([packet(time="5.5"), packet(time="7")], 5_500_000_000)],
+)
+def test_a_file_begins_with_its_first_frame_or_at_zero(
+    given: list[Any], expected: int, engine: TsharkEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(engine, "_open", lambda *given: asked.append(given))
+    monkeypatch.setattr(tshark, "packets", lambda _capture: iter(given))
+    assert engine._first_time(0) == expected
+    assert asked == [(engine._paths[0], ["-c", "1", "-j", "frame"])]

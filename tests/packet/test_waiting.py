@@ -186,3 +186,24 @@ def test_flows_with_data_have_the_same_segments_however_late_it_comes(seed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1 << 30)
         assert late == flows()
+
+
+def test_of_a_block_some_segments_may_be_released_and_others_wait_on() -> None:
+    frames = [ethernet(ipv4(tcp(b"x" * size))) for size in (10, 20, 30, 40)]
+    made = block(frames)
+    held = waiting.Waiting()
+    flows, sizes = np.array([1, 2, 1, 3], np.uint64), np.array([10, 20, 30, 40])
+    held.hold(flows, sizes, made, np.arange(4))
+    assert (held._count, held._bytes) == (4, 100)
+    assert held.released() == []
+    held.start([1])
+    assert [(item.frame, item.data) for item in held.released()] == [(1, frames[0]), (3, frames[2])]
+    assert (held._count, held._bytes) == (2, 60)
+    # Those of a flow that was started do not come again, nor does another until it is started.
+    held.start([1])
+    assert held.released() == []
+    held.start([3, 2])
+    assert [(item.frame, item.data) for item in held.released()] == [(2, frames[1]), (4, frames[3])]
+    assert (held._count, held._bytes, len(held._waiting)) == (0, 0, 0)
+    assert held.are_started(np.array([3, 4, 1, 2, 3], np.uint64)).tolist() == [True, False, True, True, True]
+    assert [held.is_started(flow) for flow in (1, 2, 3, 4)] == [True, True, True, False]
