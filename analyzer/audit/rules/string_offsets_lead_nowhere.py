@@ -39,7 +39,7 @@ def check(call: CallEvidence) -> Iterator[Judgement]:
     if not call.response.is_readable or len(data) < 8 or head > len(data):
         yield from cannot_say(REQUIREMENTS, "the headers of the strings are damaged", call)
         return
-    offsets = offsets_of_strings(data, count)
+    offsets = offsets_of_strings(data)
     found = string_offsets(data, offsets, head)
     violations = []
     if found.lost:
