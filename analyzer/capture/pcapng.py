@@ -300,9 +300,7 @@ class PcapngFile:
         if not good.all():
             bad = numbers[~good]
             self._bad_packet_count += len(bad)
-            self._bad_packets += [
-                frame_id(self.file, number) for number in bad[: _MOST_NAMED - len(self._bad_packets)].tolist()
-            ]
+            self._bad_packets += bad[: _MOST_NAMED - len(self._bad_packets)].tolist()
             found = found.only(good)
             if not len(found.starts):
                 return
@@ -444,7 +442,8 @@ class PcapngFile:
             yield Problem(
                 "malformed",
                 "capture",
-                tuple(self._bad_packets),
+                # The number of the file may have been found out since.
+                tuple(frame_id(self.file, number) for number in self._bad_packets),
                 f"{count} packet blocks name an interface that is not described or are shorter than their frame; "
                 "they are left out",
             )
