@@ -161,19 +161,20 @@ class PcapFile:
 
 
 def _kuznetzov_header_len(data: bytes, order: str) -> int:
-    """Which of the two record headers the first records fit."""
-    best, best_score = _KUZNETZOV_HEADER_LENS[0], -1
-    for header_len in _KUZNETZOV_HEADER_LENS:
-        pos = score = 0
-        while score < 16 and pos + header_len <= len(data):
-            _, fraction, captured, original = unpack_from(order + "IIII", data, pos)
-            if fraction >= 1_000_000 or captured > MAX_FRAME_BYTES or captured > original:
-                break
-            pos += header_len + captured
-            score += 1
-        if score > best_score:
-            best, best_score = header_len, score
-    return best
+    """Which of the two record headers more of the first records fit; the shorter one where both fit as many."""
+    return max(_KUZNETZOV_HEADER_LENS, key=lambda header_len: _fitting_records(data, order, header_len))
+
+
+def _fitting_records(data: bytes, order: str, header_len: int) -> int:
+    """How many of the first sixteen records say nothing impossible, if their headers have this length."""
+    pos = score = 0
+    while score < 16 and pos + header_len <= len(data):
+        _, fraction, captured, original = unpack_from(order + "IIII", data, pos)
+        if fraction >= 1_000_000 or captured > MAX_FRAME_BYTES or captured > original:
+            break
+        pos += header_len + captured
+        score += 1
+    return score
 
 
 def _fraction_unit(data: bytes, order: str) -> int:
@@ -193,8 +194,9 @@ class _Guess:
     def __init__(self, chain: Chain, header: PcapHeader) -> None:
         self._chain = chain
         self._order = header.order
-        self._high = b""
-        self._high_at = 0
+        # What is sought of the seconds, and where it stands in them; known when a block was looked at.
+        self._high: bytes
+        self._high_at: int
         self._first = 0
         self._most_fraction = NS_PER_S if header.fraction_ns == 1 else 1_000_000
 

@@ -406,7 +406,8 @@ class PcapngFile:
         link_type, _, snap_length = unpack_from(self._order + "HHI", data, pos + 8)
         units_per_s, offset_s = 1_000_000, 0
         at, stop = pos + 16, pos + length - 4
-        while at + 4 <= stop:
+        # Behind the last option stands the length of the block, which as an option would reach out of it.
+        while True:
             code, size = unpack_from(self._order + "HH", data, at)
             at += 4
             if code == _OPT_END or at + size > stop:
@@ -422,7 +423,8 @@ class PcapngFile:
 
     def _read_names(self, data: bytes, pos: int, length: int) -> None:
         at, stop = pos + 8, pos + length - 4
-        while at + 4 <= stop:
+        # As with options.
+        while True:
             kind, size = unpack_from(self._order + "HH", data, at)
             at += 4
             if kind == _NAME_END or at + size > stop:

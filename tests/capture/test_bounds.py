@@ -450,3 +450,36 @@ def test_streaming_blocks_grow_up_to_a_mebibyte() -> None:
     assert all(abs(length - (65536 << place)) < 2100 for place, length in enumerate(lengths[:4]))
     assert reader._block_bytes == 1 << 20
     assert reader_module._MOST_STREAMED == 1 << 20
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_bytes_that_are_read_again_are_counted_once(owned: bool) -> None:
+    """What a file may become is in proportion to what was read of it."""
+    file = BytesIO(b"0123456789")
+    stream = streams._FileStream(file, owned=owned)
+    assert (stream.read(6), stream.taken) == (b"012345", 6)
+    assert stream.step_back(4) == owned
+    assert (stream.taken, file.tell()) == ((2, 2) if owned else (6, 6))
+    assert stream.read_some(3) == (b"234" if owned else b"678")
+    assert stream.taken == (5 if owned else 9)
+    assert stream.read(100) == (b"56789" if owned else b"9")
+    assert stream.taken == 10
+    stream.close()
+    assert file.closed == owned
+
+
+def test_a_live_file_gives_what_there_is_and_counts_it() -> None:
+    class Slow(BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            return super().read(min(size or 0, 3))
+
+    stream = streams._FileStream(Slow(b"0123456789"), owned=False, live=True)
+    assert ([stream.read_some(5) for _ in range(3)], stream.taken) == ([b"012", b"345", b"678"], 9)
+    assert (stream.read(5), stream.taken, stream.read_some(5)) == (b"9", 10, b"")
+
+    class Broken(BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    broken = streams._FileStream(Broken(b"x"), owned=False, live=True)
+    assert (broken.read_some(5), broken.damage, broken.taken) == (b"", "reading failed: Input/output error", 0)

@@ -169,6 +169,13 @@ def test_two_blocks_in_a_row_have_their_lengths_at_both_ends(
     assert not PcapngGuess(order, 3)._look_right(b"\0\0" + data, moved).any()
 
 
+@pytest.mark.parametrize("length", [16, 20, 4000, MAX_BLOCK_BYTES])
+def test_a_block_that_ends_behind_the_data_does_not_look_right(length: int) -> None:
+    for before in (b"", block("<", 6, 12)):
+        data = before + pack("<II", 6, length) + bytes(4)
+        assert PcapngGuess("<", 0)._look_right(data, np.array([0], np.int64)).tolist() == [False]
+
+
 @pytest.mark.parametrize(("length", "expected"), [(8, False), (11, False), (12, True), (0, False)])
 def test_a_block_has_12_bytes_at_least(length: int, expected: bool) -> None:
     data = block("<", 6, 12) + pack("<III", 6, length, length) + bytes(20)
@@ -218,6 +225,19 @@ def test_a_guess_stays_in_its_partition() -> None:
     data[205] = 0
     found = first_right(bytes(data), b"\7", 3, range(0, 300, 100), 4, lambda at: at >= 0)
     assert found.tolist() == [299]
+
+
+def test_the_last_partition_is_looked_at_however_short_it_is() -> None:
+    data = bytearray(420)
+    for at in (3, 103, 203, 303):
+        data[at] = 7
+    for stop in (301, 350, 400):
+        assert first_right(bytes(data), b"\7", 3, range(0, stop, 100), 1, lambda at: at >= 0).tolist() == [
+            0,
+            100,
+            200,
+            300,
+        ]
 
 
 CHAIN = Chain("<", 8, 16, 16, smallest=0, largest=3000)

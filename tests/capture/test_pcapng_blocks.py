@@ -279,3 +279,24 @@ def test_times_beyond_64_bits_are_bounded_one_by_one() -> None:
     frames, (note,) = opened(file)
     assert [frame.time_ns for frame in frames] == [9_223_372_036 * SECOND, (1 << 63) - 1]
     assert note.text == "1 time stamps lie outside of the years 1677 to 2262"
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+def test_options_and_names_may_end_with_their_block(order: str, cut: int) -> None:
+    """Without the option that ends them (draft-ietf-opsawg-pcapng section 3.5): the last is read if all of it is there."""
+    file = Pcapng(order).section()
+    file.block(1, pack(order + "HHI", 1, 0, 0) + file.option(14, pack(order + "q", 5)))
+    record = bytes([192, 0, 2, 1]) + b"abcdefg\0"
+    body = pack(order + "HH", 1, len(record)) + record
+    if cut:
+        body = body[:2] + pack(order + "H", len(record) + cut) + body[4:]
+    file.block(4, body).enhanced(1_000_000, A)
+    frames, problems, reader = read(BytesIO(file.data))
+    assert [frame.time_ns for frame in frames] == [6 * SECOND]
+    assert not problems
+    assert dict(reader.info.names) == ({} if cut else {"192.0.2.1": "abcdefg"})
+    # Of no options and of no names, whatever the length of the block would be as an option.
+    for size in range(0, 40, 4):
+        other = Pcapng(order).section().interface().block(4, b"").block(0x99, bytes(size)).enhanced(1_000_000, A)
+        assert [frame.time_ns for frame in read(BytesIO(other.data))[0]] == [SECOND]

@@ -254,3 +254,15 @@ def test_blocks_wait_for_so_many_bytes_behind_them(monkeypatch: pytest.MonkeyPat
         assert not first
         assert [type(item) for item in second] == [SegmentBatch] * is_out
         assert dissector._held_size == (1 if is_out else 2) * cost
+
+
+def test_few_frames_of_ours_wait_for_so_many_bytes_of_others_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted anew behind each time that they were given out."""
+    monkeypatch.setattr(dissector_module, "LOOK_BEHIND_BYTES", 1)
+    frames = [ethernet(ipv4(tcp(smb2())))] * 16
+    size = sum(len(frame) + 16 for frame in frames)
+    for most, each in ((2 * size, 2), (2 * size + 1, 3), (size, 1), (size + 1, 2)):
+        dissector = Dissector(most_passed=most)
+        given = [len([*dissector.feed(block(frames, first=1 + 16 * at))]) > 0 for at in range(8)]
+        # A block is given out when the next one is there.
+        assert [at for at, some in enumerate(given) if some] == list(range(each, 8, each))

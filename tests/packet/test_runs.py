@@ -9,6 +9,7 @@ import pytest
 
 from analyzer.capture.frame import FrameBlock
 from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.packet.batches import find_batches
 from analyzer.packet.columns import Columns, columns_of
 from analyzer.packet.fast import sort_out
 from analyzer.packet.reordering import (
@@ -409,3 +410,70 @@ def test_connections_of_both_versions_are_told_apart_by_all_of_their_addresses()
         *((0, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (9, 10), (10, 11), (11, 13), (13, 14)),
     ]
     assert runs.wall.all()
+
+
+# ---------------------------------------------------------------------------------------------------------- batches
+
+
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        # Turns of both ends, each of which acknowledges what was there.
+        (
+            [sent(1000, X), answered(5000, X, ack=1100), sent(1100, X, ack=5100)],
+            [(0, 3, True, 1000, 5000, 5000, 2, 1)],
+        ),
+        # An older acknowledgement fits where the other end has sent data in the batch.
+        (
+            [sent(1000, X), answered(5000, X, ack=1100), sent(1100, X, ack=5000)],
+            [(0, 3, True, 1000, 5000, 5000, 2, 1)],
+        ),
+        # Where it has not, all acknowledgements are one.
+        (
+            [sent(1000, X), sent(1100, X, ack=5100)],
+            [(0, 1, True, 1000, -1, 5000, 0, -1), (1, 2, True, 1100, -1, 5100, 1, -1)],
+        ),
+        (
+            [sent(1000, X), sent(1100, X, ack=4990)],
+            [(0, 1, True, 1000, -1, 5000, 0, -1), (1, 2, True, 1100, -1, 4990, 1, -1)],
+        ),
+        # What was never sent is acknowledged.
+        (
+            [sent(1000, X), answered(5000, X, ack=1101)],
+            [(0, 1, True, 1000, -1, 5000, 0, -1), (1, 2, True, 5000, -1, 1101, 1, -1)],
+        ),
+        # A hole in what one end sends, or in what the other does.
+        (
+            [sent(1000, X), answered(5000, X, ack=1100), sent(1101, X, ack=5100)],
+            [
+                (0, 1, True, 1000, -1, 5000, 0, -1),
+                (1, 2, True, 5000, -1, 1100, 1, -1),
+                (2, 3, True, 1101, -1, 5100, 2, -1),
+            ],
+        ),
+        # Two connections, of which the second begins with an acknowledgement alone.
+        (
+            [sent(1000, X), answered(5000, b"", ack=1100, port=50001), sent(1000, X, port=50001)],
+            None,
+        ),
+    ],
+)
+def test_runs_that_answer_each_other_are_a_batch(
+    frames: list[bytes], expected: list[tuple[object, ...]] | None
+) -> None:
+    batches = find_batches(runs_in(block(frames)))
+    columns = (
+        *(batches.first, batches.stop, batches.is_regular, batches.seq, batches.reply_seq, batches.ack),
+        *(batches.last, batches.reply_last),
+    )
+    found = list(zip(*(column.tolist() for column in columns), strict=True))
+    if expected is None:
+        assert batches.first.tolist() == [0, 1]
+    else:
+        assert found == expected
+
+
+def test_a_batch_has_no_more_than_256_kilobytes() -> None:
+    size = 1 << 12
+    batches = find_batches(runs_in(block([sent(1000 + at * size, bytes([1]) * size) for at in range(140)])))
+    assert list(zip(batches.first.tolist(), batches.stop.tolist(), strict=True)) == [(0, 64), (64, 128), (128, 140)]
