@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from analyzer.core.events import Problem
-from analyzer.core.limits import Limits
+from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet import dissector as dissector_module
 from analyzer.packet import fragments as fragments_module
@@ -23,6 +23,7 @@ from analyzer.packet.fragments import (
 )
 from analyzer.packet.plain import MAX_DEPTH, MAX_EXTENSIONS, Found, FrameDissector
 from analyzer.packet.segment import SegmentBatch
+from analyzer.packet.sorting import _MOST_DATAGRAMS, _MOST_LOOSE
 from analyzer.packet.tallies import _LINK_FRAMES_NAMED, FRAMES_NAMED, Tally
 from analyzer.packet.tunnels import _MOST_GTP_EXTENSIONS, HEADER_LEN, Views
 from analyzer.packet.waiting import FIRST_BYTES, may_be_ours
@@ -37,6 +38,9 @@ def test_numbers_are_those_of_their_sources() -> None:
     # docs/reliability.md: what waits so that a flow is recognised, and how many endpoints are known.
     assert (LOOK_BEHIND_BYTES, FRAME_COST, _MOST_ENDPOINTS) == (2 << 20, 16, 100_000)
     assert (FRAMES_NAMED, _LINK_FRAMES_NAMED, _MOST_OF_A_KIND) == (16, 8, 16)
+    # As many datagrams as may wait for fragments at once; of such as began in the file before, what a burst of them leaves open.
+    assert (DEFAULTS.datagrams, 256) == (_MOST_DATAGRAMS, _MOST_LOOSE)
+    assert DEFAULTS.datagrams == 4096
     # A batch is of some runs of 128 KB.
     assert BATCH_BYTES_BITS == 18
     # GRE with its three optional words has 16 bytes (RFC 2890), GTP-U 12 with its optional fields.
