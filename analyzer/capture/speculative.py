@@ -57,7 +57,7 @@ def first_right(
             (hit, stop) for hit, stop, fits in zip(hits, stops, right.tolist(), strict=True) if hit >= 0 and not fits
         ]
         hits, stops = [data.find(sought, hit + 1, stop) for hit, stop in wrong], [stop for _, stop in wrong]
-    return np.sort(np.concatenate(found)) if len(found) > 1 else found[0]
+    return np.sort(np.concatenate(found))
 
 
 class SpeculativeScan:

@@ -483,3 +483,21 @@ def test_a_live_file_gives_what_there_is_and_counts_it() -> None:
 
     broken = streams._FileStream(Broken(b"x"), owned=False, live=True)
     assert (broken.read_some(5), broken.damage, broken.taken) == (b"", "reading failed: Input/output error", 0)
+
+
+@pytest.mark.parametrize("kind", [GZIP, XZ])
+def test_behind_damage_nothing_more_is_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_COMPRESSED_READ", 100)
+    monkeypatch.setattr(streams, "_COMPRESSED_PIECE", 50)
+    packed = bytearray(COMPRESSORS[kind](b"".join(n.to_bytes(4, "big") for n in range(4000))))
+    packed[700:760] = b"\xff" * 60
+    file = BytesIO(bytes(packed))
+    stream, _ = open_stream(file, "it")
+    while stream.read(500):
+        pass
+    assert stream.damage is not None
+    assert stream.damage.startswith(f"the {kind} data is damaged (")
+    at, damage = file.tell(), stream.damage
+    assert at < len(packed) - 200
+    assert [stream.read(500) for _ in range(3)] == [b"", b"", b""]
+    assert (file.tell(), stream.damage) == (at, damage)
