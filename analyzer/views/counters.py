@@ -295,7 +295,7 @@ def _series_lines(line: _Line, name: str, name_width: int, width: int | None, by
     head = f"{name}{' ' * (name_width - cell_len(name))}{count:>9} {line.series.unit or '':<4}"
     if line.values == 0 and line.shown is not None:
         numbers = f' "{shortened(line.shown)}"'
-    elif line.values == 0 or line.last is None:
+    elif line.last is None:
         numbers = " " + "-".rjust(4 * (_NUMBER + 1) - 1)
     elif _is_hex(line.series):
         numbers = f" {line.shown or '':>{4 * (_NUMBER + 1) - 1}}"

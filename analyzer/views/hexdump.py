@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 
 _LINE = re.compile(r"\s*([0-9a-fA-F]{4,16})(:?)(?:\s+(\S.*?)\s*)?")
-_GROUP = re.compile(r"(?:[0-9a-fA-F]{2})+(?=\s|$)")
-_GAP = re.compile(r"\s*")
+_GROUP = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\s+|$)")
+# Bytes on a line where nothing says how many, as most programs print them; and the most that any does (`xxd -c 256`).
+_USUAL, _WIDEST = 16, 256
 # What one `*` may stand for, so that a forged offset does not fill the memory.
 MAX_REPEATED = 64 << 20
 
@@ -19,7 +20,7 @@ MAX_REPEATED = 64 << 20
 def dumped_bytes(lines: Sequence[str]) -> bytes | None:
     """What a dump spells out; None where the lines are no dump."""
     out = bytearray()
-    width = 16
+    width = _USUAL
     first: int | None = None
     rows = [line for line in lines if line.strip()]
     previous, repeated = b"", False
@@ -42,20 +43,20 @@ def dumped_bytes(lines: Sequence[str]) -> bytes | None:
             repeated = False
         if offset - first != len(out):
             return None
-        following = _offset(rows, at + 1)
-        if following is not None and following - offset in range(1, 257):
+        following, text = _offset(rows, at + 1), match[3] or ""
+        if following is not None and 0 < following - offset <= _WIDEST:
             width = following - offset
-            previous = _bytes_on(match[3] or "", width) or b""
+            previous = _bytes_on(text, _in_words(width) if swapped else width) or b""
             if not previous:
                 return None
         else:
-            previous = _last_bytes(match[3] or "", width)
-            if match[3] and not previous:
+            previous = _last_bytes(text, _in_words(width) if swapped else width)
+            if text and not previous:
                 return None
+        if swapped:
+            previous = _unswapped(previous)[:width]
         out += previous
-    if not out:
-        return None
-    return _unswapped(bytes(out)) if swapped else bytes(out)
+    return bytes(out) or None
 
 
 def _offset(rows: Sequence[str], at: int) -> int | None:
@@ -70,19 +71,19 @@ def _bytes_on(text: str, count: int) -> bytes | None:
         group = _GROUP.match(text, at)
         if group is None:
             return None
-        digits += group[0]
-        at = _end_of_gap(text, group.end())
+        digits += group[1]
+        at = group.end()
     return bytes.fromhex(digits) if len(digits) == 2 * count else None
 
 
 def _last_bytes(text: str, width: int) -> bytes:
-    """As many bytes as leave beside them their own text or nothing."""
+    """As many bytes as leave beside them their own text; `width` at most where nothing does."""
     counts: list[tuple[int, str]] = []
     digits, at = "", 0
-    while (group := _GROUP.match(text, at)) is not None and len(digits) < 2 * width:
-        digits += group[0]
-        counts.append((len(digits), text[group.end() :]))
-        at = _end_of_gap(text, group.end())
+    while (group := _GROUP.match(text, at)) is not None and len(digits) < 2 * _WIDEST:
+        digits += group[1]
+        counts.append((len(digits), text[group.end(1) :]))
+        at = group.end()
     for length, rest in counts:
         beside = rest.strip()
         shown = bytes.fromhex(digits[:length])
@@ -97,13 +98,12 @@ def _looks_like(beside: str, shown: bytes) -> bool:
     return beside.strip() == reported.strip()
 
 
-def _end_of_gap(text: str, at: int) -> int:
-    gap = _GAP.match(text, at)
-    return gap.end() if gap is not None else at
+def _in_words(size: int) -> int:
+    """The size of the words that so many bytes are in: the last of an odd number has a zero behind it."""
+    return size + size % 2
 
 
-def _unswapped(data: bytes) -> bytes:
-    even = len(data) & ~1
-    out = bytearray(data)
-    out[0:even:2], out[1:even:2] = data[1:even:2], data[0:even:2]
+def _unswapped(words: bytes) -> bytes:
+    out = bytearray(words)
+    out[0::2], out[1::2] = words[1::2], words[0::2]
     return bytes(out)

@@ -9,7 +9,21 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from analyzer.formats.tables import table_of, tables_of
-from analyzer.views.counters import SPARK_CELLS, Counters, Spark, compact
+from analyzer.model.record import Endpoint
+from analyzer.series.formulas import ATTRIB_HEX
+from analyzer.series.series import Series
+from analyzer.views.counters import (
+    _LEAST_NAME,
+    _MOST_NAME,
+    _NUMBER,
+    _NUMBERS,
+    SPARK_CELLS,
+    Counters,
+    Spark,
+    _Line,
+    _series_lines,
+    compact,
+)
 from tests.build.buffers import Block, wide
 from tests.build.calls import OTHER_HANDLE, analysis_of
 from tests.build.counters import Info, Watch, large, one, whole
@@ -122,6 +136,185 @@ def test_a_course_keeps_the_order_of_heights() -> None:
         spark.take(float(value))
     spark.take(None)
     assert str(spark) == "▁▂▃▄▅▆▇█·"
+
+
+@pytest.mark.parametrize(
+    ("values", "course"),
+    [
+        ([], ""),
+        ([None, None], ""),
+        ([5.0], "▄"),
+        ([3.0, 3.0, None, 3.0], "▄▄·▄"),
+        ([-4.0, 4.0], "▁█"),
+        # Heights are eighths, to the nearest.
+        ([0.0, 1.4, 3.6, 7.0], "▁▂▅█"),
+        # Four cells: from the fifth value on, each is the mean of two, from the ninth on of four.
+        ([0.0, 1.0, 2.0, 7.0], "▁▂▃█"),
+        ([0.0, 0.0, 3.0, 5.0, 8.0], "▁▅█"),
+        ([0.0, 0.0, 3.0, 5.0, 7.0, None, 8.0, 8.0], "▁▅▇█"),
+        ([0.0, 4.0, None, None, 2.0, 2.0, 4.0, 4.0, 5.5], "▁▃█"),
+        ([*[0.0] * 4, *[7.0] * 4, *[1.0] * 4, 2.0, None, 4.0, 3.0], "▁█▂▄"),
+        ([*[0.0] * 8, *[7.0] * 8, 3.0], "▁█▄"),
+    ],
+)
+def test_a_course_of_four_cells_holds_means(values: list[float | None], course: str) -> None:
+    spark = Spark(4)
+    for value in values:
+        spark.take(value)
+    assert str(spark) == course
+
+
+# ------------------------------------------------------------------------------------------------ lines
+
+
+def test_the_columns_leave_room_for_names_of_24_to_60_characters() -> None:
+    """n/m in ten, the unit in five with its space, four numbers of nine and a space each, two spaces: 56 of a line of 80."""
+    assert (SPARK_CELLS, _NUMBER, _NUMBERS, _LEAST_NAME, _MOST_NAME) == (14, 9, 56, 24, 60)
+
+
+def series(kind: int | None = BULK, **options: object) -> Series:
+    ends = {"server": Endpoint("10.0.0.1", 445), "client": Endpoint("10.0.0.2", 49152)}
+    names = {"objects": ("Memory", "4"), "counters": ("Pages/sec", "40"), "instance": None, "handle": "q1"}
+    facts = {"number": 1, "source": "perflib-v2", "counter_type": kind, "unit": "/s", "scale": 0, "attributes": 0}
+    return Series(**{**ends, **names, **facts, **options})  # type: ignore[arg-type]
+
+
+def line_of(values: list[float | None], **options: object) -> _Line:
+    line = _Line(series(**options))  # type: ignore[arg-type]
+    line._add(values, [(7 + at) * 1_000_000 for at in range(len(values))])
+    return line
+
+
+def test_of_a_series_some_numbers_are_kept() -> None:
+    line = line_of([None, 4.0, -2.0, None])
+    line._add([7.0, 1.0], [12_000_000, 11_000_000])
+    line._add([None], [9_000_000])
+    kept = (line.readings, line.values, line.total, line.minimum, line.maximum, line.last)
+    assert kept == (7, 4, 10.0, -2.0, 7.0, 1.0)
+    assert (line.first_ns, line.last_ns, line.times, line.shown, str(line.spark)) == (
+        7_000_000,
+        12_000_000,
+        1,
+        None,
+        "·▆▁·█▃·",
+    )
+    assert line_of([5.0]).minimum == 5.0
+    assert line_of([-5.0]).maximum == -5.0
+    fresh = _Line(series())
+    assert (fresh.readings, fresh.values, fresh.course, fresh.first_ns, fresh.last_ns, fresh.times) == (
+        0,
+        0,
+        0,
+        0,
+        0,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "why", "flags", "times", "notes"),
+    [
+        (BULK, {}, {}, 1, ""),
+        # The first reading of a rate has no value, which is no news; each other one is.
+        (BULK, {"first-sample": 1}, {}, 1, ""),
+        (BULK, {"first-sample": 2}, {}, 1, "1 first-sample"),
+        (BULK, {"first-sample": 1, "interrupted": 1}, {}, 1, "1 interrupted"),
+        (RAW, {"first-sample": 1}, {}, 1, "1 first-sample"),
+        (None, {"first-sample": 2}, {}, 1, "2 first-sample"),
+        (TEXT, {"text": 3}, {}, 1, ""),
+        (RAW, {"text": 3}, {}, 1, "3 text"),
+        (None, {"text": 1}, {}, 1, "1 text"),
+        (RAW, {"block-error": 2, "interrupted": 1}, {"wrapped": 1}, 1, "2 block-error, 1 interrupted, 1 wrapped"),
+        (RAW, {}, {}, 2, "asked 2×"),
+        (RAW, {"interrupted": 4}, {}, 3, "4 interrupted, asked 3×"),
+    ],
+)
+def test_notes_say_what_is_unusual(
+    kind: int | None, why: dict[str, int], flags: dict[str, int], times: int, notes: str
+) -> None:
+    line = _Line(series(kind), times=times)
+    line.why.update(why)
+    line.flags.update(flags)
+    assert line.notes == notes
+    assert dict(line.why) == why
+
+
+def one_line(
+    line: _Line, width: int | None = None, by: str | None = None, name: str = "  name", room: int = 8
+) -> list[str]:
+    return [Text.from_markup(text, emoji=False).plain for text in _series_lines(line, name, room, width, by)]
+
+
+def test_a_line_has_a_name_counts_a_unit_and_four_numbers() -> None:
+    line = line_of([None, 1.0, 2.5])
+    assert one_line(line) == ["  name        2/3 /s           1     1.750     2.500     2.500  ·▁█"]
+    whole = line_of([8.0, 4.0], unit=None)
+    assert one_line(whole) == ["  name        2/2              4         6         8         4  █▁"]
+    assert one_line(line_of([None])) == ["  name        0/1 /s                                         -"]
+    shown = line_of([5.0], kind=HEX)
+    shown.shown = "BEEF"
+    assert one_line(shown) == ["  name        1/1 /s                                      BEEF  ▄"]
+    assert one_line(line_of([5.0], attributes=ATTRIB_HEX)) == one_line(line_of([5.0], kind=HEX))
+    assert one_line(line_of([5.0], kind=HEX)) == ["  name        1/1 /s                                            ▄"]
+    word = line_of([None], kind=TEXT)
+    word.shown = "Running"
+    assert one_line(word) == ['  name        0/1 /s   "Running"']
+    assert one_line(line_of([5.0], kind=None))[0].endswith("         5         5         5         5  ▄")
+
+
+def test_notes_stand_behind_a_line_where_there_is_room() -> None:
+    line = line_of([5.0])
+    line.why["interrupted"] = 1
+    bare = "  name        1/1 /s           5         5         5         5  ▄"
+    full = f"{bare}  1 interrupted, by \\*"
+    assert one_line(line, by="\\*") == [full]
+    assert one_line(line, len(full), "\\*") == [full]
+    assert one_line(line, len(full) - 1, "\\*") == [bare, "      1 interrupted, by \\*"]
+    assert one_line(line_of([5.0]), len(bare)) == [bare]
+    assert one_line(line_of([5.0]), len(bare) - 1) == [bare]
+    line.why["a reason of many words that is folded"] = 1
+    lines = one_line(line, 40)
+    assert lines[1:] == ["      1 interrupted, 1 a reason of many", "      words that is folded"]
+
+
+def test_a_name_that_is_too_long_has_lines_of_its_own() -> None:
+    line = line_of([5.0])
+    numbers = "        1/1 /s           5         5         5         5  ▄"
+    assert one_line(line, name="12345678") == [f"12345678{numbers[2:]}"]
+    assert one_line(line, name="123456789") == ["123456789", f"        {numbers[2:]}"]
+    words = "a name of many words that is folded twice"
+    assert one_line(line, 26, name=words)[:2] == ["a name of many words that", "      is folded twice"]
+    # Characters of two cells take the room of two.
+    assert one_line(line, name="日本語") == [f"日本語  {numbers[2:]}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "0"),
+        (-3.0, "-3"),
+        (1234567.0, "1,234,567"),
+        (9_999_999.0, "9,999,999"),
+        (1e7, "10.000M"),
+        (-1e7, "-10.000M"),
+        (999_990_000.0, "999.99M"),
+        (1e9, "1.0000G"),
+        (1e12, "1.0000T"),
+        (1e15, "1.0000P"),
+        (1e18, "1.0000E"),
+        (9.9e22, "99000.E"),
+        (1e23, "1.00e+23"),
+        (99_999.5, "99999.500"),
+        (100_000.5, "100000.5"),
+        (1.5, "1.500"),
+        (-0.25, "-0.250"),
+        (0.001, "0.001"),
+        (0.000_99, "9.90e-04"),
+        (-0.000_99, "-9.90e-04"),
+    ],
+)
+def test_a_number_is_written_out_or_has_a_letter(value: float, words: str) -> None:
+    assert compact(value) == words
 
 
 @settings(deadline=None, max_examples=50)
