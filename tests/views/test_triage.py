@@ -36,18 +36,39 @@ def who(number: int) -> Who:
 
 def file_of(**changes: Any) -> TriageFile:
     facts: dict[str, Any] = {
-        **{"file": "a.pcap", "outcome": "performance traffic", "text": "some calls", "frames": 9, "calls": 1},
-        **{"first_time_ns": AT, "last_time_ns": AT, "performance_calls": 1, "encrypted_calls": 0, "processes": 0},
-        **{"first_performance_ns": None, "last_performance_ns": None, "who": (), "servers": ()},
-        **{"decrypted_with": (), "findings": {}},
+        "file": "a.pcap",
+        "outcome": "performance traffic",
+        "text": "some calls",
+        "frames": 9,
+        "calls": 1,
+        "first_time_ns": AT,
+        "last_time_ns": AT,
+        "performance_calls": 1,
+        "encrypted_calls": 0,
+        "processes": 0,
+        "first_performance_ns": None,
+        "last_performance_ns": None,
+        "who": (),
+        "servers": (),
+        "decrypted_with": (),
+        "findings": {},
     }
     return TriageFile(**{**facts, **changes})
 
 
 def finding_of(**changes: Any) -> TriageFinding:
     facts: dict[str, Any] = {
-        **{"file": "a.pcap", "rank": 1, "severity": "medium", "kind": "service", "text": "a service was made"},
-        **{"who": None, "count": 1, "call_numbers": (1,), "frames": (), "first_time_ns": None, "last_time_ns": None},
+        "file": "a.pcap",
+        "rank": 1,
+        "severity": "medium",
+        "kind": "service",
+        "text": "a service was made",
+        "who": None,
+        "count": 1,
+        "call_numbers": (1,),
+        "frames": (),
+        "first_time_ns": None,
+        "last_time_ns": None,
         "command": "pcq-analyzer stats a.pcap",
     }
     return TriageFinding(**{**facts, **changes})
