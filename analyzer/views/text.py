@@ -244,11 +244,13 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
         if is_outcome:
             yield styled(style, line)
             continue
-        start_of_outcome = line.rfind(" ⇒ ")
-        is_outcome = start_of_outcome >= 0
-        # The space before the arrow keeps what was asked apart from the markup.
-        cut = start_of_outcome + 1 if is_outcome else len(line)
-        yield safe(line[:cut]) + (styled(style, line[cut:]) if is_outcome else "")
+        # Where a line ends in the arrow, the outcome is on the next. The space before it keeps what was asked apart from the markup.
+        cut = f"{line} ".rfind(" ⇒ ") + 1
+        if cut:
+            yield safe(line[:cut]) + styled(style, line[cut:])
+            is_outcome = True
+        else:
+            yield safe(line)
 
 
 def frames_words(frames: tuple[int, ...], facts: CaptureFacts) -> str:
