@@ -92,7 +92,7 @@ class AuditView(Struct, OfCapture, frozen=True):
             if len(group.first) < _SHOWN:
                 group.first.append(finding)
         for severity, (style, title) in _TITLES.items():
-            of_severity = [groups[key] for key in sorted(groups, key=lambda key: key[1:3]) if key[0] is severity]
+            of_severity = [groups[key] for key in sorted(groups, key=lambda key: key[1:]) if key[0] is severity]
             if not of_severity:
                 continue
             yield ""

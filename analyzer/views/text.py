@@ -244,7 +244,8 @@ def _coloured(lines: Iterable[str], style: str) -> Iterator[str]:
         if is_outcome:
             yield styled(style, line)
             continue
-        # Where a line ends in the arrow, the outcome is on the next. The space before it keeps what was asked apart from the markup.
+        # Where a line ends in the arrow, the outcome is on the next. The space before the arrow keeps what was asked apart from
+        # the markup.
         cut = f"{line} ".rfind(" ⇒ ") + 1
         if cut:
             yield safe(line[:cut]) + styled(style, line[cut:])

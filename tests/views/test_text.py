@@ -21,9 +21,9 @@ from analyzer.filters.selection import Selection
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.security import Decryption, Identity
 from analyzer.pipeline.run import analyze
+from analyzer.views.runs import Run
 from analyzer.views.sample_text import sample_lines
 from analyzer.views.session_text import host_lines, session_lines
-from analyzer.views.runs import Run
 from analyzer.views.text import (
     _FRAMES_SHOWN,
     _HEADER_LINES,
