@@ -246,7 +246,7 @@ def _where(one: ActivityRecord, analysis: Analysis) -> str:
 def _calls(calls: Sequence[int], count: int) -> str:
     """`#3, #4, #9 and 12 more`."""
     distinct = list(dict.fromkeys(calls))
-    more = max(count if count > len(calls) else 0, len(distinct)) - _SHOWN_CALLS
+    more = (count if count > len(calls) else len(distinct)) - _SHOWN_CALLS
     return ", ".join(f"#{number}" for number in distinct[:_SHOWN_CALLS]) + (f" and {more} more" if more > 0 else "")
 
 

@@ -140,10 +140,8 @@ def test_a_group_folds_below_its_words() -> None:
     assert lines[2].startswith("  [bold]PCQ501[/] ")
     assert lines[2].count("[bold]") == 1
     words = [line.strip() for line in lines]
-    starts = [
-        words.index(next(word for word in words if word.startswith(text)))
-        for text in ("PCQ501 said", "IMPLIED", "2 findings", "Known", "frames")
-    ]
+    heads = ("PCQ501 said", "IMPLIED", "2 findings", "Known", "frames")
+    starts = [words.index(next(word for word in words if word.startswith(text))) for text in heads]
     ends = [*starts[1:], len(lines)]
     for start, end, deeper in zip(starts, ends, (4, 6, 4, 6, 8), strict=True):
         assert indents[start:end] == [4, *[deeper] * (end - start - 1)], lines[start:end]
@@ -185,8 +183,10 @@ def test_coverage_is_counted_by_section() -> None:
         "[yellow]the baseline accepts what is not found: two of more words than a[/]",
         "[yellow]    line has[/]",
         "",
-        "[bold]nothing found; 2 accepted by the baseline; 2 of its entries matched nothing; 4 requirements: 1 pass, 1 fail, "
-        "1 warn, 1 not exercised, 0 inconclusive, 0 untestable[/]",
+        (
+            "[bold]nothing found; 2 accepted by the baseline; 2 of its entries matched nothing; 4 requirements: 1 pass, 1 fail, "
+            "1 warn, 1 not exercised, 0 inconclusive, 0 untestable[/]"
+        ),
     ]
     assert list(view(coverage={}).lines(None))[-3].startswith("[bold]coverage    pass")
 
