@@ -76,7 +76,7 @@ class ShowPlace(Struct, OfCapture, frozen=True):
 
 def _dump(place: Place) -> Iterator[str]:
     """Rows of hexadecimal around the place, its bytes in bold and between angle brackets."""
-    first = max(0, place.start - _AROUND) // _ROW * _ROW
+    first = max(0, place.start // _ROW * _ROW - _AROUND)
     last = min(len(place.source), place.start + 8 * _ROW, place.stop + _AROUND)
     data = place.source.data
     for at in range(first, last, _ROW):
