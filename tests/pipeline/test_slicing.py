@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from analyzer.auth.keyring import Keyring
+from analyzer.core.events import Problem
+from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
+from analyzer.model.call import Call
+from analyzer.model.connection import Pdu
 from analyzer.model.record import Endpoint
 from analyzer.packet.segment import ACK, FIN, PSH, RST, SYN, Segment, SegmentBatch
 from analyzer.pipeline import slicing
-from analyzer.pipeline.slicing import _Needs, _Packets
+from analyzer.pipeline.slicing import _IN_MEMORY, _PIECE, _SMB1_HEADER, Slice, _essence, _Needs, _Packets, slice_of
+from analyzer.rpc.pdu import Ptype
 from analyzer.smb.framing import Message
 from analyzer.tcp.events import Connection, Direction
+from tests.build.calls import HANDLE, Calls, analysis_of
+from tests.build.rpc import CHANNEL
 from tests.build.smb import CLIENT, PENDING, READ, SERVER, smb1, smb2
 
 CONNECTION = Connection(0, CLIENT, SERVER, True)
@@ -189,3 +199,180 @@ def test_a_slice_is_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None
         (b"bcdefghijklmrest", 27),
         (b"", 27),
     ]
+
+
+# ------------------------------------------------------------------------------------------- what is needed of a call
+
+
+def calls_of(*events: Any) -> list[tuple[int, Call]]:
+    return list(enumerate(analysis_of(*events).calls, 1))
+
+
+def test_of_a_call_are_needed_its_frames_ends_session_and_the_issue_of_its_tickets() -> None:
+    """The reply of a KDC names the user; without it the same call would be nobody's."""
+    ticket = SimpleNamespace(kdc_frames=(90, 91))
+    of_smb = SimpleNamespace(kdc_frames=(92,))
+    smb = SimpleNamespace(session_id="0x1d")
+    told = {"frames": (5, 6), "channel": 3, "session": 7, "client": CLIENT, "server": SERVER}
+    one = SimpleNamespace(**told, smb=smb, security=SimpleNamespace(identity=ticket), smb_identity=of_smb)
+    other = SimpleNamespace(**(told | {"frames": (8,), "channel": 4, "session": None, "client": OTHER}))
+    other = SimpleNamespace(**vars(other), smb=None, security=SimpleNamespace(identity=None), smb_identity=None)
+    sessions = [SimpleNamespace(number=number, frames=(10 * number,)) for number in (6, 7)]
+
+    def pdu(kind: Ptype, channel: int, frame: int) -> Pdu:
+        return SimpleNamespace(ptype=kind, channel=SimpleNamespace(number=channel), frames=(frame,))  # type: ignore[return-value]
+
+    binding = (Ptype.BIND, Ptype.BIND_ACK, Ptype.BIND_NAK, Ptype.ALTER_CONTEXT, Ptype.ALTER_CONTEXT_RESP, Ptype.AUTH3)
+    pdus = [pdu(kind, 3, 200 + kind) for kind in Ptype] + [pdu(Ptype.BIND, 5, 300), pdu(Ptype.BIND, 4, 301)]
+    analysis: Any = SimpleNamespace(sessions=sessions, pdus=pdus)
+    assert _Needs.of(analysis, [(1, one), (2, other)]) == _Needs(  # type: ignore[list-item]
+        frames={5, 6, 8, 90, 91, 92, 70, 301, *(200 + kind for kind in binding)},
+        ends={frozenset((CLIENT, SERVER)), frozenset((OTHER, SERVER))},
+        hosts={frozenset((CLIENT.ip, SERVER.ip)), frozenset((OTHER.ip, SERVER.ip))},
+        sessions={0x1D},
+    )
+
+
+def test_a_call_is_the_same_again_where_all_of_it_is() -> None:
+    ((_, one),) = calls_of(Calls().open_query())
+    assert _essence(one) == _essence(replace(one, number=99))
+    assert hash(_essence(one)) == hash(_essence(one))
+    changes: dict[str, Any] = {
+        "time_ns": one.time_ns + 1,
+        "client": OTHER,
+        "server": OTHER,
+        "opnum": 9,
+        "call_id": 99,
+        "status": 5,
+        "fault": 5,
+        "state": "malformed",
+        "request": None,
+        "response": None,
+    }
+    for name, value in changes.items():
+        assert _essence(replace(one, **{name: value})) != _essence(one), name
+    make = Calls()
+    ((_, first), (_, second)) = calls_of(make.close_query(HANDLE), make.close_query("aa" + HANDLE[2:]))
+    same = replace(second, time_ns=first.time_ns, call_id=first.call_id)
+    assert _essence(same)[:-2] == _essence(first)[:-2]
+    assert _essence(same)[-2] != _essence(first)[-2]
+
+
+# --------------------------------------------------------------------------------------------------------- the slice
+
+
+def sliced(
+    monkeypatch: pytest.MonkeyPatch, calls: list[tuple[int, Call]], *again: list[Call]
+) -> tuple[Slice, list[set[Any]]]:
+    """The slice of calls, of which the first, second, ... reading gives these; and which connections were taken whole."""
+    given = iter(again)
+    whole: list[set[Any]] = []
+    held: list[_Packets] = []
+
+    def follow(sources: Any, keyring: Any, limits: Any, *, message_log: Any, segment_log: Any) -> None:
+        held.append(message_log.__self__)
+
+    def written(*_: Any) -> Slice:
+        whole.append(set(held[0]._needs.whole))
+        return Slice()
+
+    monkeypatch.setattr(slicing, "follow_messages", follow)
+    monkeypatch.setattr(slicing, "_written", written)
+    monkeypatch.setattr(slicing, "analyze", lambda *_, **options: SimpleNamespace(calls=next(given)))
+    analysis: Any = SimpleNamespace(sessions=(), pdus=())
+    return slice_of(["a"], analysis, calls, Keyring(), DEFAULTS), whole
+
+
+def test_a_slice_that_gives_all_calls_again_takes_no_connection_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Calls()
+    calls = calls_of(make.open_query(), make.close_query())
+    found, whole = sliced(monkeypatch, calls, [call for _, call in calls])
+    assert (found.whole, found.lacking, whole) == (0, 0, [set()])
+
+
+def test_a_connection_whose_calls_do_not_come_again_is_taken_whole_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = Calls()
+    other = Calls(channel=replace(CHANNEL, number=9, client=OTHER), first_frame=50)
+    calls = calls_of(make.open_query(), make.close_query(), other.open_query())
+    first, second, third = (call for _, call in calls)
+    ends = frozenset((first.client, first.server))
+    found, whole = sliced(monkeypatch, calls, [first, third], [first, second, third])
+    assert (found.whole, found.lacking, whole) == (1, 0, [set(), {ends}])
+    # What lacks then is stated; it is not tried again.
+    found, whole = sliced(monkeypatch, calls, [third], [first, third])
+    assert (found.whole, found.lacking, whole) == (1, 1, [set(), {ends}])
+    found, whole = sliced(monkeypatch, calls, [], [])
+    assert (found.whole, found.lacking) == (2, 3)
+    assert len(whole) == 2
+    # The same call twice has to come twice.
+    twice = [*calls[:1], *calls[:1]]
+    found, _ = sliced(monkeypatch, twice, [first], [first])
+    assert found.lacking == 1
+
+
+def test_sizes_of_a_slice_and_of_a_header() -> None:
+    """Beyond 16 MiB it lies in a temporary file, by pieces of one; [MS-CIFS] 2.2.3.1 has a header of 32 bytes."""
+    assert (_IN_MEMORY, _PIECE, _SMB1_HEADER) == (1 << 24, 1 << 20, 32)
+    empty = Slice()
+    assert (empty.packets, empty.whole, empty.lacking, list(empty.pieces())) == (0, 0, 0, [b""])
+
+
+def test_an_smb1_header_without_a_body_is_an_exchange() -> None:
+    header = smb1(0x2E, b"")[:32]
+    assert len(header) == 32
+    answer = smb1(0x2E, b"", response=True)
+    assert frames_for(1, (0, header), (1, answer)) == {1, 2}
+    assert frames_for(1, (0, header[:31]), (1, answer)) == {1}
+
+
+def test_what_is_written_names_hosts_and_frames_and_passes_over_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file has an interface of its own for each of its link types."""
+    from analyzer.core.frames import frame_id
+
+    told: list[tuple[Any, ...]] = []
+
+    class Writer:
+        packets = 7
+
+        def __init__(self, out: Any, *, application: str, comment: str) -> None:
+            told.append(("comment", comment))
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *given: told.append((name, *given)) or len(told)
+
+    class Block:
+        def __init__(self, *frames: tuple[int, int]) -> None:
+            self._all = [
+                SimpleNamespace(frame=id, link_type=link, time_ns=5, data=b"d", original_length=9)
+                for id, link in frames
+            ]
+            self.frames = [one.frame for one in self._all]
+
+        def frame(self, index: int) -> Any:
+            return self._all[index]
+
+    second = frame_id(1, 3)
+    blocks = [Block((1, 1), (2, 1)), Problem("gap", "capture", (), "x"), Block((4, 1), (second, 1), (6, 101))]
+    monkeypatch.setattr(slicing, "PcapngWriter", Writer)
+    monkeypatch.setattr(slicing, "CaptureReader", lambda sources, limits: iter(blocks))
+    analysis = analysis_of(Calls().open_query(), files=("a.pcap", "b.pcap"))
+    names = {"10.0.0.7": "host7"}
+    analysis = replace(analysis, capture=replace(analysis.capture, names=names))
+    written = slicing._written(["x"], analysis, {2, 4, second, 6}, DEFAULTS, b"keys")
+    assert written.packets == 7
+    assert told[0] == ("comment", "4 packets cut out of a.pcap, b.pcap")
+    assert told[1][0] == "names"
+    assert told[1][1]["10.0.0.7"] == ("host7",)
+    assert told[2][::2] == ("secrets", b"keys")
+    assert told[3:] == [
+        ("interface", 1, "a.pcap"),
+        ("packet", 4, 5, b"d", 9, "frame 2 of a.pcap"),
+        ("packet", 4, 5, b"d", 9, "frame 4 of a.pcap"),
+        ("interface", 1, "b.pcap"),
+        ("packet", 7, 5, b"d", 9, "frame 3 of b.pcap"),
+        ("interface", 101, "a.pcap"),
+        ("packet", 9, 5, b"d", 9, "frame 6 of a.pcap"),
+    ]
+    told.clear()
+    slicing._written(["x"], analysis, {2}, DEFAULTS, None)
+    assert [entry[0] for entry in told] == ["comment", "names", "interface", "packet"]

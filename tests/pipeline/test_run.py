@@ -1,0 +1,191 @@
+"""How layers are chained and what is passed on to them: who waits, who fails, what is read once more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from analyzer.auth.keyring import Keyring
+from analyzer.capture.reader import CaptureReader
+from analyzer.core.errors import InputError
+from analyzer.core.events import BlockEnds, Problem
+from analyzer.core.limits import DEFAULTS, Limits
+from analyzer.model.analysis import CaptureFacts
+from analyzer.packet.segment import SegmentBatch
+from analyzer.pipeline import run as module
+from analyzer.pipeline.run import (
+    _LISTED_COST,
+    _Chain,
+    _collected,
+    _Collector,
+    analyze,
+    follow_messages,
+    smb_session_keys,
+    stream,
+    tickets_in,
+)
+from tests import truth
+from tests.truth import CAPTURES
+
+CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
+WITH_KDC = "v1_samba_sambapy_krb5sha384_krb5_seal.pcap"
+NOTHING = CaptureFacts((), 7, 0, None, None)
+
+
+class _Layer:
+    takes = frozenset({Problem})
+
+    def feed(self, event: Any) -> list[Any]:
+        return [event]
+
+    def finish(self) -> list[Any]:
+        return []
+
+
+class _Waiting(_Layer):
+    def __init__(self, since: int | None) -> None:
+        self._since = since
+
+    def open_since(self, since_ns: int) -> int | None:
+        return self._since
+
+
+@pytest.mark.parametrize(
+    ("layers", "since"),
+    [
+        ([], None),
+        ([_Layer()], None),
+        ([_Waiting(None), _Layer()], None),
+        ([_Waiting(9), _Layer(), _Waiting(5), _Waiting(None)], 5),
+        ([_Layer(), _Waiting(9)], 9),
+    ],
+)
+def test_a_chain_waits_since_the_first_of_its_layers_does(layers: list[Any], since: int | None) -> None:
+    assert _Chain(layers).open_since(3) == since
+
+
+# ------------------------------------------------------------------------------------------------ failures
+
+
+def failing(error: Exception) -> Any:
+    def events() -> Any:
+        yield Problem("gap", "tcp", (1,), "before")
+        raise error
+
+    return [events()]
+
+
+def test_what_nobody_foresaw_ends_the_reading_where_somebody_is_told() -> None:
+    told: list[Exception] = []
+    error = ValueError("x")
+    found = _collected(failing(error), _Collector(DEFAULTS), lambda: NOTHING, told.append)
+    assert told == [error]
+    assert [problem.text for problem in found.problems] == [
+        "before",
+        "the program failed here (ValueError): nothing beyond frame 7 was read",
+    ]
+    assert (found.problems[1].kind, found.problems[1].layer, found.problems[1].frames) == ("failed", "pipeline", ())
+
+
+def test_what_cannot_be_read_is_raised_whoever_is_told() -> None:
+    told: list[Exception] = []
+    for error, failed in ((InputError("x"), told.append), (ValueError("x"), None), (InputError("x"), None)):
+        with pytest.raises(type(error), match="x"):
+            _collected(failing(error), _Collector(DEFAULTS), lambda: NOTHING, failed)
+    assert told == []
+
+
+# ------------------------------------------------------------------------------------------------ what is listed
+
+
+def test_what_is_listed_is_bounded_by_its_memory() -> None:
+    """A record costs 500 bytes as measured, and twice what it is written as."""
+    problem = Problem("gap", "tcp", (1,), "text")
+    cost = 500 + 2 * len(msgspec.msgpack.encode(problem, enc_hook=str))
+    assert _LISTED_COST == 500
+    for memory, listed in ((0, 0), (1, 1), (cost, 1), (cost + 1, 2), (2 * cost, 2), (2 * cost + 1, 3)):
+        collected = _Collector(Limits(listed_memory=memory))
+        for _ in range(4):
+            collected.take(problem)
+        assert len(collected.problems) == listed, memory
+        lacking = [one.text for one in collected.unlisted()]
+        assert lacking == [f"{4 - listed} more problems of kind gap were met than are listed"]
+
+
+# ------------------------------------------------------------------------------------------------ engines
+
+
+def test_the_other_engine_comes_in_blocks_only_where_calls_are_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SEGMENTS_OF_BLOCK", 2)
+    batches = [next(_batches()) for _ in range(4)]
+    info = SimpleNamespace(files=("a",), frames=1, bytes=2, first_time_ns=3, last_time_ns=4)
+
+    class Engine(list[Any]):
+        def __init__(self, sources: Any) -> None:
+            super().__init__(batches)
+            self.info = info
+
+    monkeypatch.setattr("analyzer.packet.tshark.TsharkEngine", Engine)
+    events, facts = module._tshark_segments(["a"])
+    assert list(events) == batches
+    assert facts() == CaptureFacts(("a",), 1, 2, 3, 4)
+    events, _ = module._tshark_segments(["a"], streaming=True)
+    ends = BlockEnds((batches[1].time_ns, 0))
+    assert list(events) == [batches[0], ends, batches[1], batches[2], ends, batches[3]]
+    found = [type(event) for event in stream([CLEAR], engine="tshark")]
+    assert found.count(BlockEnds) == 2
+    assert analyze([CLEAR], engine="tshark").capture == facts()
+
+
+def _batches() -> Any:
+    segments, _ = module._own_segments([CLEAR], None, DEFAULTS)
+    return (event for event in segments if isinstance(event, SegmentBatch))
+
+
+def test_files_are_hashed_only_where_that_is_asked_for() -> None:
+    for hashing, names in ((False, []), (True, [str(CLEAR)])):
+        options = {"hashing": True} if hashing else {}
+        segments, facts = module._own_segments([str(CLEAR)], None, DEFAULTS, **options)  # type: ignore[arg-type]
+        events = list(segments)
+        assert [digest.name for digest in facts().digests] == names
+        assert not any(isinstance(event, BlockEnds) for event in events)
+
+
+# ------------------------------------------------------------------------------------------------ readings for one thing
+
+
+def test_session_keys_are_those_of_the_truth_and_unreadable_files_are_told(tmp_path: Path) -> None:
+    capture = truth.captures()[0]
+    keyring = Keyring.load(capture.secrets_path)
+    keys = smb_session_keys([capture.path], keyring)
+    assert len(keys) == len({session.session_id for session in analyze([capture.path], keyring).sessions})
+    assert {len(key) for key in keys.values()} == {16}
+    broken = tmp_path / "broken.pcap"
+    broken.write_bytes(b"this is no capture")
+    told: list[Problem] = []
+    assert smb_session_keys([capture.path, str(broken)], keyring, unreadable=told.append) == keys
+    assert [problem.kind for problem in told] == ["unreadable"]
+    assert smb_session_keys([capture.path, str(broken)], keyring) == keys
+
+
+def test_messages_and_segments_are_followed_once_more() -> None:
+    messages: list[Any] = []
+    segments: list[SegmentBatch] = []
+    follow_messages(
+        [CLEAR], Keyring(), DEFAULTS, message_log=lambda *given: messages.append(given), segment_log=segments.append
+    )
+    assert len(messages) > 50
+    assert [segment.frame for segment in segments[:3]] == [segment.frame for segment in list(_batches())[:3]]
+    assert len(segments) == len(list(_batches()))
+    again: list[Any] = []
+    follow_messages([CLEAR], Keyring(), DEFAULTS, message_log=lambda *given: again.append(given))
+    assert len(again) == len(messages)
+
+
+def test_tickets_are_found_in_the_traffic_of_a_kdc() -> None:
+    found = [len(tickets_in(CaptureReader([CAPTURES / name]), DEFAULTS)) for name in (CLEAR.name, WITH_KDC)]
+    assert found == [0, 1]
