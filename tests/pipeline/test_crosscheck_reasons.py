@@ -150,7 +150,7 @@ def test_both_ends_of_a_pair_name_the_other(ptype: Ptype, analysis: Analysis, mo
     call, asked, answered = of_a_call(analysis)
     answered = replace(answered, ptype=ptype.value)
     one, two = asked.frames[0], answered.frames[0]
-    names_answer = shown(one, layer(asked, **{"dcerpc.response_in": [str(two), str(two)]}))
+    names_answer = shown(one, layer(asked, **{"dcerpc.response_in": [str(two), "4000"]}))
     names_request = shown(two, layer(answered, **{"dcerpc.request_in": str(one)}))
     nothing = shown(two, layer(answered, **{"dcerpc.request_in": []}))
     for theirs in ([names_answer, nothing], [shown(one, layer(asked)), names_request], [names_answer, names_request]):
@@ -214,3 +214,61 @@ def test_a_complaint_is_an_error_only_where_nothing_was_shown(
     assert result.to_text().endswith(f"tshark: {complaint.text}\n")
     with pytest.raises(InputError, match="tshark: The file appears to have been cut short"):
         checked(monkeypatch, analysis, [complaint], calls=[], pdus=[pdu])
+
+
+def seen(*frames: int, call_id: int = 7) -> module.SeenPdu:
+    return module.SeenPdu(0, call_id, 3, 100, frames)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ([seen(5)], [seen(5)], 1),
+        ([seen(4, 5, 6)], [seen(5)], 1),
+        # What lies in no frame of ours is looked for from frame 0 on.
+        ([seen()], [seen(64)], 1),
+        ([seen()], [seen(65)], 0),
+        # From the last frame of ours, and the nearest.
+        ([seen(1, 100)], [seen(164)], 1),
+        ([seen(1, 100)], [seen(165)], 0),
+        ([seen(100)], [seen(100, call_id=8)], 0),
+        # Each is matched once; who shares a frame goes before who is near.
+        ([seen(5), seen(6)], [seen(6)], 1),
+        ([seen(5), seen(5)], [seen(5)], 1),
+        ([seen(5), seen(6)], [seen(6), seen(7)], 2),
+    ],
+)
+def test_pdus_are_matched_by_frame_and_then_near_by(
+    ours: list[module.SeenPdu], theirs: list[module.SeenPdu], same: int
+) -> None:
+    matched, only_ours, only_theirs = module._compare(ours, theirs)
+    assert (len(matched), len(only_ours), len(only_theirs)) == (same, len(ours) - same, len(theirs) - same)
+
+
+def test_the_nearest_of_several_copies_is_matched() -> None:
+    matched, _, left = module._compare([seen(100)], [seen(150), seen(90), seen(120)])
+    assert matched == [(seen(100), seen(90))]
+    assert left == [seen(120), seen(150)]
+
+
+def test_a_pdu_of_several_segments_is_paired_by_any_of_its_frames(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tshark names the frame in which it had the whole, which may be one that we do not count to it."""
+    call, asked, answered = of_a_call(analysis)
+    one, two = asked.frames[0], answered.frames[0]
+    late, later = one + 1000, one + 1010
+    shown_in = {(asked.call_id, late): (one,), (asked.call_id, later): (two,)}
+
+    def pairs(found: dict[tuple[int, int], tuple[int, ...]], *pair: int) -> tuple[int, int]:
+        given = {(call.call_id, *pair)}
+        same, different = module._compare_pairs([call], given, found, {call.channel}, set(), module._Theirs())  # type: ignore[arg-type]
+        return same, len(different)
+
+    assert pairs(shown_in, late, later) == (1, 0)
+    assert pairs(shown_in, one, later) == (1, 0)
+    assert pairs(shown_in, late, two) == (1, 0)
+    assert pairs({}, one, two) == (1, 0)
+    # The frames of one are none of the other's.
+    assert pairs({(asked.call_id, late): (two,), (asked.call_id, later): (one,)}, late, later)[0] == 0
+    assert pairs({(asked.call_id + 1, late): (one,)}, late, two) == (0, 1)

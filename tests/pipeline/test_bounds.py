@@ -1,0 +1,203 @@
+"""The numbers that bound what is read of a case, a result or a capture, and where each comes from."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analyzer.core.limits import DEFAULTS
+from analyzer.core.traced import TracedBytes
+from analyzer.model.packets import Packets
+from analyzer.pipeline import packets as module
+from analyzer.pipeline import verify
+from analyzer.pipeline.case import (
+    _DATE,
+    _END,
+    _END_64,
+    _FREE_STATE,
+    _IN_END_64,
+    _LOCAL_HEADER,
+    _LONGEST_END,
+    _MOST_DIRECTORY,
+    _MOST_MANIFEST,
+    _MOST_RATIO,
+    _PIECE,
+    _archive,
+    _file,
+    _most_state,
+    is_case,
+)
+from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _why_not, _with_header
+from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
+
+
+def test_what_a_case_may_be_long() -> None:
+    """APPNOTE 4.3.7: a local header of 30 bytes. 4.3.14 to 4.3.16: the records at the end are 56, 20 and 22 bytes, a comment up to
+    65,535; sizes of 32 bits that do not fit are all ones. 4.4.6: dates begin with 1980."""
+    assert (_LOCAL_HEADER.size, _END, _END_64) == (30, b"PK\x05\x06", b"PK\x06\x06")
+    assert (_IN_END_64, _DATE) == (0xFFFFFFFF, (1980, 1, 1, 0, 0, 0))
+    assert 56 + 20 + 22 + 65_535 <= _LONGEST_END == 66 * 1024
+    # A dozen entries with their names are below a megabyte; what is read at once of the calls is one.
+    assert (_MOST_DIRECTORY, _MOST_MANIFEST, _PIECE) == (1_048_576, 16_777_216, 1_048_576)
+    assert (_MOST_RATIO, _FREE_STATE) == (20, 2_097_152)
+    assert [_most_state(packed) for packed in (0, 104_857, 104_858, 200_000)] == [
+        2_097_152,
+        2_097_152,
+        2_097_160,
+        4_000_000,
+    ]
+
+
+def test_what_of_a_result_is_read() -> None:
+    """The record is at the beginning, at the end of text; in XML among the elements before the first test suite."""
+    assert (_HEAD_BYTES, _TAIL_BYTES, verify._PIECE, _FIRST_ELEMENTS) == (16_777_216, 4_194_304, 65_536, 16)
+    ours, other = (f"<property name='{name}' value='{{}}'/>" for name in (verify.EVIDENCE_KEY, "other"))
+    for before in (0, 14, 15):
+        assert _xml_property(f"<a>{'<b/>' * before}{ours.format(5)}</a>".encode()) == "5"
+    # Beyond that nobody looks for it; of two the first counts.
+    with pytest.raises(ValueError, match="not where we write it"):
+        _xml_property(f"<a>{'<b/>' * 16}{ours.format(5)}</a>".encode())
+    assert _xml_property(f"<a>{other.format(1)}{ours.format(2)}{ours.format(3)}</a>".encode()) == "2"
+
+
+@pytest.mark.parametrize(
+    ("size", "size64", "is_refused"),
+    [
+        (1_048_576, None, False),
+        (1_048_577, None, True),
+        (0xFFFFFFFF, None, False),
+        (0xFFFFFFFE, None, True),
+        (0xFFFFFFFF, 1_048_576, False),
+        (0xFFFFFFFF, 1_048_577, True),
+    ],
+)
+def test_a_directory_may_be_a_megabyte(
+    size: int, size64: int | None, is_refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The size stands 12 bytes into the record that ends an archive, 40 into that of ZIP64; the last of each counts."""
+    path = tmp_path / "x.pcq"
+    wide = b"PK\6\6" + bytes(36) + struct.pack("<Q", size64) + bytes(8) if size64 is not None else b""
+    path.write_bytes(b"PK\5\6" + b"\xee" * 70 + wide + b"PK\5\6" + bytes(8) + struct.pack("<I", size) + bytes(6))
+    monkeypatch.setattr(zipfile, "ZipFile", lambda place: "opened")
+    if is_refused:
+        with pytest.raises(zipfile.BadZipFile, match="more entries than a case has"):
+            _archive(path)
+    else:
+        assert _archive(path) == "opened"  # type: ignore[comparison-overlap]
+
+
+def test_a_file_without_the_record_is_left_to_the_library(tmp_path: Path) -> None:
+    for data in (b"", b"x" * 100, b"x" * 100_000):
+        (tmp_path / "x").write_bytes(data)
+        with pytest.raises(zipfile.BadZipFile, match="not a zip file"):
+            _archive(tmp_path / "x")
+
+
+@pytest.mark.parametrize(("most", "is_read"), [(None, True), (6, True), (5, True), (4, False)])
+def test_a_file_of_an_unpacked_case_may_be_so_long(most: int | None, is_read: bool, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"12345")
+    if is_read:
+        assert _file(tmp_path / "x", most) == b"12345"
+    else:
+        with pytest.raises(zipfile.BadZipFile, match="x has more than 4 bytes"):
+            _file(tmp_path / "x", most)
+    for other in (tmp_path, tmp_path / "lost"):
+        with pytest.raises(zipfile.BadZipFile, match="is not there, or no file"):
+            _file(other)
+
+
+def test_a_case_begins_with_its_manifest(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    head = b"PK\3\4" + bytes(26) + b"manifest.json"
+    for data, found in (
+        (head, True),
+        (head + b"more", True),
+        (head[:-1], False),
+        (b"PK\3\5" + head[4:], False),
+        (b"", False),
+    ):
+        path.write_bytes(data)
+        assert is_case(path) is is_case(str(path)) is found
+    path.write_bytes(head[:30] + b"xmanifest.json")
+    assert not is_case(path)
+    assert not is_case(tmp_path)
+    (tmp_path / "manifest.json").write_bytes(b"{}")
+    assert is_case(tmp_path)
+    assert not is_case(tmp_path / "lost")
+    assert not is_case(5)
+    assert not is_case("a\0b")
+
+
+# ------------------------------------------------------------------------------------------------ packets
+
+
+def frames_of(*sizes: int) -> Any:
+    frames = [
+        SimpleNamespace(frame=at, link_type=1, data=b"x" * size, original_length=size)
+        for at, size in enumerate(sizes, 1)
+    ]
+    return SimpleNamespace(frames=[one.frame for one in frames], frame=lambda index: frames[index])
+
+
+@pytest.mark.parametrize(("most", "kept"), [(0, []), (9, []), (10, [1]), (29, [1]), (30, [1, 3]), (100, [1, 3])])
+def test_so_many_bytes_of_packets_are_held(most: int, kept: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report stays what a browser opens: a quarter of a gigabyte of packets at most."""
+    assert MAX_PACKET_BYTES == 268_435_456
+    found: list[int] = []
+    monkeypatch.setattr(module, "CaptureReader", lambda sources, limits: iter([frames_of(10, 99, 20)]))
+    holder: Any = SimpleNamespace(add_frame=lambda frame: found.append(frame.frame))
+    _add_frames(holder, ["a"], {1, 3}, DEFAULTS, most)
+    assert found == kept
+
+
+@pytest.mark.parametrize(
+    ("sources", "engine", "why"),
+    [
+        (["a"], "own", None),
+        ([Path("a"), "b"], "own", None),
+        (["a"], "tshark", "tshark gives no captured bytes"),
+        (["a", object()], "own", "the capture came through a pipe, which is read once"),
+        ([object()], "tshark", "the capture came through a pipe, which is read once"),
+    ],
+)
+def test_why_there_are_no_packets(sources: list[Any], engine: str, why: str | None) -> None:
+    assert _why_not(sources, engine) == why
+
+
+@pytest.mark.parametrize(
+    ("before", "start", "data"),
+    [
+        # [MS-SMB2] 2.1: a zero, then the length in three bytes, before the message.
+        (b"\0\0\0\3", 4, b"\0\0\0\3abc"),
+        (b"xx\0\0\0\3", 6, b"\0\0\0\3abc"),
+        (b"\0\0\0\4", 4, b"abc"),
+        (b"\1\0\0\3", 4, b"abc"),
+        (b"\0\0\3", 3, b"abc"),
+        (b"", 0, b"abc"),
+    ],
+)
+def test_a_message_comes_with_its_framing_where_that_was_captured(before: bytes, start: int, data: bytes) -> None:
+    whole = TracedBytes.of_frame(before + b"abcdef", 1, 54)
+
+    class Data:
+        def part(self, first: int, stop: int) -> bytes:
+            return whole.data[first:stop]
+
+        def __getitem__(self, span: slice) -> TracedBytes:
+            return whole[span]
+
+    stop = start + 3
+    sent: Any = SimpleNamespace(data=Data(), start=start, stop=stop, length=3, head=whole[start:stop])
+    assert _with_header(sent).data == data
+
+
+def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_bytes(b"{}")
+    found = module.packets_of([tmp_path], None, None)  # type: ignore[arg-type]
+    assert isinstance(found, Packets)
+    assert found.lacking == "a case does not hold captured packets"
