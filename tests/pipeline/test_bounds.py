@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from analyzer.core.errors import InputError
+from analyzer.core.events import Problem
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
 from analyzer.model.packets import Packets
+from analyzer.pipeline import metadata, verify
 from analyzer.pipeline import packets as module
-from analyzer.pipeline import verify
 from analyzer.pipeline.case import (
     _DATE,
     _END,
@@ -31,9 +33,12 @@ from analyzer.pipeline.case import (
     _file,
     _most_state,
     is_case,
+    write_case,
 )
 from analyzer.pipeline.packets import MAX_PACKET_BYTES, _add_frames, _why_not, _with_header
 from analyzer.pipeline.verify import _FIRST_ELEMENTS, _HEAD_BYTES, _TAIL_BYTES, _xml_property
+from tests.build.buffers import Block, perf_data
+from tests.build.calls import Calls, analysis_of
 
 
 def test_what_a_case_may_be_long() -> None:
@@ -201,3 +206,60 @@ def test_of_a_case_there_are_no_packets(tmp_path: Path) -> None:
     found = module.packets_of([tmp_path], None, None)  # type: ignore[arg-type]
     assert isinstance(found, Packets)
     assert found.lacking == "a case does not hold captured packets"
+
+
+def test_messages_are_followed_only_where_calls_came_over_smb(monkeypatch: pytest.MonkeyPatch) -> None:
+    followed: list[Any] = []
+    monkeypatch.setattr(module, "follow_messages", lambda sources, *given, **more: followed.append(sources))
+    monkeypatch.setattr(module, "with_embedded", lambda sources, keyring: (keyring, []))
+    monkeypatch.setattr(module, "CaptureReader", lambda sources, limits: iter(()))
+    for smb, expected in ((None, []), (object(), [["a"]])):
+        followed.clear()
+        calls = [
+            SimpleNamespace(frames=(1,), smb=None),
+            SimpleNamespace(frames=(2,), smb=smb),
+            SimpleNamespace(frames=(), smb=None),
+        ]
+        analysis: Any = SimpleNamespace(calls=calls)
+        found = module.packets_of(["a"], analysis, None)  # type: ignore[arg-type]
+        assert found.lacking == "it is beyond the first 256 MiB of packets with calls"
+        assert followed == expected
+        followed.clear()
+        module.packets_of(["a"], analysis, None, numbers=[1])  # type: ignore[arg-type]
+        assert followed == []
+
+
+@pytest.mark.parametrize("with_tables", [True, False])
+def test_a_manifest_counts_problems_with_those_of_buffers_where_they_were_decoded(
+    with_tables: bool, tmp_path: Path
+) -> None:
+    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])[:-3]
+    analysis = analysis_of(
+        Calls().counter_data(data), Calls(first_frame=9).open_query(), Problem("gap", "tcp", (1,), "x")
+    )
+    with (tmp_path / "x").open("wb") as out:
+        manifest = write_case(analysis, out, with_tables=with_tables)
+    assert (manifest.problems, manifest.calls, manifest.profile, manifest.options) == (
+        1 + with_tables,
+        2,
+        "windows",
+        {},
+    )
+    assert bool(manifest.tables) is with_tables
+
+
+def test_what_a_metadata_file_may_be_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5,000 counters in a hundred languages of a hundred characters each are 50 MB; five times that is no such file."""
+    assert (metadata.MAX_FILE_BYTES, metadata._HEAD) == (268_435_456, 4096)
+    (tmp_path / "x").write_bytes(b'{"record": "metadata", "x": 1}')
+    monkeypatch.setattr(metadata, "looks_like_metadata", lambda head: True)
+    monkeypatch.setattr(metadata, "metadata_from_json", lambda data, source: (data, source))
+    for most, is_read in ((30, True), (31, True), (29, False), (1, False)):
+        monkeypatch.setattr(metadata, "MAX_FILE_BYTES", most)
+        for head in (4096, 7):
+            monkeypatch.setattr(metadata, "_HEAD", head)
+            if is_read:
+                assert metadata.load_metadata(tmp_path / "x") == ((tmp_path / "x").read_bytes(), str(tmp_path / "x"))  # type: ignore[comparison-overlap]
+            else:
+                with pytest.raises(InputError, match=f"larger than any metadata file \\({most} bytes\\)"):
+                    metadata.load_metadata(tmp_path / "x")

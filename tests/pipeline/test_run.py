@@ -11,12 +11,15 @@ import pytest
 
 from analyzer.auth.keyring import Keyring
 from analyzer.capture.reader import CaptureReader
+from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, Problem
+from analyzer.core.events import BlockEnds, CaptureEnds, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.model.analysis import CaptureFacts
+from analyzer.model.metadata import metadata_of
 from analyzer.packet.segment import SegmentBatch
 from analyzer.pipeline import run as module
+from analyzer.pipeline.case import write_case
 from analyzer.pipeline.run import (
     _LISTED_COST,
     _Chain,
@@ -29,6 +32,9 @@ from analyzer.pipeline.run import (
     tickets_in,
 )
 from tests import truth
+from tests.build.buffers import wide
+from tests.build.calls import COUNTERSET, Calls, analysis_of
+from tests.build.rpc import CHANNEL
 from tests.truth import CAPTURES
 
 CLEAR = CAPTURES / "v1_samba_impacket_smb311_noauth.pcap"
@@ -114,6 +120,31 @@ def test_what_is_listed_is_bounded_by_its_memory() -> None:
         assert len(collected.problems) == listed, memory
         lacking = [one.text for one in collected.unlisted()]
         assert lacking == [f"{4 - listed} more problems of kind gap were met than are listed"]
+
+
+def test_what_is_closed_by_the_end_of_the_capture_was_not_closed_in_it() -> None:
+    collected = _Collector(DEFAULTS)
+    other = msgspec.structs.replace(CHANNEL, number=9)
+    for event in (ChannelClosed(CHANNEL), CaptureEnds(), ChannelClosed(other)):
+        collected.take(event)
+    assert collected.closed == {CHANNEL.number}
+
+
+def test_names_of_a_file_are_filled_in_where_a_case_is_opened(tmp_path: Path) -> None:
+    """As where captures are read: what is known of a server goes to what the case does not state of it."""
+    unnamed = analysis_of(Calls().open_query())
+    path = tmp_path / "x.pcq"
+    with path.open("wb") as out:
+        write_case(unnamed, out)
+    named = analysis_of(Calls().registration(9, wide("Process V2")))
+    metadata = metadata_of(named.catalogs, named.name_tables, "names")
+    opened = analyze([path], metadata=[metadata])
+    server = unnamed.calls[0].server
+    assert opened.catalogs.of(server).countersets[COUNTERSET].label == "Process V2"
+    assert len(opened.calls) == 1
+    assert COUNTERSET not in analyze([path]).catalogs.of(server).countersets
+    with pytest.raises(InputError, match="opened alone"):
+        analyze([path, path])
 
 
 # ------------------------------------------------------------------------------------------------ engines

@@ -278,7 +278,13 @@ def sliced(
 
     monkeypatch.setattr(slicing, "follow_messages", follow)
     monkeypatch.setattr(slicing, "_written", written)
-    monkeypatch.setattr(slicing, "analyze", lambda *_, **options: SimpleNamespace(calls=next(given)))
+
+    def analysed(sources: Any, keyring: Any, *, limits: Any, pdus: bool) -> Any:
+        # Of what is read to be compared, nobody asks for PDUs, which take memory.
+        assert not pdus
+        return SimpleNamespace(calls=next(given))
+
+    monkeypatch.setattr(slicing, "analyze", analysed)
     analysis: Any = SimpleNamespace(sessions=(), pdus=())
     return slice_of(["a"], analysis, calls, Keyring(), DEFAULTS), whole
 
@@ -304,6 +310,9 @@ def test_a_connection_whose_calls_do_not_come_again_is_taken_whole_once(monkeypa
     found, whole = sliced(monkeypatch, calls, [], [])
     assert (found.whole, found.lacking) == (2, 3)
     assert len(whole) == 2
+    # Not even where another connection's calls lack the second time.
+    found, whole = sliced(monkeypatch, calls, [first, third], [first, second])
+    assert (found.whole, found.lacking, len(whole)) == (1, 1, 2)
     # The same call twice has to come twice.
     twice = [*calls[:1], *calls[:1]]
     found, _ = sliced(monkeypatch, twice, [first], [first])
