@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 from pathlib import Path
@@ -29,8 +30,12 @@ from analyzer.pipeline.case import (
     _MOST_MANIFEST,
     _MOST_RATIO,
     _PIECE,
+    FORMAT,
+    VERSION,
     _archive,
+    _entry,
     _file,
+    _is_file,
     _most_state,
     is_case,
     write_case,
@@ -47,6 +52,7 @@ def test_what_a_case_may_be_long() -> None:
     assert (_LOCAL_HEADER.size, _END, _END_64) == (30, b"PK\x05\x06", b"PK\x06\x06")
     assert (_IN_END_64, _DATE) == (0xFFFFFFFF, (1980, 1, 1, 0, 0, 0))
     assert 56 + 20 + 22 + 65_535 <= _LONGEST_END == 66 * 1024
+    assert (FORMAT, VERSION) == ("pcq-case", 1)
     # A dozen entries with their names are below a megabyte; what is read at once of the calls is one.
     assert (_MOST_DIRECTORY, _MOST_MANIFEST, _PIECE) == (1_048_576, 16_777_216, 1_048_576)
     assert (_MOST_RATIO, _FREE_STATE) == (20, 2_097_152)
@@ -136,6 +142,61 @@ def test_a_case_begins_with_its_manifest(tmp_path: Path) -> None:
     assert not is_case(tmp_path / "lost")
     assert not is_case(5)
     assert not is_case("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("flags", "how", "is_read"),
+    [
+        (0, zipfile.ZIP_STORED, True),
+        # APPNOTE 4.4.4: bit 0 is encryption; bits 1 and 2 say how deflate searched, bit 11 that names are UTF-8.
+        (2, zipfile.ZIP_STORED, True),
+        (0x800, zipfile.ZIP_DEFLATED, True),
+        (1, zipfile.ZIP_STORED, False),
+        (0x801, zipfile.ZIP_DEFLATED, False),
+        (0, zipfile.ZIP_LZMA, False),
+    ],
+)
+def test_entries_are_stored_or_deflated_and_not_encrypted(flags: int, how: int, is_read: bool) -> None:
+    info = SimpleNamespace(flag_bits=flags, compress_type=how, file_size=3)
+    archive: Any = SimpleNamespace(getinfo=lambda name: info, open=lambda info: io.BytesIO(b"12345"))
+    for most in (3, 4):
+        if is_read:
+            assert _entry(archive, "x", most) == b"123"
+        else:
+            with pytest.raises(zipfile.BadZipFile, match="x is encrypted, or compressed"):
+                _entry(archive, "x", most)
+    if is_read:
+        with pytest.raises(zipfile.BadZipFile, match="x would be 3 bytes, more than 2"):
+            _entry(archive, "x", 2)
+
+
+def test_what_can_be_gone_back_to_is_a_file(tmp_path: Path) -> None:
+    with (tmp_path / "x").open("wb") as file, Path("/dev/null").open("wb") as device:
+        assert _is_file(file)
+        assert not _is_file(device)
+    # What has no number says for itself.
+    assert _is_file(io.BytesIO())
+    assert not _is_file(SimpleNamespace(fileno=_no_number, seekable=lambda: False))  # type: ignore[arg-type]
+
+
+def _no_number() -> int:
+    raise OSError("it has none")
+
+
+def test_the_evidence_of_a_text_begins_behind_its_last_mark() -> None:
+    line = "  capture  sha256 " + "0" * 64 + "  5 bytes  {}"
+    text = [
+        line.format("before"),
+        f"{verify.TEXT_MARK} 1",
+        line.format("a"),
+        f"{verify.TEXT_MARK} 2",
+        line.format("b c"),
+        "more",
+    ]
+    found = verify._record_of_text("\n".join(text))
+    assert found["inputs"] == [{"role": "capture", "sha256": "0" * 64, "size": 5, "name": "b c"}]
+    above = [line.format("a"), verify.TEXT_MARK, line.format("b")]
+    assert [one["name"] for one in verify._record_of_text("\n".join(above))["inputs"]] == ["b"]
 
 
 # ------------------------------------------------------------------------------------------------ packets

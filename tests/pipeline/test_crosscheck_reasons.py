@@ -216,6 +216,12 @@ def test_a_complaint_is_an_error_only_where_nothing_was_shown(
         checked(monkeypatch, analysis, [complaint], calls=[], pdus=[pdu])
 
 
+def test_what_tshark_does_not_state_of_a_pdu_is_zero(analysis: Analysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare = shown(9, {"dcerpc.ver": "5", "dcerpc.pkt_type": "2"})
+    result = checked(monkeypatch, analysis, [bare], calls=[], pdus=[])
+    assert [one.pdu for one in result.only_tshark] == [module.SeenPdu(2, 0, 0, 0, (9,))]
+
+
 def seen(*frames: int, call_id: int = 7) -> module.SeenPdu:
     return module.SeenPdu(0, call_id, 3, 100, frames)
 

@@ -201,6 +201,13 @@ def test_a_slice_is_read_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_of_another_channel_of_a_session_its_beginning_and_end_are_taken() -> None:
+    sent = [a_frame(20, OTHER, SERVER, SYN), a_frame(21, OTHER, SERVER), a_frame(22, SERVER, OTHER, FIN | ACK)]
+    for session, expected in ((0x1D, {2, 9, 20, 22}), (0x99, {2})):
+        messages = [(SAME_HOSTS, 9, 0, of_session(1, 1, session))]
+        assert taken(needs_of(), sent, messages) == expected  # type: ignore[arg-type]
+
+
 # ------------------------------------------------------------------------------------------- what is needed of a call
 
 
