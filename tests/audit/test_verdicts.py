@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from analyzer.audit.engine import Audit, Profile, select
 from analyzer.audit.findings import _MOST_REASONS, Coverage, actor_of
 from analyzer.audit.knowledge import InstanceList, Knowledge
 from analyzer.audit.rule import Level, Reads, Rule, RulePage, rule_pages
+from analyzer.audit.rules.status_against_history import _Case, _Covering
+from analyzer.audit.values import NO_HANDLE
 from analyzer.audit.verdicts import Actor, At, Deviation, Judgement, Outcome, Severity, inconclusive, passed
 from analyzer.core.errors import InputError
+from analyzer.model.perflib import NONE_ID
 from tests.build.buffers import identifier
 from tests.build.calls import COUNTERSET, Calls, analysis_of
 
@@ -315,3 +319,52 @@ def test_verdicts_in_short() -> None:
     assert passed(SERVERS) == Judgement(Outcome.PASSED, SERVERS)
     assert passed(SERVERS, 5).count == 5
     assert inconclusive(SERVERS, "why") == Judgement(Outcome.INCONCLUSIVE, SERVERS, message="why")
+
+
+@pytest.mark.parametrize(
+    ("held", "countersets", "wildcards"),
+    [
+        ([("g", 1, 0, "a")], {"g"}, set()),
+        ([("g", NONE_ID, 0, "a")], {"g"}, {"g"}),
+        ([("g", 1, 0, "*")], {"g"}, {"g"}),
+        ([("g", 1, 0, "b*"), ("h", 1, NONE_ID, "")], {"g", "h"}, {"g"}),
+        ([], set(), set()),
+    ],
+)
+def test_all_counters_and_all_instances_are_wildcards(
+    held: list[Any], countersets: set[str], wildcards: set[str]
+) -> None:
+    """[MS-PCQ] 2.2.4.6: PERF_WILDCARD_COUNTER is 0xFFFFFFFF, PERF_WILDCARD_INSTANCE is `*`."""
+    covering = _Covering(held)
+    assert (covering.countersets, covering.wildcards) == (countersets, wildcards)
+
+
+@pytest.mark.parametrize(
+    ("block", "covers"),
+    [
+        # Of g a wildcard is held, of h another counter, of i nothing.
+        (("g", 1, "a"), True),
+        (("h", 1, "a"), False),
+        (("h", NONE_ID, "a"), True),
+        (("h", 1, "*"), True),
+        (("h", 1, None), False),
+        (("i", NONE_ID, "*"), False),
+    ],
+)
+def test_what_a_query_may_hold_under_another_name(block: tuple[str, int, str | None], covers: bool) -> None:
+    guid, counter, name = block
+    one: Any = SimpleNamespace(
+        counterset=guid, name=name, asks_all_counters=counter == NONE_ID, key=(guid, counter, 0, name)
+    )
+    call: Any = SimpleNamespace(asked={"dwAdd": 1})
+    covering = _Covering([("g", NONE_ID, 0, ""), ("h", 5, 0, "b")])
+    for held, added, is_held in ((None, set(), False), (frozenset({one.key}), set(), True), (None, {one.key}, True)):
+        case = _Case(call, one, 0, None, held, added, covering)
+        assert (case.may_be_held_otherwise, case.is_held, case.adds) == (covers, is_held, True)
+        assert case.unknown == NO_HANDLE
+    for asked, adds in (({"dwAdd": 0}, False), ({}, False), ({"dwAdd": 5}, True)):
+        assert _Case(SimpleNamespace(asked=asked), one, 0, None, None, set(), covering).adds is adds  # type: ignore[arg-type]
+    query: Any = SimpleNamespace(unknown=None)
+    assert _Case(call, one, 0, query, None, set(), covering).unknown == "what the handle holds is not in the capture"
+    query.unknown = "a reason"
+    assert _Case(call, one, 0, query, None, set(), covering).unknown == "a reason"
