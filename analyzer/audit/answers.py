@@ -325,7 +325,7 @@ def _look_at_alignment(block: Block) -> None:
     misplaced: list[tuple[str, int]] = []
     if block.at % 8:
         misplaced.append((block.path, block.at))
-    elif block.ids is not None and (block.ids_at + block.ids_size) % 8:
+    elif block.ids is not None and block.ids_size % 8:
         block.moved_by_ids = True
     if block.instances_at is not None and block.instances_at % 8:
         misplaced.append((f"{block.path}.body.instances", block.instances_at))

@@ -1,0 +1,222 @@
+"""Tables and branches of rules about single numbers: each side of each comparison, each code by name."""
+
+from __future__ import annotations
+
+from struct import pack
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from analyzer.audit.evidence import Evidence
+from analyzer.audit.likeness import likeness_of
+from analyzer.audit.registration import string_offsets
+from analyzer.audit.root_causes import RootCauses
+from analyzer.audit.rules import answer_sizes_disagree, fault_not_of_rpc, instance_list_malformed, lcid_out_of_place
+from analyzer.audit.rules.answer_sizes_disagree import _too_small, _unequal
+from analyzer.audit.rules.fault_not_of_rpc import _RPC_BY_OTHER_NAMES
+from analyzer.audit.rules.inconsistent_stub_served import _BEHIND_NAME
+from analyzer.audit.verdicts import Judgement, Outcome
+from analyzer.model.perflib import Opnum
+from tests.audit.test_rule_bounds import said
+from tests.build.buffers import Block, perf_data, wide
+from tests.build.calls import Calls, analysis_of
+
+OUT, RTN, SMALL = "PCQ-3.1.4.1.1-R05", "PCQ-3.1.4.1.1-R06", "PCQ-3.1.4.1.1-R09"
+NO_GUIDS = answer_sizes_disagree.NO_GUIDS
+
+
+def sized(*, opnum: int = 0, status: int = 0, room: int = 100, out: int = 100, needed: int = 100) -> Any:
+    return SimpleNamespace(
+        opnum=opnum, status=status, asked={"dwInSize": room}, answered={"pdwOutSize": out, "pdwRtnSize": needed}
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        (sized(), [f"pass {OUT}", f"pass {RTN}"]),
+        # GUIDs all or none.
+        (sized(room=99), [f"fail {NO_GUIDS} pdwOutSize", f"pass {OUT}", f"pass {RTN}"]),
+        (sized(room=99, status=8, out=0), [f"pass {NO_GUIDS}", f"pass {RTN}", f"pass {SMALL}"]),
+        (sized(room=99, opnum=5), ["pass PCQ-3.1.4.1.5-R05", "pass PCQ-3.1.4.1.5-R06"]),
+        # A buffer that is as large as what is needed is not too small.
+        (sized(status=8, out=0), [f"fail {RTN} pdwRtnSize"]),
+        (sized(status=8, out=0, needed=101), [f"pass {NO_GUIDS}", f"pass {RTN}", f"pass {SMALL}"]),
+        (
+            sized(status=8, out=1, needed=101),
+            [f"fail {NO_GUIDS} pdwOutSize", f"pass {RTN}", f"warn {SMALL} pdwOutSize"],
+        ),
+        (sized(status=5, out=1, needed=5), []),
+    ],
+)
+def test_sizes_of_an_answer(call: Any, found: list[str]) -> None:
+    assert said(answer_sizes_disagree.check(call)) == found
+
+
+@pytest.mark.parametrize(
+    ("room", "out", "needed", "returned", "damaged", "found"),
+    [
+        (100, 9, 50, 50, False, f"fail {OUT} pdwOutSize"),
+        (100, 100, 101, 100, False, f"fail {OUT} pdwOutSize"),
+        (100, 100, 100, 90, False, f"fail {RTN} pdwRtnSize"),
+        (100, 99, 101, 99, False, f"fail {RTN} pdwRtnSize"),
+        (100, 99, 101, 99, True, f"fail {OUT} pdwOutSize"),
+        (100, 99, 100, 99, True, f"fail {RTN} pdwRtnSize"),
+        # Without counts what was returned is what pdwOutSize says.
+        (100, 99, 98, None, False, f"fail {RTN} pdwRtnSize"),
+    ],
+)
+def test_where_sizes_differ_what_was_returned_decides(
+    room: int, out: int, needed: int, returned: int | None, damaged: bool, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = None if returned is None else SimpleNamespace(actual_count=SimpleNamespace(value=returned))
+    monkeypatch.setattr(answer_sizes_disagree, "answer_counts", lambda side: counts)
+    sizes = answer_sizes_disagree.METHODS[Opnum.ENUMERATE_COUNTER_SET]
+    for buffer in (SimpleNamespace(problem=1),) if damaged else (None, SimpleNamespace(problem=None)):
+        call: Any = SimpleNamespace(response=SimpleNamespace(buffer=buffer))
+        assert said(_unequal(call, sizes, room, out, needed)) == [found]
+    assert said(_too_small(None, sizes, 5, 0, 6)) == [f"pass {RTN}", f"pass {SMALL}"]  # type: ignore[arg-type]
+
+
+def test_each_method_has_requirements_of_its_own() -> None:
+    """Of pdwOutSize, pdwRtnSize and the code for a buffer that is too small, by the section of the method."""
+    numbers = {0: (5, 6, 9), 1: (5, 6, 11), 2: (5, 6, 10), 5: (5, 6, 10), 6: (5, 6, 10)}
+    sections = {0: 1, 1: 2, 2: 3, 5: 5, 6: 6}
+    found = {
+        int(opnum): (one.out_size, one.rtn_size, one.too_small) for opnum, one in answer_sizes_disagree.METHODS.items()
+    }
+    assert found == {
+        opnum: tuple(f"PCQ-3.1.4.1.{sections[opnum]}-R{number:02}" for number in numbers[opnum]) for opnum in numbers
+    }
+    assert answer_sizes_disagree.NOT_ENOUGH_MEMORY == 8
+
+
+# ------------------------------------------------------------------------------------------------ lists of instances
+
+CHAIN, HEADER = instance_list_malformed.CHAIN, instance_list_malformed.HEADER
+SIZE, PADDING = instance_list_malformed.SIZE, instance_list_malformed.PADDING
+GOOD = [f"pass {HEADER}", f"pass {CHAIN}"]
+
+
+def row(name: bytes, size: int | None = None) -> bytes:
+    return pack("<II", 8 + len(name) if size is None else size, 0) + name
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", []),
+        (row(wide("abc")), [*GOOD, f"pass {SIZE}"]),
+        (row(wide("ab") + bytes(2)), [*GOOD, f"pass {PADDING}", f"pass {SIZE}"]),
+        (row(wide("ab")), [*GOOD, f"fail {SIZE} lpData"]),
+        # Seven bytes of padding may be needed, eight are not.
+        (row(bytes(2) + bytes(6)), [*GOOD, f"pass {PADDING}", f"pass {SIZE}"]),
+        (row(wide("abc") + bytes(8)), [*GOOD, f"pass {PADDING}", f"fail {SIZE} lpData"]),
+        (row(wide("ab") + bytes(10)), [*GOOD, f"pass {PADDING}", f"fail {SIZE} lpData"]),
+        (row(bytes(2)), [*GOOD, f"fail {SIZE} lpData"]),
+        (row(b"", 10), [f"fail {CHAIN} lpData"]),
+        (row(b"a"), [f"fail {CHAIN} lpData"]),
+        (row(wide("abc"), 17), [f"fail {CHAIN} lpData"]),
+        (row(b"a\0b\0c\0d\0"), [f"fail {HEADER} lpData"]),
+        (row(wide("abc")) + b"1234567", [*GOOD, f"pass {SIZE}", f"fail {CHAIN} lpData"]),
+        (row(wide("abc")) * 2, [*GOOD, f"pass {SIZE}"] * 2),
+    ],
+)
+def test_instances_lead_to_each_other(data: bytes, found: list[str]) -> None:
+    call: Any = SimpleNamespace(response=SimpleNamespace(data=data))
+    assert said(instance_list_malformed.check(call)) == found
+
+
+# ------------------------------------------------------------------------------------------------ faults, languages
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        (None, []),
+        # C706 appendix E: nca_s_ codes are 0x1C000000 and 0x1C010000; [MS-ERREF] 2.2 has RPC's from 1700 to 1999.
+        *((code, ["pass"]) for code in (0x1C000000, 0x1C01FFFF, 1700, 1999)),
+        *((code, ["fail"]) for code in (0x1BFFFFFF, 0x1C020000, 1699, 2000, 0, 1, 7)),
+        *((code, ["warn"]) for code in (0xC0020001, 0xC0030009, 0x80020000, 0x8003FFFF)),
+        *((code, ["fail"]) for code in (0xC0010000, 0xC0040000, 0x80010000, 0x80040000)),
+        *((code, ["pass"]) for code in (5, 6, 8, 14, 87, 122, 164, 997, 1130, 1332, 1338, 1460)),
+    ],
+)
+def test_a_fault_is_a_status_of_rpc(fault: int | None, found: list[str]) -> None:
+    call: Any = SimpleNamespace(fault=fault)
+    assert [one.outcome.value for one in fault_not_of_rpc.check(call)] == found
+
+
+def test_codes_that_rpc_has_under_names_of_its_own() -> None:
+    """rpcnterr.h: these, and no other Win32 code outside of 1700 to 1999."""
+    assert sorted(_RPC_BY_OTHER_NAMES) == [5, 6, 8, 14, 87, 122, 164, 997, 1130, 1332, 1338, 1460]
+
+
+def test_so_many_bytes_of_parameters_follow_the_name_of_the_machine() -> None:
+    """[MS-PCQ] 6: dwInSize; CounterSetGuid, RequestCode, RequestLCID and dwInSize; CounterSetGuid and dwInSize; none."""
+    assert {int(opnum): size for opnum, size in _BEHIND_NAME.items()} == {0: 4, 1: 16 + 4 + 4 + 4, 2: 16 + 4, 3: 0}
+
+
+@pytest.mark.parametrize(
+    ("code", "language", "outcome"),
+    [
+        # [MS-PCQ] 2.2.3.1: of names in English and of structures there is one language.
+        *((code, 0, "pass") for code in (1, 7, 8, 9, 10)),
+        *((code, 9, "fail") for code in (1, 7, 8, 9, 10)),
+        *((code, 0x409, "pass") for code in (3, 4, 5, 6)),
+        # [MS-LCID] 2.2: a language alone, and with its default country; 0 is neutral, 0x7F invariant.
+        *((5, language, "pass") for language in (0, 0x400, 0x800, 9, 0x7F, 0x407, 0x0C07)),
+        *((5, language, "warn") for language in (0x3FF, 0x0C7F, 0xFFFF)),
+    ],
+)
+def test_a_language_is_named_where_there_are_several(code: int, language: int, outcome: str) -> None:
+    call: Any = SimpleNamespace(asked={"RequestCode": code, "RequestLCID": language})
+    found = [one.outcome.value for one in lcid_out_of_place.check(call)]
+    assert found == [outcome]
+
+
+# ------------------------------------------------------------------------------------------------ what follows, what is alike
+
+
+def test_violations_that_follow_are_counted_and_doubts_are_not() -> None:
+    causes = RootCauses()
+    rule: Any = object()
+    root = Judgement(Outcome.FAILED, "A")
+    causes._roots[4], causes._follow[4] = (rule, root), 0
+    for outcome in (Outcome.FAILED, Outcome.WARNED, Outcome.PASSED, Outcome.INCONCLUSIVE):
+        made = causes._following(4, Judgement(outcome, "B", message="m"))
+        assert (made.outcome, made.message) == (
+            Outcome.INCONCLUSIVE,
+            "the parameters of the call are not where the IDL puts them",
+        )
+    assert list(causes.causes()) == [(rule, root, 2)]
+
+
+def test_answers_of_one_layout_are_alike_whatever_their_values() -> None:
+    make = Calls()
+    data = [perf_data([Block(1, values=((pack("<I", number),),))]) for number in range(4)]
+    other = perf_data([Block(1, values=((pack("<Q", 5),),))])
+    evidence = Evidence(analysis_of(make.open_query(), *map(make.counter_data, [*data, other])))
+    found = [likeness_of(evidence.call(number)) for number in range(1, 7)]
+    assert found[3] == found[4]
+    assert found[3] is not None
+    assert len({found[0], found[4], found[5]}) == 3
+    # Parameters are compared in full.
+    two = Evidence(analysis_of(make.registration(9, wide("a")), make.registration(9, wide("b"))))
+    assert likeness_of(two.call(1)) != likeness_of(two.call(2))
+
+
+def test_what_is_long_and_of_no_layout_is_like_nothing() -> None:
+    make = Calls()
+    sizes = [4096, 4097]
+    evidence = Evidence(analysis_of(*(make.exchange(9, bytes(size), None) for size in sizes)))
+    assert [likeness_of(evidence.call(number)) is None for number in (1, 2)] == [False, True]
+
+
+@pytest.mark.parametrize("zeros", [3, 4, 5])
+def test_the_last_nul_stands_at_an_even_place(zeros: int) -> None:
+    data = b"a\0" + bytes(zeros)
+    last = len(data) - 2 - len(data) % 2
+    assert string_offsets(data, (0, last), 0).lost == []
+    assert string_offsets(data, (0, last + 2), 0).lost == [1]
