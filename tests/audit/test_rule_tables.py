@@ -12,7 +12,18 @@ from analyzer.audit.evidence import Evidence
 from analyzer.audit.likeness import likeness_of
 from analyzer.audit.registration import string_offsets
 from analyzer.audit.root_causes import RootCauses
-from analyzer.audit.rules import answer_sizes_disagree, fault_not_of_rpc, instance_list_malformed, lcid_out_of_place
+from analyzer.audit.rules import (
+    address_instead_of_value,
+    answer_sizes_disagree,
+    clock_runs_back,
+    clocks_advance_unlike,
+    fault_not_of_rpc,
+    instance_list_malformed,
+    lcid_out_of_place,
+    short_validation_not_refused,
+)
+from analyzer.audit.rules import winperf_definition_contradicts_itself as winperf_definition
+from analyzer.audit.rules import winperf_instance_ill_formed as winperf_instance
 from analyzer.audit.rules.answer_sizes_disagree import _too_small, _unequal
 from analyzer.audit.rules.fault_not_of_rpc import _RPC_BY_OTHER_NAMES
 from analyzer.audit.rules.inconsistent_stub_served import _BEHIND_NAME
@@ -220,3 +231,225 @@ def test_the_last_nul_stands_at_an_even_place(zeros: int) -> None:
     last = len(data) - 2 - len(data) % 2
     assert string_offsets(data, (0, last), 0).lost == []
     assert string_offsets(data, (0, last + 2), 0).lost == [1]
+
+
+# ------------------------------------------------------------------------------------------------ clocks of data answers
+
+
+def poll(
+    ticks: int, time_100ns: int, frequency: int = 1000, *, asked: int = 0, answered: int = 0, server: str = "a"
+) -> Any:
+    header = (0, 0, ticks, time_100ns, frequency)
+    response = SimpleNamespace(
+        is_readable=True, answer=SimpleNamespace(header=header), side=SimpleNamespace(last_time_ns=answered)
+    )
+    request = SimpleNamespace(side=SimpleNamespace(first_time_ns=asked))
+    return SimpleNamespace(server=server, request=request, response=response)
+
+
+def fed(watch: Any, *calls: Any) -> list[list[str]]:
+    found = [[one.outcome.value for one in watch.feed(call)] for call in calls]
+    assert list(watch.finish()) == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("calls", "last"),
+    [
+        ([poll(0, 0)], ["pass", "pass"]),
+        ([poll(0, 0, 0)], ["fail"]),
+        ([poll(5, 0), poll(5, 0)], ["pass", "pass"]),
+        ([poll(5, 0), poll(4, 0)], ["pass", "fail"]),
+        ([poll(5, 0), poll(4, 0, 1001)], ["fail"]),
+        ([poll(5, 0), poll(4, 0, server="b")], ["pass", "pass"]),
+        # Calls that overlap were answered in an order that nobody knows.
+        ([poll(5, 0, answered=9), poll(4, 0, asked=8)], ["pass"]),
+        ([poll(5, 0, answered=9), poll(4, 0, asked=9)], ["pass", "fail"]),
+    ],
+)
+def test_the_clock_of_answers_does_not_run_back(calls: list[Any], last: list[str]) -> None:
+    assert fed(clock_runs_back._Clocks(None), *calls)[-1] == last  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("calls", "last"),
+    [
+        ([poll(0, 0)], []),
+        ([poll(0, 0), poll(1000, 10_000_000)], ["pass"]),
+        # A twentieth of the longer time, and a twentieth of a second, may lie between: of 10 s 0.55 s.
+        ([poll(0, 0), poll(10_000, 105_700_000)], ["pass"]),
+        ([poll(0, 0), poll(10_000, 105_900_000)], ["warn"]),
+        ([poll(0, 0), poll(10_000, 94_510_000)], ["pass"]),
+        ([poll(0, 0), poll(10_000, 94_400_000)], ["warn"]),
+        ([poll(0, 0), poll(0, 500_000)], ["pass"]),
+        ([poll(0, 0), poll(0, 600_000)], ["warn"]),
+        ([poll(0, 0, 0), poll(9, 0, 0)], []),
+        ([poll(0, 0), poll(9_000, 0, 1001)], []),
+        ([poll(5, 0), poll(4, 10_000_000)], []),
+        ([poll(0, 5), poll(9_000, 4)], []),
+        ([poll(0, 0, answered=9), poll(9_000, 0, asked=8)], []),
+        ([poll(0, 0, answered=9), poll(9_000, 0, asked=9)], ["warn"]),
+        ([poll(0, 0), poll(9_000, 0, server="b")], []),
+    ],
+)
+def test_both_clocks_of_answers_advance_alike(calls: list[Any], last: list[str]) -> None:
+    assert fed(clocks_advance_unlike._Clocks(None), *calls)[-1] == last  # type: ignore[arg-type]
+
+
+def test_clocks_that_cannot_be_read_are_in_doubt() -> None:
+    broken = poll(0, 0)
+    broken.response.is_readable = False
+    bare = poll(0, 0)
+    bare.response.answer.header = None
+    assert fed(clock_runs_back._Clocks(None), broken, bare) == [["inconclusive"] * 2] * 2  # type: ignore[arg-type]
+    assert fed(clocks_advance_unlike._Clocks(None), broken, bare) == [["inconclusive"]] * 2  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("number", "size", "may_be"),
+    [
+        # Addresses of user space beyond 4 GiB, of things of four bytes at least.
+        (1 << 32, 8, True),
+        ((1 << 32) - 4, 8, False),
+        ((1 << 47) - 4, 8, True),
+        (1 << 47, 8, False),
+        ((1 << 32) + 2, 8, False),
+        ((1 << 32) + 4, 8, True),
+        (1 << 20, 4, False),
+        (1 << 32, 16, False),
+    ],
+)
+def test_what_may_be_an_address(number: int, size: int, may_be: bool) -> None:
+    assert address_instead_of_value._may_be_address(number.to_bytes(size, "little")) is may_be
+    assert (address_instead_of_value._ENOUGH, address_instead_of_value._MOST) == (3, 100_000)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", (None, 0)),
+        (bytes(39), (None, 39)),
+        (bytes(20) + pack("<I", 40) + bytes(16), None),
+        (bytes(20) + pack("<I", 39) + bytes(16), (0, 39)),
+        ((bytes(20) + pack("<I", 40) + bytes(16)) * 2, None),
+        (bytes(20) + pack("<I", 40) + bytes(16) + bytes(39), None),
+        (bytes(20) + pack("<I", 48) + bytes(24) + bytes(20) + pack("<I", 16) + bytes(16), (48, 16)),
+    ],
+)
+def test_what_is_too_short_for_an_identifier(data: bytes, found: tuple[int | None, int] | None) -> None:
+    assert short_validation_not_refused._too_short(data) == found
+
+
+# ------------------------------------------------------------------------------------------------ definitions and instances
+
+
+def structure(start: int = 0, **fields: Any) -> Any:
+    return SimpleNamespace(path="lpData.x", start=start, fields=fields)
+
+
+RAW_FRACTION, BASE, DOUBLE, TIMER = 0x20020400, 0x40030403, 0x00012000, 0x20670500
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "scale", "follower", "outcomes"),
+    [
+        (0x10000, 4, 0, None, ["pass", "pass"]),
+        (0x10000, 8, 0, None, ["fail", "pass"]),
+        (0x10100, 8, 10, None, ["pass", "pass"]),
+        (0x10100, 4, -10, None, ["fail", "pass"]),
+        (0x10200, 0, 11, None, ["pass", "warn"]),
+        (0x10200, 4, -11, None, ["fail", "warn"]),
+        # Texts have a size of their own; a double has 8 bytes whatever its bits say.
+        (0xB00, 17, 0, None, ["pass", "pass"]),
+        (DOUBLE, 8, 0, None, ["pass", "pass"]),
+        (DOUBLE, 4, 0, None, ["fail", "pass"]),
+        (RAW_FRACTION, 4, 0, BASE, ["pass", "pass", "pass"]),
+        (RAW_FRACTION, 4, 0, 0x10000, ["pass", "fail", "pass"]),
+        (RAW_FRACTION, 4, 0, None, ["pass", "fail", "pass"]),
+        (TIMER, 8, 0, BASE, ["pass", "pass", "pass"]),
+        (TIMER, 8, 0, None, ["pass", "fail", "pass"]),
+    ],
+)
+def test_a_definition_agrees_with_its_type(
+    kind: int, size: int, scale: int, follower: int | None, outcomes: list[str]
+) -> None:
+    one = structure(counter_type=kind, counter_size=size, default_scale=scale)
+    behind = structure(counter_type=follower) if follower is not None else None
+    made = list(winperf_definition._definition(None, one, behind))  # type: ignore[arg-type]
+    assert [one.outcome.value for one in made] == outcomes
+    for length, outcome in ((40, "pass"), (39, "warn"), (41, "warn")):
+        assert [one.outcome.value for one in winperf_definition._length(None, structure(byte_length=length))] == [
+            outcome
+        ]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "sizes", "outcomes"),
+    [
+        (4, 4, [8], ["pass"]),
+        (3, 4, [8], ["fail"]),
+        (4, 5, [8], ["fail"]),
+        (4, 5, [8, 9], ["pass"]),
+        (0, 0, [8], ["pass"]),
+        (0, 9, [], []),
+    ],
+)
+def test_a_value_lies_behind_the_length_of_its_block(
+    start: int, size: int, sizes: list[int], outcomes: list[str]
+) -> None:
+    one = structure(counter_offset=start, counter_size=size)
+    assert [one.outcome.value for one in winperf_definition._place(None, one, sizes)] == outcomes  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("start", "length", "name", "outcome"),
+    [
+        (0, 24, 0, "pass"),
+        (0, 23, 0, "fail"),
+        (0, 28, 0, "warn"),
+        (0, 32, 8, "pass"),
+        (0, 31, 8, "fail"),
+        (0, 24, 1, "fail"),
+        (76, 24, 0, "pass"),
+        (77, 24, 0, "fail"),
+    ],
+)
+def test_the_length_of_an_instance_covers_its_name(start: int, length: int, name: int, outcome: str) -> None:
+    one = structure(start, byte_length=length, name_length=name, name_offset=24)
+    block: Any = SimpleNamespace(size=100)
+    (found,) = winperf_instance._lengths(None, one, block)  # type: ignore[arg-type]
+    assert found.outcome.value == outcome
+    if outcome == "fail":
+        assert found.expected == f"{24 + name} to {100 - start}"
+
+
+@pytest.mark.parametrize(
+    ("name", "code_page", "outcome"),
+    [
+        (b"", 0, "pass"),
+        (wide("ab"), 0, "pass"),
+        (wide("ab")[:-2], 0, "warn"),
+        (b"a\0\0", 0, "warn"),
+        (b"ab\0", 1252, "pass"),
+        (b"ab", 1252, "warn"),
+        (b"abc\0", 0, "warn"),
+    ],
+)
+def test_the_name_of_an_instance_ends_in_a_nul(name: bytes, code_page: int, outcome: str) -> None:
+    call: Any = SimpleNamespace(response=SimpleNamespace(data=b"before" + b"1234" + name + b"\xee\xee"))
+    one = structure(6, name_length=len(name), name_offset=4)
+    assert [found.outcome.value for found in winperf_instance._name(call, one, code_page)] == [outcome]
+
+
+def test_instances_are_told_apart_and_name_their_parents() -> None:
+    seen: set[int] = set()
+    outcomes = [
+        next(winperf_instance._identity(None, structure(unique_id=number), seen)).outcome.value  # type: ignore[arg-type]
+        for number in (-1, -1, 0, 5, 0, 5, 6)
+    ]
+    assert outcomes == ["pass", "pass", "pass", "pass", "fail", "fail", "pass"]
+    parents = [
+        next(winperf_instance._parent(None, structure(parent_object_title_index=parent), {230, None})).outcome.value  # type: ignore[arg-type]
+        for parent in (0, 230, 231)
+    ]
+    assert parents == ["pass", "pass", "warn"]
