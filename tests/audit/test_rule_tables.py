@@ -15,11 +15,13 @@ from analyzer.audit.root_causes import RootCauses
 from analyzer.audit.rules import (
     address_instead_of_value,
     answer_sizes_disagree,
+    clock_counter_wrong,
     clock_runs_back,
     clocks_advance_unlike,
     fault_not_of_rpc,
     instance_list_malformed,
     lcid_out_of_place,
+    queries_not_kept_apart,
     short_validation_not_refused,
 )
 from analyzer.audit.rules import winperf_definition_contradicts_itself as winperf_definition
@@ -453,3 +455,124 @@ def test_instances_are_told_apart_and_name_their_parents() -> None:
         for parent in (0, 230, 231)
     ]
     assert parents == ["pass", "pass", "warn"]
+
+
+# ------------------------------------------------------------------------------------------------ counters and queries
+
+LARGE_RAW, OBJECT_TIMER, PRECISION_TIMER = 0x00010100, 0x20610500, 0x20670500
+TIME, TIME_KIND, FREQ, FREQ_KIND = (f"PCQ-2.2.4.2-R{number}" for number in (62, 63, 64, 65))
+
+
+def clocked(number: int, time: int, freq: int, kind: int = OBJECT_TIMER, base: int = 0xFFFFFFFF) -> dict[str, int]:
+    return {
+        "counter_id": number,
+        "counter_type": kind,
+        "perf_time_id": time,
+        "perf_freq_id": freq,
+        "base_counter_id": base,
+    }
+
+
+@pytest.mark.parametrize(
+    ("records", "types", "found"),
+    [
+        ([clocked(1, 7, 7)], {1: 0, 7: LARGE_RAW}, [f"pass {one}" for one in (TIME, TIME_KIND, FREQ, FREQ_KIND)]),
+        # A counter is no clock of its own, and neither is one that the set does not have.
+        ([clocked(1, 1, 9)], {1: 0, 7: LARGE_RAW}, [f"fail {TIME} perf_time_id", f"fail {FREQ} perf_freq_id"]),
+        (
+            [clocked(1, 9, 7), clocked(2, 7, 8)],
+            {7: LARGE_RAW, 8: 0x10000},
+            [
+                *(f"fail {TIME} perf_time_id", f"pass {FREQ}", f"pass {FREQ_KIND}"),
+                *(f"pass {TIME}", f"pass {TIME_KIND}", f"pass {FREQ}", f"fail {FREQ_KIND} perf_freq_id"),
+            ],
+        ),
+        # Types without a clock of their own are passed over; without a registration nothing can be stated of each.
+        (
+            [clocked(1, 9, 9, 0x10000), clocked(2, 7, 7)],
+            {7: LARGE_RAW},
+            [f"pass {one}" for one in (TIME, TIME_KIND, FREQ, FREQ_KIND)],
+        ),
+        ([clocked(1, 7, 7)] * 2, None, [f"inconclusive {one}" for one in (TIME, TIME_KIND, FREQ, FREQ_KIND)] * 2),
+    ],
+)
+def test_the_clock_of_a_counter_is_another_of_its_set(
+    records: list[dict[str, int]], types: dict[int, int] | None, found: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = [("lpData.counter", record) for record in records]
+    monkeypatch.setattr(clock_counter_wrong, "types_of_set", lambda call: types)
+    monkeypatch.setattr(clock_counter_wrong, "records_of", lambda call: named)
+    made = list(clock_counter_wrong.check(None))  # type: ignore[arg-type]
+    assert [one.replace("counter.", "") for one in said(made)] == found
+    assert all(one.deviation is None for one in made)
+
+
+def test_of_a_precision_timer_the_base_is_the_clock_for_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference of Windows Server 2003 divides it by its base counter."""
+    for kind, base, is_known in ((PRECISION_TIMER, 7, True), (PRECISION_TIMER, 8, False), (OBJECT_TIMER, 7, False)):
+        record = clocked(1, 9, 9, kind, base)
+        monkeypatch.setattr(clock_counter_wrong, "types_of_set", lambda call: {7: LARGE_RAW})
+        monkeypatch.setattr(clock_counter_wrong, "records_of", lambda call, one=record: [("lpData.counter", one)])
+        made = list(clock_counter_wrong.check(None))  # type: ignore[arg-type]
+        assert [one.deviation is not None for one in made] == [is_known] * 2
+
+
+@pytest.mark.parametrize(
+    ("adds", "closed", "call", "was_open"),
+    [
+        ([(1, True)], None, 2, True),
+        ([(2, True)], None, 2, False),
+        ([(1, False)], None, 2, False),
+        ([], None, 2, False),
+        ([(1, True)], 3, 2, True),
+        ([(1, True)], 2, 2, False),
+        ([(1, False), (1, True)], 9, 2, True),
+    ],
+)
+def test_whether_another_query_was_open(
+    adds: list[tuple[int, bool]], closed: int | None, call: int, was_open: bool
+) -> None:
+    events = [SimpleNamespace(kind="add", succeeded=succeeded, call=number) for number, succeeded in adds]
+    events.append(SimpleNamespace(kind="info", succeeded=True, call=0))
+    lifetime: Any = SimpleNamespace(events=events, closed=closed)
+    assert queries_not_kept_apart._was_open(lifetime, call) is was_open
+
+
+def test_a_list_that_is_not_known_hides_no_later_one() -> None:
+    """Of each query that is listed, whether what others hold is in it; one that cannot be read is in doubt alone."""
+    key = ("g", 1, "a")
+    mine, theirs = (SimpleNamespace(counterset="g", counter_id=number, instance="a") for number in (2, 1))
+    block = SimpleNamespace(counterset="g", counter_id=1, name="A", path="lpData.identifiers[0]", at=0, size=48)
+    assert queries_not_kept_apart._key(theirs) == key  # type: ignore[arg-type]
+
+    def event(kind: str, number: int, **facts: Any) -> Any:
+        view = SimpleNamespace(held=facts.pop("held", None), unknown=None)
+        return SimpleNamespace(
+            kind=kind, call=number, succeeded=facts.pop("succeeded", True), view=view, identifiers=facts.get("of")
+        )
+
+    listed = SimpleNamespace(is_readable=True, identifiers=SimpleNamespace(blocks=[block]))
+    first = [
+        event("add", 1, of=[mine]),
+        event("info", 3, succeeded=False),
+        event("info", 4),
+        event("info", 5, held=[mine]),
+        event("info", 6, held=[mine, theirs]),
+    ]
+    server = SimpleNamespace(ip="s")
+    lifetimes = [
+        SimpleNamespace(server=server, number=1, events=first, closed=None),
+        SimpleNamespace(server=server, number=2, events=[event("add", 2, of=[theirs])], closed=None),
+        SimpleNamespace(server=SimpleNamespace(ip="t"), number=3, events=[event("add", 2, of=[mine])], closed=None),
+    ]
+    evidence: Any = SimpleNamespace(
+        lifetimes=lifetimes, call=lambda number: SimpleNamespace(number=number, response=listed)
+    )
+    made = list(queries_not_kept_apart.look(evidence))
+    assert [(one.outcome.value, one.call.number if one.call else None) for one in made] == [
+        ("inconclusive", 4),
+        ("fail", 5),
+        ("pass", None),
+    ]
+    assert made[1].seen == "counter 1 of g, instance 'A', which was added to q2"
+    assert made[1].expected == "the 1 counters that were added to q1"

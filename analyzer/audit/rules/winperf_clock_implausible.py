@@ -69,7 +69,8 @@ class _Clocks:
 
 def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
     time_ns = filetime_ns(fields["perf_time_100ns"])
-    if _FIRST <= time_ns < _LAST:
+    is_plausible = _FIRST <= time_ns < _LAST
+    if is_plausible:
         yield passed(FILETIME)
     else:
         yield failed(
@@ -81,7 +82,7 @@ def _dates(call: CallEvidence, fields: dict[str, Any]) -> Iterator[Judgement]:
             seen=str(fields["perf_time_100ns"]),
         )
     system = fields["system_time"]
-    meant = _EPOCH + timedelta(microseconds=time_ns // 1000) if _FIRST <= time_ns < _LAST else None
+    meant = _EPOCH + timedelta(microseconds=time_ns // 1000) if is_plausible else None
     culprit = systemtime_culprit([system[name] for name in SYSTEMTIME_RANGES], meant)
     at = At("response", f"lpData.system_time.{culprit}" if culprit is not None else "lpData.system_time")
     shown = "{year}-{month}-{day} {hour}:{minute}:{second}.{milliseconds}".format(**system)
