@@ -99,7 +99,7 @@ class Plots:
             pl.col("reason").cast(pl.String),
             part=pl.col("value").is_null().cum_sum().over("series"),
         ).filter(~pl.col("why_null").is_in(["not-displayed", "text", "first-sample"]).fill_null(value=False))
-        units = [unit for unit in table["unit"].unique().to_list() if unit]
+        units = sorted(filter(None, table["unit"].unique().to_list()))
         # Without any other value than 0, the axis would have no length.
         scale = alt.Scale() if (table["value"] != 0).any() else alt.Scale(domain=[0, 1])
         data, title = _data(table, "Counters")

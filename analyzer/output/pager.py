@@ -60,7 +60,7 @@ def paged(command: list[str]) -> Iterator[IO[str]]:
 
     pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=_ENVIRONMENT | os.environ)
     assert pager.stdin is not None
-    stream = _PagerInput(pager.stdin, encoding="utf-8", errors="backslashreplace", write_through=True)
+    stream = _PagerInput(pager.stdin, encoding="utf-8", errors="backslashreplace")
     try:
         with suppress(_PagerClosedError):
             yield stream

@@ -62,7 +62,7 @@ def _print(lines: Callable[[int | None], Iterable[str]], stream: IO[str], *, wid
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False, soft_wrap=True, file=stream, force_terminal=True if width else None, width=width)
+    console = Console(soft_wrap=True, file=stream, force_terminal=True if width else None, width=width)
     for line in lines(console.width):
         console.print(Text.from_markup(line, emoji=False))
 

@@ -73,6 +73,7 @@ def test_a_text_in_pieces_stands_where_it_would_whole() -> None:
         assert dumps(sample(name, pieces)) + b"\n" == whole
         assert b"".join(lines([sample(name), sample(name, pieces)])) == line(sample(name)) + whole
     assert len(list(lines([sample("x", pieces)]))) == 6
+    assert len(list(lines([sample("x"), sample("\ud800")]))) == 2
 
 
 def test_what_is_no_record_is_refused() -> None:

@@ -18,9 +18,9 @@ import pytest
 from analyzer.core.errors import InputError
 from analyzer.output import gate, pager, progress
 from analyzer.output.gate import Destination, StreamClosedError
-from analyzer.output.pager import paged, pager_command
+from analyzer.output.pager import _PagerClosedError, _PagerInput, paged, pager_command
 from analyzer.output.progress import progress_words, watching
-from analyzer.output.terminal import status_line, write_markup
+from analyzer.output.terminal import _paging, status_line, write_markup
 
 LINES = ["[bold]12[/bold] of 'x' :smile: https://a.b", "\u00e9 \u2026 " + "long " * 60]
 PLAIN = [LINES[0].replace("[bold]", "").replace("[/bold]", ""), LINES[1]]
@@ -134,6 +134,16 @@ def test_nothing_else_writes_to_the_terminal_while_a_pager_has_it(monkeypatch: p
     assert "more" in errors.shown
 
 
+def test_a_line_of_status_is_shown_and_changed_as_long_as_no_pager_was_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _paging is False
+    errors = Screen()
+    monkeypatch.setattr(sys, "stderr", errors)
+    with status_line("reading") as update:
+        assert update is not None
+        update("more")
+    assert "more" in errors.shown
+
+
 def test_a_line_of_status_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (None, io.StringIO()):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -195,9 +205,9 @@ def test_how_far_reading_has_come_in_words(frames: int, done: int, total: int, s
     assert progress_words(frames, done, total, seconds) == words
 
 
-@pytest.mark.parametrize("notebook", [False, True])
+@pytest.mark.parametrize(("given", "notebook"), [({}, False), ({"notebook": False}, False), ({"notebook": True}, True)])
 def test_progress_counts_the_bytes_of_all_files(
-    notebook: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    given: dict[str, bool], notebook: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said: list[str] = []
     asked: list[object] = []
@@ -213,7 +223,7 @@ def test_progress_counts_the_bytes_of_all_files(
     (tmp_path / "a").write_bytes(bytes(1_500_000))
     (tmp_path / "b").write_bytes(bytes(500_000))
     sources = [tmp_path / "a", str(tmp_path / "b"), tmp_path / "none", io.BytesIO(b"xxx")]
-    with watching(sources, notebook=notebook) as report:
+    with watching(sources, **given) as report:
         assert report is not None
         report(3, 1_000_000)
     assert asked == [("reading ...", notebook)]
@@ -240,9 +250,22 @@ def test_the_pager_is_the_one_of_the_first_variable(monkeypatch: pytest.MonkeyPa
         assert pager_command({"PAGER": "more", "PCQ_PAGER": none}) is None
 
 
-def test_ctrl_c_is_for_the_pager_while_it_shows_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def interrupted() -> Iterator[Any]:
+    """What Ctrl-C calls while the test runs, whatever the process that runs it does with signals."""
+
+    def called(*_: object) -> None:
+        pytest.fail("interrupted")
+
+    before = signal.signal(signal.SIGINT, called)
+    yield called
+    signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_is_for_the_pager_while_it_shows_what_is_left(
+    interrupted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A signal would end the test were it not for the pager; afterwards it is for whom it was for."""
-    before = signal.getsignal(signal.SIGINT)
     while_waiting = []
     import subprocess
 
@@ -255,10 +278,37 @@ def test_ctrl_c_is_for_the_pager_while_it_shows_what_is_left(tmp_path: Path, mon
     monkeypatch.setattr(subprocess.Popen, "wait", waited)
     with paged(["sh", "-c", f"cat > {tmp_path}/got"]) as stream:
         assert stream.write("one\ud800") == 4
-        assert signal.getsignal(signal.SIGINT) is before
+        assert signal.getsignal(signal.SIGINT) is interrupted
     assert (tmp_path / "got").read_text() == "one\\ud800"
     assert while_waiting == [signal.SIG_IGN]
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is interrupted
+
+
+def test_text_is_with_the_pager_once_it_was_flushed() -> None:
+    there = io.BytesIO()
+    stream = _PagerInput(io.BufferedWriter(there), encoding="utf-8")  # type: ignore[type-var]
+    assert stream.write("tw\u00f6") == 3
+    stream.flush()
+    assert there.getvalue() == "tw\u00f6".encode()
+
+
+def test_a_pager_that_was_left_is_no_broken_pipe_of_ours() -> None:
+    """rich ends the process by `BrokenPipeError`."""
+
+    class Left(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: object) -> int:
+            raise BrokenPipeError
+
+    stream = _PagerInput(io.BufferedWriter(Left()), encoding="utf-8")
+    with pytest.raises(_PagerClosedError):
+        stream.write("x" * (1 << 17))
+    stream = _PagerInput(io.BufferedWriter(Left()), encoding="utf-8")
+    stream.write("x")
+    with pytest.raises(_PagerClosedError):
+        stream.flush()
 
 
 def test_a_pager_that_is_left_ends_the_writing(tmp_path: Path) -> None:
@@ -348,6 +398,34 @@ def test_a_pipe_is_read_until_its_reader_goes_away(tmp_path: Path) -> None:
     assert gate.is_read(io.BytesIO())
 
 
+@pytest.mark.parametrize(
+    ("found", "read"),
+    [
+        ([], True),
+        ([(1, select.POLLOUT)], True),
+        ([(1, select.POLLERR)], False),
+        ([(1, select.POLLHUP | select.POLLOUT)], False),
+    ],
+)
+def test_an_error_or_a_hangup_is_a_reader_that_went_away(
+    found: list[tuple[int, int]], read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    class Poll:
+        def register(self, descriptor: int, events: int) -> None:
+            asked.append(events)
+
+        def poll(self, timeout: int) -> list[tuple[int, int]]:
+            asked.append(timeout)
+            return found
+
+    monkeypatch.setattr(gate.select, "poll", Poll)
+    with Path(os.devnull).open("wb") as out:
+        assert gate.is_read(out) is read
+    assert asked == [0, 0]  # nothing but what is always told, and at once
+
+
 def test_a_system_that_cannot_say_reads_what_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(gate.select, "poll")
     read, write = os.pipe()
@@ -370,6 +448,13 @@ def test_both_streams_are_flushed_whatever_befalls_one(monkeypatch: pytest.Monke
     assert Noted.flushed == 2
     monkeypatch.setattr(sys, "stderr", Broken())
     gate.say("nobody hears it")
+
+
+def test_what_people_are_told_is_there_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(there), encoding="utf-8"))  # type: ignore[type-var]
+    gate.say("one", "two")
+    assert there.getvalue() == b"one\ntwo\n"
 
 
 def test_standard_streams_that_were_closed_are_opened_the_wrong_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
