@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
 
     from analyzer.redaction.pseudonyms import Pseudonyms
 
-Secrets = str | Path | Keyring | Mapping[str, Any]
-Interval = str | float | timedelta
-Moment = str | float | datetime | timedelta
+Secrets: TypeAlias = "str | Path | Keyring | Mapping[str, Any]"
+Interval: TypeAlias = "str | float | timedelta"
+Moment: TypeAlias = "str | float | datetime | timedelta"
 # The environment names a secrets file here.
 SECRETS_VARIABLE = "PCQ_SECRETS"
 
