@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
@@ -216,7 +217,7 @@ def _time(data: alt.Data) -> alt.X:
 
 def _marks(start: float, stop: float) -> list[int]:
     """Some round numbers from `start` to `stop`."""
-    steps = (digit * 10**power for power in range(5) for digit in (1, 2, 5))
+    steps = (digit * 10**power for power in count() for digit in (1, 2, 5))
     step = next(step for step in steps if (stop - start) / step <= _MOST_LABELS)
     return list(range(ceil(start / step) * step, floor(stop) + 1, step))
 

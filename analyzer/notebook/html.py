@@ -84,11 +84,11 @@ def _layer_html(layer: Layer) -> str:
     title = f"{layer.id.partition('.')[0]} {text_of(layer.title)}"
     head = f"<summary>{title}: {len(layer.data):,} bytes, frames {frames}{steps}</summary>"
     opened = " open" if layer.kind in ("stub", "buffer") else ""
-    left = _MOST_FIELDS
-    tree = ""
+    tree = more = ""
     if layer.tree is not None:
-        tree, left = _node_html(layer.tree, left)
-    more = f"<div>... {_count(layer.tree) - _MOST_FIELDS:,} more fields</div>" if left <= 0 and layer.tree else ""
+        tree, _ = _node_html(layer.tree, _MOST_FIELDS)
+        hidden = _count(layer.tree) - _MOST_FIELDS
+        more = f"<div>... {hidden:,} more fields</div>" if hidden > 0 else ""
     return (
         f"<details data-layer='{layer.id}'{opened}>{head}<div style='display:flex;gap:2em'><div>{tree}{more}</div>"
         f"<pre style='line-height:1.2;white-space:pre'>{_dump(layer.data)}</pre></div></details>"
@@ -110,8 +110,8 @@ def _node_html(node: Node, left: int) -> tuple[str, int]:
     return f"<li style='list-style:none'>{place} {text_of(node.name)}{value}{meaning}{below}</li>", left
 
 
-def _count(node: Node | None) -> int:
-    return 0 if node is None else 1 + sum(_count(child) for child in node.children)
+def _count(node: Node) -> int:
+    return 1 + sum(_count(child) for child in node.children)
 
 
 def _dump(data: bytes) -> str:
