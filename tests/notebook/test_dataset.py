@@ -340,7 +340,9 @@ def test_conversations_are_a_table(ds: Dataset) -> None:
 # --------------------------------------------------------------------------------------------------- made when asked for
 
 
-PIECES = [pl.DataFrame({"b": [1, 2, 3], "more": 0, "a": ["x", "y", "z"]}), pl.DataFrame({"a": ["v"], "b": [4]})]
+def pieces_made() -> list[pl.DataFrame]:
+    """Made in the test: polars starts threads, which a process that is forked later has not."""
+    return [pl.DataFrame({"b": [1, 2, 3], "more": 0, "a": ["x", "y", "z"]}), pl.DataFrame({"a": ["v"], "b": [4]})]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +371,7 @@ def test_a_table_is_made_piece_by_piece(
     count = []
 
     def make() -> Iterator[pl.DataFrame]:
-        for piece in PIECES:
+        for piece in pieces_made():
             count.append(1)
             yield piece
 
@@ -388,7 +390,7 @@ def test_a_table_is_made_piece_by_piece(
 
 def test_polars_collects_what_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    table = _lazy({"a": pl.String(), "b": pl.Int64()}, lambda: PIECES)
+    table = _lazy({"a": pl.String(), "b": pl.Int64()}, pieces_made)
     assert table.collect().rows() == [("x", 1), ("y", 2), ("z", 3), ("v", 4)]
     assert table.filter(pl.col("b") >= 3).select("a").collect().rows() == [("z",), ("v",)]
     assert table.head(2).collect().rows() == [("x", 1), ("y", 2)]

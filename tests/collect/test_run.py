@@ -1,0 +1,738 @@
+"""A run and its cluster with nothing behind them: what each stage is given, and what becomes of what it gives."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.auth.keyring import Keyring
+from analyzer.collect import cluster as module
+from analyzer.collect.analyse import analyse
+from analyzer.collect.collection import _OF_BATCH, Request, _Run, _safe, abandon, collect, reason_of
+from analyzer.collect.cut import cut_file, flows_met
+from analyzer.collect.facts import (
+    BatchFacts,
+    ConversationFacts,
+    CutTask,
+    FileFacts,
+    Job,
+    KindFacts,
+    MetTask,
+    TableFile,
+)
+from analyzer.collect.keys import held
+from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
+from analyzer.collect.pieces import Place
+from analyzer.collect.plan import Index, Reading
+from analyzer.collect.render import render
+from analyzer.core.errors import InputError
+from analyzer.core.limits import DEFAULTS
+from analyzer.model.metadata import Metadata
+from analyzer.output.store import Store, StoreError
+from analyzer.packet.sorting import Kind
+from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
+
+pytestmark = pytest.mark.needs("distributed")
+JOB = Job("out", "abc", DEFAULTS, 3)
+
+
+class Stages:
+    """Answers the tasks of each stage by a function of the test."""
+
+    def __init__(self, **answers: Callable[[Any], Any]) -> None:
+        self.answers = answers
+        self.ran: list[tuple[str, Any]] = []
+        self.sizes: list[int] = []
+
+    def run(
+        self, stage: str, function: Callable[[Any], Any], tasks: Sequence[Any], size: Callable[[Any], int]
+    ) -> Iterator[tuple[Any, Any]]:
+        self.functions = function
+        for task in tasks:
+            self.ran.append((stage, task))
+            self.sizes.append(size(task))
+            yield task, self.answers[stage](task)
+
+
+def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
+    given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
+    return _Run(Request(**{**given, **request}), stages or Stages(), None, JOB, facts or Facts())  # type: ignore[arg-type]
+
+
+def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = None) -> FileFacts:
+    facts.kinds = [KindFacts(Kind(pair, client), True, [Place(0, 1, 1, 7)]) for pair in pairs]
+    return facts
+
+
+# -------------------------------------------------------------------------------------------------------------- words
+
+
+KilledWorker = type("KilledWorker", (Exception,), {})  # by the name that Dask gives it
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            KilledWorker("x"),
+            "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)",
+        ),
+        (MemoryError("x"), "memory ran out"),
+        (InputError("a sentence"), "a sentence"),
+        (OSError("no answer"), "no answer"),
+        (StoreError("full"), "full"),
+        (KeyError("alice's password"), "the program failed (KeyError)"),
+    ],
+)
+def test_why_a_task_ended_in_words(error: Exception, words: str) -> None:
+    assert reason_of(error) == words
+
+
+def test_a_server_is_part_of_the_name_of_a_file() -> None:
+    assert _safe("fe80::1%eth0") == "fe80--1-eth0"
+    assert _safe("10.0.0.1") == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [
+        ({}, {"profile": "windows"}),
+        ({"profile": "spec", "metadata_from": "x", "asked": {"y": "z"}}, {"profile": "spec"}),
+    ],
+)
+def test_what_rows_depend_on(given: dict[str, Any], options: dict[str, str]) -> None:
+    run = run_of(**given)
+    assert run.options == options
+    known = Manifest(program="p", schema=1, run="r", options=options)
+    assert not run._anything_else(known)
+    assert run._anything_else(replace(known, options={**options, "more": ""}))
+
+
+def test_rows_depend_on_the_metadata_that_fills_them_in() -> None:
+    one, other = Metadata("a"), Metadata("b")
+    keys = [run_of(metadata=given).options for given in ((one,), (one,), (other,), (one, other))]
+    assert [sorted(key) for key in keys] == [["metadata", "metadata-from", "profile"]] * 4
+    assert keys[0] == keys[1]
+    assert len({key["metadata"] for key in keys}) == 3
+    assert len(keys[0]["metadata"]) == 64
+    assert (keys[0]["metadata-from"], run_of(metadata=(one,), metadata_from="x").options["metadata-from"]) == ("", "x")
+
+
+def test_that_nothing_can_be_read_says_why() -> None:
+    named = [unread(at) for at in range(2)]
+    missing = [InputError("lost")]
+    for files, absent, words, hint in (
+        ([], [], "no capture was named", "Name files, directories, globs or URLs."),
+        ([named[0]], [], "file 0 is odd", None),
+        ([], missing, "lost", None),
+        (named, missing, "None of 3 files can be read. file 0 is odd", None),
+        ([file_facts(0, "a")], [InputError("b"), InputError("c")], "None of 2 files can be read. b", None),
+    ):
+        error = run_of(missing=absent)._nothing(files)
+        assert (str(error), error.hint) == (words, hint)
+
+
+def unread(number: int) -> FileFacts:
+    from analyzer.core.events import Problem
+
+    facts = file_facts(number, f"f{number}", status="unreadable")
+    facts.problems = [Problem("unreadable", "capture", (), f"file {number} is odd")]
+    return facts
+
+
+def test_problems_of_files_that_could_not_be_read_are_told() -> None:
+    from analyzer.core.events import Problem
+
+    facts = unread(1)
+    facts.problems.append(Problem("gap", "tcp", (), "a gap"))
+    found = run_of(facts=Facts([facts, unread(2)]))._of_files()
+    assert [one.text for one in found] == ["file 1 is odd", "file 2 is odd"]
+
+
+@pytest.mark.parametrize(("shows", "expected"), [((), False), ((False, False), False), ((False, True), True)])
+def test_whether_there_is_a_performance_call(shows: tuple[bool, ...], expected: bool) -> None:
+    found = [conversation(at, A, shows=one) for at, one in enumerate(shows)]
+    assert run_of(facts=Facts(conversations=found))._shows() is expected
+
+
+# -------------------------------------------------------------------------------------------------------------- stages
+
+
+def test_a_stage_states_what_it_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 102.34567])
+    monkeypatch.setattr("analyzer.collect.collection.monotonic", lambda: next(now))
+    run = run_of(Stages(made=lambda task: ValueError() if task == 2 else (0.12345, task * 10)))
+    found = list(run._stage("made", len, [1, 2, 3], lambda task: task * 100, lambda result: result))  # type: ignore[arg-type,return-value]
+    assert [task for task, _ in found] == [1, 2, 3]
+    (entry,) = run._stages
+    assert (entry.stage, entry.tasks, entry.failed) == ("made", 3, 1)
+    assert (entry.cpu_s, entry.elapsed_s, entry.bytes_in, entry.bytes_out) == (0.247, 2.346, 600, 40)
+
+
+def test_what_is_not_said_to_cost_anything_costs_nothing() -> None:
+    run = run_of(Stages(made=lambda task: task))
+    assert list(run._stage("made", len, [1], lambda task: 0)) == [(1, 1)]  # type: ignore[arg-type]
+    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].failed) == (0, 0, 0)
+
+
+def test_a_dataset_that_cannot_be_written_ends_the_run() -> None:
+    run = run_of(Stages(made=lambda task: StoreError("full")))
+    with pytest.raises(StoreError, match="full"):
+        list(run._stage("made", len, [1, 2], lambda task: 0))  # type: ignore[arg-type]
+    assert run._stages == []
+
+
+# --------------------------------------------------------------------------------------------------------------- files
+
+
+def test_each_new_file_is_cut_once_and_others_are_stated() -> None:
+    def cut(task: CutTask) -> Any:
+        if task.source.url == "ssh://me:secret@host/b":
+            return MemoryError()
+        frames = 0 if task.source.url == "c" else 5
+        return FileFacts(task.number, task.source, task.window, "read", [], frames=frames, seconds=1.5, piece_bytes=70)
+
+    stages = Stages(cut=cut)
+    new = [source("a", size=5), source("ssh://me:secret@host/b"), source("c"), source("d")]
+    new[3] = replace(new[3], size=None)
+    run = run_of(stages, sources=[*new, source("ssh://me:secret@host/k")])
+    known = [file_facts(9, "ssh://me:secret@host/k", frames=3), file_facts(1, "old", frames=1)]
+    plan = Reading(list(zip((2, 3, 4, 5), new, strict=True)), known)
+    files = run._cut(plan, (5, None))
+    assert stages.functions is cut_file
+    assert [(stage, task.number, task.window, task.job, task.wanted) for stage, task in stages.ran] == [
+        ("cut", number, (5, None), JOB, frozenset()) for number in (2, 3, 4, 5)
+    ]
+    assert stages.sizes == [5, 10, 10, 0]
+    assert [one.number for one in files] == [1, 2, 3, 4, 5, 9]
+    lost = files[2]
+    assert (lost.status, lost.window, lost.frames) == ("unreadable", (5, None), 0)
+    assert [(one.kind, one.layer, one.text) for one in lost.problems] == [
+        ("unreadable", "capture", "ssh://host/b cannot be read: memory ran out")
+    ]
+    assert run._skipped == [
+        SkippedEntry("ssh://host/k", "it was read by an earlier run"),
+        SkippedEntry("c", "no frame is of the time asked for"),
+    ]
+    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].failed) == (4.5, 210, 1)
+
+
+@pytest.mark.parametrize(("window", "skipped"), [((None, None), 0), ((None, 5), 1), ((5, None), 1)])
+def test_a_file_without_frames_is_stated_where_a_time_was_asked_for(window: Any, skipped: int) -> None:
+    run = run_of(Stages(cut=lambda task: FileFacts(task.number, task.source, task.window, "read", [])))
+    run._cut(Reading([(0, source("a"))], []), window)
+    assert len(run._skipped) == skipped
+
+
+def test_a_flow_that_one_file_recognises_is_looked_for_in_the_others() -> None:
+    def again(task: CutTask) -> Any:
+        if task.number == 6:
+            return FileFacts(6, task.source, task.window, "unreadable", [])
+        return file_facts(task.number, task.source.url, pieces="new", frames=99, wanted=sorted(task.wanted))
+
+    stages = Stages(
+        flows=lambda task: OSError() if task.number == 4 else (task.number, {3: {}, 6: {5}}.get(task.number, {7, 5})),
+        cut=again,
+    )
+    files = [
+        file_facts(0, "a", pieces="p0", met=(10, 8), recognised=[5], wanted=[6]),
+        file_facts(1, "b", pieces="p1", met=(20, 16), recognised=[7]),
+        file_facts(2, "c", pieces=None, met=(20, 16)),
+        file_facts(3, "d", pieces="p3", met=(0, 8), window=(1, 2)),
+        file_facts(4, "e", pieces="p4", met=(0, 8)),
+        file_facts(5, "f", pieces="p5", met=(8, 0)),
+        file_facts(6, "g", pieces="p6", met=(0, 24)),
+        file_facts(7, "h", pieces="p7", met=(0, 8), wanted=[5, 6, 7]),
+    ]
+    before = list(files)
+    run = run_of(stages)
+    assert run._cut_again(files) == {0, 1, 6}
+    asked = [task for stage, task in stages.ran if stage == "flows"]
+    assert asked == [
+        MetTask(JOB, 0, "p0", (10, 8), frozenset({7})),
+        MetTask(JOB, 1, "p1", (20, 16), frozenset({5, 6})),
+        MetTask(JOB, 3, "p3", (0, 8), frozenset({5, 6, 7})),
+        MetTask(JOB, 4, "p4", (0, 8), frozenset({5, 6, 7})),
+        MetTask(JOB, 6, "p6", (0, 24), frozenset({5, 6, 7})),
+    ]
+    assert stages.sizes[:5] == [8, 16, 8, 8, 24]
+    cut = {task.number: task for stage, task in stages.ran if stage == "cut"}
+    assert {number: task.wanted for number, task in cut.items()} == {
+        0: frozenset({5, 6, 7}),
+        1: frozenset({5, 7}),
+        6: frozenset({5}),
+    }
+    assert (cut[0].source, cut[0].window, cut[0].job) == (files[0].source, (None, None), JOB)
+    # One that could not be cut again stays as it was.
+    assert [one.frames for one in files] == [99, 99, 0, 0, 0, 0, 0, 0]
+    assert files[2:] == before[2:]
+    assert [entry.stage for entry in run._stages] == ["flows", "cut"]
+
+
+def test_where_every_flow_is_known_nothing_is_looked_for() -> None:
+    run = run_of(Stages(flows=lambda task: (task.number, frozenset())))
+    assert run._cut_again([file_facts(0, "a", pieces="p", met=(0, 8), recognised=[5])]) == set()
+    assert run._stages == []
+    files = [file_facts(0, "a", recognised=[5]), file_facts(1, "b", pieces="p", met=(0, 8))]
+    assert run._cut_again(files) == set()
+    assert [entry.stage for entry in run._stages] == ["flows"]
+    assert run._executor.functions is flows_met  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------------- conversations
+
+
+def analysed(task: Any) -> ConversationFacts:
+    return ConversationFacts(task.number, task.pairs, [part.number for part in task.parts], state_bytes=5, seconds=2.0)
+
+
+def index_of(*pairs: tuple[str, str], **changes: Any) -> tuple[Index, list[FileFacts]]:
+    file = with_places(file_facts(0, "a", pieces="p", opens_ns=1, **changes), *pairs)
+    return Index([file]), [file]
+
+
+def ran(stages: Stages) -> list[tuple[str, int, tuple[Any, ...]]]:
+    return [(stage, task.number, task.pairs) for stage, task in stages.ran]
+
+
+def test_only_conversations_that_are_new_or_touched_are_analysed() -> None:
+    stages = Stages(analyse=analysed)
+    before = [conversation(4, A, batch="x"), conversation(2, B), conversation(9, D)]
+    facts = Facts(conversations=before, next_conversation=10)
+    run = run_of(stages, facts)
+    assert run._analyse(*index_of(A, B, C, has_secrets=True), {B}, set()) == 2
+    assert stages.functions is analyse
+    assert ran(stages) == [("analyse", 2, (B,)), ("analyse", 10, (C,))]
+    # One that no file has any more is none.
+    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (4, (A,)), (10, (C,))]
+    assert facts.next_conversation == 11
+    assert stages.ran[0][1].secret_files == ("a",)
+    assert stages.sizes == [7, 7]
+    (entry,) = run._stages
+    assert (entry.cpu_s, entry.bytes_out, entry.bytes_in) == (4.0, 10, 14)
+
+
+def test_a_conversation_whose_host_asked_a_kdc_is_touched() -> None:
+    for asked, expected in (({"10.0.0.3"}, [2]), ({"10.0.0.1"}, [1, 2]), ({"10.0.0.9"}, [])):
+        stages = Stages(analyse=analysed)
+        run = run_of(stages, Facts(conversations=[conversation(1, A), conversation(2, B)]))
+        assert run._analyse(*index_of(A, B), set(), asked) == len(expected)
+        assert [number for _, number, _ in ran(stages)] == expected
+
+
+def test_pairs_that_files_or_earlier_runs_link_are_one_conversation() -> None:
+    stages = Stages(analyse=analysed)
+    facts = Facts(conversations=[ConversationFacts(3, (A, B), [0]), conversation(5, C)], next_conversation=6)
+    # A link to a pair that sent no data is none.
+    run = run_of(stages, facts)
+    index, files = index_of(A, B, C, links=[(A, C), (B, D)])
+    assert run._analyse(index, files, set(), set()) == 1
+    assert ran(stages) == [("analyse", 3, (A, B, C))]
+    assert facts.next_conversation == 6
+
+
+def test_conversations_that_turn_out_to_belong_together_are_analysed_once_more() -> None:
+    def answer(task: Any) -> ConversationFacts:
+        return replace(analysed(task), links=[7] if len(task.pairs) > 1 or task.pairs[0] in (A, C) else [8])
+
+    stages = Stages(analyse=answer, joined=answer)
+    facts = Facts()
+    run = run_of(stages, facts)
+    assert run._analyse(*index_of(A, B, C), {A, B, C}, {"10.0.0.1"}) == 4
+    assert ran(stages) == [
+        ("analyse", 1, (A,)),
+        ("analyse", 2, (B,)),
+        ("analyse", 3, (C,)),
+        # Of one of which it has all pairs it has the number.
+        ("joined", 4, (A, C)),
+    ]
+    assert [(one.number, one.pairs) for one in facts.conversations] == [(2, (B,)), (4, (A, C))]
+    assert [entry.stage for entry in run._stages] == ["analyse", "joined"]
+
+
+def test_a_conversation_that_cannot_be_analysed_is_stated() -> None:
+    facts = Facts()
+    run = run_of(Stages(analyse=lambda task: MemoryError()), facts)
+    assert run._analyse(*index_of(A), {A}, set()) == 1
+    (one,) = facts.conversations
+    assert (one.number, one.pairs, one.files, one.server, one.state) == (1, (A,), [0], "10.0.0.2", None)
+    assert one.failure == "the conversation between 10.0.0.1 and 10.0.0.2 could not be analysed: memory ran out"
+    both = run._failed(replace_pairs(run, (A, B)), InputError("odd"))
+    assert both.failure == (
+        "the conversation between 10.0.0.1 and 10.0.0.2, 10.0.0.1 and 10.0.0.3 could not be analysed: odd"
+    )
+
+
+def replace_pairs(run: _Run, pairs: tuple[tuple[str, str], ...]) -> Any:
+    from analyzer.collect.facts import AnalyseTask
+
+    return AnalyseTask(JOB, 1, pairs, [])
+
+
+def test_conversations_of_a_server_share_files_of_rows() -> None:
+    assert _OF_BATCH == 32  # docs/scale.md
+    many = [conversation(at, A, state="s", server="10::1") for at in range(34)]
+    many[3].state = None
+    many[33].batch = "10--1_2"
+    many[32].batch = "other_1"  # its server was another
+    run = run_of(facts=Facts(conversations=[*many, conversation(99, B, state="s", server="10.0.0.9")]))
+    run._into_batches()
+    found = [one.batch for one in run._facts.conversations]
+    assert found == [
+        *["10--1_1"] * 3,
+        "",
+        *["10--1_1"] * 29,
+        "10--1_2",
+        "10.0.0.9_1",
+    ]
+    more = [conversation(at, A, state="s", server="10::1") for at in range(100, 103)]
+    run._facts.conversations += more
+    run._into_batches()
+    assert [one.batch for one in run._facts.conversations[:35]] == found
+    assert [one.batch for one in more] == ["10--1_2"] * 3
+    full = [conversation(at, A, state="s", server="a") for at in range(65)]
+    run = run_of(facts=Facts(conversations=full))
+    run._into_batches()
+    assert [one.batch for one in full] == [*["a_1"] * 32, *["a_2"] * 32, "a_3"]
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+
+
+def rendered(task: Any) -> BatchFacts:
+    files = [TableFile("calls", "x", 1, 40), TableFile("hosts", "y", 1, 2)]
+    return BatchFacts(task.batch, task.key, files, [], {}, seconds=1.25)
+
+
+def members() -> list[ConversationFacts]:
+    given: dict[str, Any] = {"state": "s", "server": "10.0.0.2", "state_bytes": 30, "first_time_ns": 8}
+    return [
+        conversation(1, A, batch="b_1", **given),
+        conversation(2, B, batch="a_1", **given),
+        conversation(3, C, batch="b_1", **{**given, "first_time_ns": None}),
+        conversation(4, D, batch="c_1", server="x"),
+    ]
+
+
+def test_rows_of_batches_are_written_where_anything_changed() -> None:
+    stages = Stages(render=rendered)
+    facts = Facts(conversations=members())
+    files = [file_facts(0, "a", first_time_ns=9), file_facts(1, "b"), file_facts(2, "c", first_time_ns=7)]
+    run = run_of(stages, facts)
+    assert run._render(files) == 2
+    assert stages.functions is render
+    tasks = [task for _, task in stages.ran]
+    assert [(task.batch, task.first_time_ns, task.job) for task in tasks] == [("a_1", 7, JOB), ("b_1", 7, JOB)]
+    assert [
+        (one.number, one.state, one.files, one.server, one.first_time_ns, one.bytes) for one in tasks[1].members
+    ] == [
+        (1, "s", [0], "10.0.0.2", 8, 30),
+        (3, "s", [0], "10.0.0.2", 0, 30),
+    ]
+    assert stages.sizes == [30, 60]
+    assert (run._stages[0].cpu_s, run._stages[0].bytes_out, run._stages[0].bytes_in) == (2.5, 84, 90)
+    assert [one.batch for one in facts.batches] == ["a_1", "b_1"]
+    # Nothing changed, then one thing after the other.
+    assert run._render(files) == 0
+    assert run._render(files[:2]) == 2
+    assert run._render(files[:2]) == 0
+    facts.conversations[1].state = "new"
+    assert run._render(files[:2]) == 1
+    facts.batches[1].failure = "full"
+    assert run._render(files[:2]) == 1
+    other = run_of(stages, facts, profile="spec", metadata_from="x")
+    assert other._render(files[:2]) == 2
+    assert stages.ran[-1][1].metadata_from == "x"
+    assert run_of(stages, facts)._render([]) == 2
+    assert stages.ran[-1][1].first_time_ns == 0
+    # A batch without conversations is no more.
+    facts.conversations = facts.conversations[:1]
+    assert run._render(files[:2]) == 1
+    assert [one.batch for one in facts.batches] == ["b_1"]
+
+
+def test_rows_that_cannot_be_written_are_stated() -> None:
+    facts = Facts(conversations=members())
+    run = run_of(Stages(render=lambda task: MemoryError()), facts)
+    assert run._render([]) == 2
+    assert [(one.batch, one.files, one.hosts, one.coverage, one.failure) for one in facts.batches] == [
+        ("a_1", [], [], {}, "the rows of conversations 2 could not be written: memory ran out"),
+        ("b_1", [], [], {}, "the rows of conversations 1, 3 could not be written: memory ran out"),
+    ]
+    assert facts.batches[0].key == run._render_task("a_1", members()[1:2], 0).key
+
+
+# --------------------------------------------------------------------------------------------------------------- ends
+
+
+def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "_staging" / "old").mkdir(parents=True)
+    (tmp_path / "_staging" / "old" / "x").write_text("left")
+    request = Request([], [], str(tmp_path), DEFAULTS)
+    with pytest.raises(InputError, match="exists and is no dataset") as caught:
+        collect(request, Stages())  # type: ignore[arg-type]
+    assert caught.value.hint == "Name a directory that is new, or the dataset that is to grow."
+    assert (tmp_path / "_staging" / "old" / "x").exists()
+    (tmp_path / "notes.txt").unlink()
+    with pytest.raises(InputError, match="no capture was named"):
+        collect(request, Stages())  # type: ignore[arg-type]
+    assert not (tmp_path / "_staging").exists()
+
+
+def test_what_a_run_left_is_removed_and_what_others_write_stays(tmp_path: Path) -> None:
+    for name in ("ours", "theirs"):
+        Store(str(tmp_path)).write(f"_staging/{name}/x", b"")
+    abandon(Request([], [], str(tmp_path), DEFAULTS, run="ours"))
+    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["theirs"]
+    abandon(Request([], [], str(tmp_path), DEFAULTS, run="theirs"))
+    assert not (tmp_path / "_staging").exists()
+
+
+def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
+    one, other = (Request([], [], "out", DEFAULTS) for _ in range(2))
+    assert one.run != other.run
+    assert len(one.run) == 12
+    assert (one.window, one.retries, one.profile, one.metadata, one.keys) == ((None, None), 3, "windows", (), "")
+
+
+# ------------------------------------------------------------------------------------------------------------- cluster
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        (None, "auto"),
+        ("256MiB", 1 << 28),
+        ("2GB", 2_000_000_000),
+        ("800MiB", 800 << 20),
+        ("268435455", "too little for a worker"),
+        ("255MiB", "too little for a worker"),
+        ("much", "is no size of memory"),
+    ],
+)
+def test_memory_is_what_a_worker_can_work_with(given: str | None, limit: Any) -> None:
+    if isinstance(limit, str) and given is not None:
+        with pytest.raises(InputError, match=limit) as caught:
+            module._memory_of(given)
+        assert caught.value.hint in (
+            "As 2GB or 800MiB.",
+            "It takes 256 MiB at least, 2GB do for most.",
+        )
+    else:
+        assert module._memory_of(given) == limit
+
+
+class Future:
+    """A task that Dask has, done already."""
+
+    def __init__(self, task: int) -> None:
+        self.task = task
+        self.released = False
+
+    def result(self) -> int:
+        if self.task == 2:
+            raise KeyError("odd")
+        if self.task == 99:
+            raise module.FutureCancelledError("key", "lost")
+        return self.task * 10
+
+    def release(self) -> None:
+        self.released = True
+
+
+class Scheduler:
+    """What a client of Dask is asked for."""
+
+    def __init__(self, workers: dict[str, str] | None = None) -> None:
+        self.asked: list[Any] = []
+        self.futures: list[Future] = []
+        self.status = "running"
+        self.workers = workers or {}
+
+    def submit(self, function: Any, task: int, **options: Any) -> Future:
+        self.asked.append((function, task, options))
+        self.futures.append(Future(task))
+        return self.futures[-1]
+
+    def register_plugin(self, plugin: Any) -> None:
+        self.asked.append(plugin.name)
+
+    def unregister_worker_plugin(self, name: str) -> None:
+        self.asked.append(f"no {name}")
+
+    def run(self, function: Any) -> dict[str, str]:
+        assert function is module.program_version
+        return self.workers
+
+    def __enter__(self) -> Scheduler:
+        self.asked.append("client")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.asked.append("closed")
+
+
+def test_the_longest_tasks_begin_first_and_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "as_completed", lambda futures: futures[::-1])
+    heard: list[Any] = []
+    client = Scheduler()
+    executor = module.DaskExecutor(client, 5, lambda *told: heard.append(told))
+    found = list(executor.run("cut", len, [1, 3, 2], lambda task: task))  # type: ignore[arg-type]
+    assert [(task, repr(result)) for task, result in found] == [(1, "10"), (2, "KeyError('odd')"), (3, "30")]
+    assert [task for _, task, _ in client.asked] == [3, 2, 1]
+    keys = [options.pop("key") for _, _, options in client.asked]
+    assert [key.rpartition("-")[2] for key in keys] == ["1", "2", "3"]
+    assert all(key.startswith("cut-") for key in keys)
+    assert [options for _, _, options in client.asked] == [{"retries": 5, "pure": False}] * 3
+    assert heard == [
+        ("cut", 0, 6, 0, 3),
+        ("cut", 1, 6, 1, 3),
+        ("cut", 3, 6, 2, 3),
+        ("cut", 6, 6, 3, 3),
+    ]
+    assert all(future.released for future in client.futures)
+    # Names of tasks are not used again, nor by another run.
+    quiet = module.DaskExecutor(client, 0)
+    assert list(quiet.run("cut", len, [4], lambda task: 0)) == [(4, 40)]  # type: ignore[arg-type]
+    list(executor.run("cut", len, [4], lambda task: 0))  # type: ignore[arg-type]
+    later = [options["key"] for _, _, options in client.asked[3:]]
+    assert later[1].endswith("-4")
+    assert not set(later) & set(keys)
+    with pytest.raises(InputError, match="the scheduler was lost") as caught:
+        list(executor.run("cut", len, [99], lambda task: 0))  # type: ignore[arg-type]
+    assert caught.value.hint == "The dataset is as it was; run again when there is a scheduler."
+
+
+def test_keys_are_with_the_workers_as_long_as_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Scheduler()
+    keyring = Keyring()
+    with module._keys(client, keyring, "k1"):
+        assert client.asked == ["pcq-keys-k1"]
+    assert client.asked == ["pcq-keys-k1", "no pcq-keys-k1"]
+    client.status = "closed"
+    with pytest.raises(KeyError), module._keys(client, keyring, "k1"):
+        raise KeyError
+    assert client.asked[2:] == ["pcq-keys-k1"]
+    plugin = module.KeysPlugin(keyring, "k2")
+    plugin.setup(None)
+    assert held("k2") is keyring
+    plugin.teardown(None)
+    assert held("k2") is not keyring
+    assert repr(plugin) == "KeysPlugin(pcq-keys-k2)"
+
+
+def test_workers_have_the_same_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "program_version", lambda: "1.0")
+    module._check_workers(Scheduler({"tcp://b": "1.0", "tcp://a": "1.0"}), "tcp://s")
+    with pytest.raises(InputError, match="the scheduler tcp://s has no workers") as caught:
+        module._check_workers(Scheduler(), "tcp://s")
+    assert caught.value.hint == "dask worker tcp://s starts one."
+    with pytest.raises(InputError, match=r"^worker tcp://b has pcq-analyzer 0\.9, this is 1\.0\n") as caught:
+        module._check_workers(Scheduler({"tcp://c": "0.8", "tcp://b": "0.9", "tcp://a": "1.0"}), "tcp://s")
+    assert caught.value.hint == "Install the same version on all of them."
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError("no route\nmore"), "the scheduler tcp://x cannot be reached: no route"),
+        (TimeoutError(), "the scheduler tcp://x cannot be reached: no answer"),
+        (ValueError("odd"), "the scheduler tcp://x cannot be reached: odd"),
+    ],
+)
+def test_a_scheduler_that_cannot_be_reached(error: Exception, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(address: str, timeout: int) -> Any:
+        assert (address, timeout) == ("tcp://x", 30)
+        raise error
+
+    monkeypatch.setattr(module, "Client", client)
+    with pytest.raises(InputError) as caught, module.cluster(Keyring(), scheduler="tcp://x"):
+        pytest.fail("reached")
+    assert str(caught.value) == words
+    assert caught.value.hint == "dask scheduler starts one, dask worker ADDRESS its workers."
+
+
+def test_a_scheduler_elsewhere_has_the_keys_and_its_workers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler({"tcp://a": module.program_version()})
+    monkeypatch.setattr(module, "Client", lambda address, timeout: scheduler)
+    monkeypatch.setattr(module, "LocalCluster", lambda **_: pytest.fail("a cluster of this machine"))
+    with module.cluster(Keyring(), keys="k", scheduler="tcp://x") as client:
+        assert client is scheduler
+    assert scheduler.asked == ["client", "pcq-keys-k", "no pcq-keys-k", "closed"]
+
+
+@pytest.mark.parametrize(("workers", "cores", "expected"), [(3, 8, 3), (None, 8, 8), (None, None, 1)])
+def test_a_cluster_of_this_machine_has_a_worker_a_core(
+    workers: int | None, cores: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
+    client, given = Scheduler(), []
+    seen: dict[str, Any] = {}
+
+    class Local:
+        def __init__(self, **options: Any) -> None:
+            given.append(options)
+            seen["signal"] = signal.getsignal(signal.SIGINT)
+            seen.update({name: os.environ.get(name) for name in module._ENVIRONMENT})
+
+        def __enter__(self) -> Local:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            given.append("closed")
+
+    monkeypatch.setattr(module, "LocalCluster", Local)
+    monkeypatch.setattr(module, "Client", lambda local: client if isinstance(local, Local) else None)
+    monkeypatch.setattr(module.os, "cpu_count", lambda: cores)
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "MALLOC_TRIM_THRESHOLD_", "DASK_LOGGING__DISTRIBUTED"):
+        monkeypatch.delenv(name, raising=False)
+    before = signal.getsignal(signal.SIGINT)
+    with module.cluster(Keyring(), keys="k", workers=workers, memory="512MiB", retries=7) as found:
+        assert found is client
+        assert dask.config.get("distributed.scheduler.allowed-failures") == 7
+        assert dask.config.get("distributed.worker.memory.pause") is False
+        assert signal.getsignal(signal.SIGINT) is before
+        assert os.environ["POLARS_MAX_THREADS"] == "1"
+    assert given == [
+        {
+            "n_workers": expected,
+            "threads_per_worker": 1,
+            "processes": True,
+            "host": "127.0.0.1",
+            "dashboard_address": "127.0.0.1:8787",
+            "memory_limit": 512 << 20,
+            "silence_logs": 50,
+        },
+        "closed",
+    ]
+    # What is started hears of no Ctrl-C; what the user has set stays.
+    assert seen == {
+        "signal": signal.SIG_IGN,
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "5",
+        "POLARS_MAX_THREADS": "1",
+        "MALLOC_TRIM_THRESHOLD_": "65536",
+        "DASK_LOGGING__DISTRIBUTED": "critical",
+    }
+    assert client.asked == ["client", "pcq-keys-k", "pcq-aside", "no pcq-keys-k", "closed"]
+    assert "POLARS_MAX_THREADS" not in os.environ
+    assert os.environ["OMP_NUM_THREADS"] == "5"
+
+
+def test_a_worker_is_in_a_process_group_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr(module.os, "setpgid", lambda *given: asked.append(given))
+    module.AsidePlugin().setup(None)
+    assert asked == [(0, 0)]
+    monkeypatch.delattr(module.os, "setpgid")
+    module.AsidePlugin().setup(None)
+    assert len(asked) == 1
