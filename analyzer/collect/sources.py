@@ -181,7 +181,7 @@ def _reason(error: BaseException) -> str:
         return "there is no such file"
     if isinstance(error, PermissionError):
         return "you may not read it"
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def time_of(text: str) -> int:

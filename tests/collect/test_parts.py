@@ -1,0 +1,607 @@
+"""Parts of the stages of `collect`, each by itself: sources, cutting, numbers of rows, files of rows, what a dataset lists."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from msgspec.structs import replace
+
+from analyzer.auth.keyring import Keyring
+from analyzer.collect import commit, cut, pieces, render, sources
+from analyzer.collect.analyse import _links, _number, _server, _sessions
+from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _files_of, _manifest, _version, tidy
+from analyzer.collect.cut import _order, cut_file, flows_met
+from analyzer.collect.facts import (
+    AnalyseTask,
+    BatchFacts,
+    CutTask,
+    Job,
+    Judged,
+    Member,
+    MetTask,
+    RenderTask,
+    TableFile,
+)
+from analyzer.collect.keys import forget, held, hold
+from analyzer.collect.manifest import Facts, Manifest, StageEntry, TableEntry
+from analyzer.collect.pieces import PieceFile, PieceWriter, pack
+from analyzer.collect.render import NO_DAY, NO_SERVER, NUMBER_SHIFT, ROWS_OF_FILE, Numbering, _Tables, partition
+from analyzer.collect.schemas import STORED, TABLES, restored, stored
+from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _reason, find_sources
+from analyzer.core.errors import InputError
+from analyzer.core.frames import frame_id
+from analyzer.core.limits import DEFAULTS
+from analyzer.model import perflib, scmr, winreg
+from analyzer.model.handle import HandleEvent, HandleRecord
+from analyzer.output.store import Store
+from analyzer.packet.sorting import Kind
+from tests.build.capture import NANO, frames_of, pcap
+from tests.collect.test_stages import A, B, blocks, conversation, file_facts, placed
+
+pytestmark = pytest.mark.needs("distributed")
+
+
+# ------------------------------------------------------------------------------------------------------------- sources
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(2, "x"), "there is no such file"),
+        (PermissionError(13, "x"), "you may not read it"),
+        (OSError(5, "Input/output error"), "Input/output error"),
+        (ValueError("odd"), "odd"),
+        (OSError(), "OSError"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_why_a_file_cannot_be_read(error: Exception, words: str) -> None:
+    assert _reason(error) == words
+
+
+def test_what_is_tried_again_waits_twice_as_long_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert FIRST_WAIT_S == 0.2  # docs/scale.md
+    waited: list[float] = []
+    left = [3]
+
+    class Storage:
+        protocol = ("s3",)
+
+        def open(self, path: str, mode: str, **options: Any) -> BytesIO:
+            assert (path, mode) == ("bucket/x", "rb")
+            assert options == {"cache_type": "readahead", "block_size": 8 << 20}
+            left[0] -= 1
+            if left[0] >= 0:
+                raise ConnectionError("reset")
+            return BytesIO(b"0123456789")
+
+    monkeypatch.setattr(sources, "file_system", lambda url: (Storage(), "bucket/x"))
+    monkeypatch.setattr(sources.time, "sleep", waited.append)
+    file = RetriedFile("s3://bucket/x", 3)
+    assert waited == [0.2, 0.4, 0.8]
+    assert (file.read(), file.failure) == (b"0123456789", None)
+    left[0] = 3
+    waited.clear()
+    with pytest.raises(OSError, match=r"^reset$"):
+        RetriedFile("s3://bucket/x", 2)
+    assert waited == [0.2, 0.4]
+
+
+class Closing:
+    def close(self) -> None:
+        raise OSError("gone")
+
+
+def test_a_file_of_this_machine_is_opened_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"0123456789")
+    file = RetriedFile(str(tmp_path / "x"), 0)
+    assert file.seek(4) == 4
+    assert (file.read(2), file.tell()) == (b"45", 6)
+    file.close()
+    assert (file.seek(1), file.read(2), file.tell(), file.seekable()) == (1, b"12", 3, True)
+    file.close()
+    # That closing fails is no matter of who has read it.
+    file._file = Closing()  # type: ignore[assignment]
+    file.close()
+    assert file._file is None
+
+
+@pytest.mark.parametrize(
+    ("info", "version"),
+    [
+        ({"ETag": "e", "mtime": 5}, "e"),
+        ({"mtime": 5.5, "created": 1}, "5.5"),
+        ({"mtime": 0}, "0"),
+        ({"ETag": None, "LastModified": "Monday"}, "Monday"),
+        ({"md5Hash": "m", "generation": "7"}, "m"),
+        ({"content_md5": "c", "modified": "x"}, "c"),
+        ({"generation": 8, "last_modified": "l"}, "8"),
+        ({"etag": "low"}, "low"),
+        ({}, ""),
+    ],
+)
+def test_what_shows_that_a_file_has_changed(
+    info: dict[str, Any], version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Storage:
+        protocol = ("s3",)
+
+        def exists(self, path: str) -> bool:
+            return True
+
+        def info(self, path: str) -> dict[str, Any]:
+            return {"type": "file", "size": 7, **info}
+
+        def unstrip_protocol(self, path: str) -> str:
+            return f"s3://{path}"
+
+    monkeypatch.setattr(sources, "file_system", lambda url: (Storage(), "bucket/x"))
+    failures: list[InputError] = []
+    assert find_sources(["s3://bucket/x"] * 2, failures) == [SourceFile("s3://bucket/x", 7, version)]
+    assert failures == []
+
+
+def test_storage_that_gives_no_answer_is_a_failure_and_a_mistake_of_ours_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def file_system(url: str) -> Any:
+        raise {"s3": KeyError("odd"), "/o": OSError(5, "I/O"), "/v": ValueError("null"), "/k": KeyError("k")}[url[:2]]
+
+    monkeypatch.setattr(sources, "file_system", file_system)
+    failures: list[InputError] = []
+    assert find_sources(["s3://me:secret@b/x", "/o", "/v"], failures) == []
+    assert list(map(str, failures)) == [
+        "s3://b/x cannot be read: 'odd'",
+        "/o cannot be read: I/O",
+        "/v cannot be read: null",
+    ]
+    with pytest.raises(KeyError):
+        find_sources(["/k"], failures)
+
+
+def test_a_pattern_stands_for_files_and_not_for_directories(tmp_path: Path) -> None:
+    for name in ("a1.pcap", "a2.txt"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "a3").mkdir()
+    failures: list[InputError] = []
+    for pattern, names in (("a?*", ["a1.pcap", "a2.txt"]), ("a[1].*", ["a1.pcap"]), ("a*3", [])):
+        found = find_sources([str(tmp_path / pattern)], failures)
+        assert [Path(one.url).name for one in found] == names
+    find_sources([str(tmp_path / "lost"), str(tmp_path / "a3")], failures)
+    assert [one.hint for one in failures] == [
+        "Check the pattern and the directory it starts in.",
+        "Check the path; quote it if it has spaces.",
+        "Names that end in .pcap, .pcapng, .cap, .pcapng1 are.",
+    ]
+
+
+# ----------------------------------------------------------------------------------------------------------------- cut
+
+JOB_OF = {"run": "abc", "limits": DEFAULTS, "retries": 0}
+
+
+def cut_of(tmp_path: Path, data: bytes | None, number: int = 3, window: Any = (None, None), wanted: Any = ()) -> Any:
+    path = tmp_path / "in.pcap"
+    if data is not None:
+        path.write_bytes(data)
+    job = Job(str(tmp_path / "out"), **JOB_OF)  # type: ignore[arg-type]
+    return cut_file(CutTask(job, number, SourceFile(str(path), 1, "v"), window, frozenset(wanted)))
+
+
+def test_a_file_is_cut_into_pieces_and_facts(tmp_path: Path) -> None:
+    from hashlib import sha256
+
+    data = pcap(frames_of(5), magic=NANO)
+    facts = cut_of(tmp_path, data, wanted={9, 4})
+    times = blocks(5).times_ns.tolist()
+    assert (facts.number, facts.status, facts.frames, facts.bytes) == (
+        3,
+        "read",
+        5,
+        sum(len(frame[1]) for frame in frames_of(5)),
+    )
+    assert (facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (times[0], times[0], times[-1])
+    assert facts.sha256 == sha256(data).hexdigest()
+    assert (facts.pieces, facts.wanted, facts.problems, facts.has_secrets) == ("_pieces/000003-abc", [4, 9], [], False)
+    assert (tmp_path / "out/_staging/abc/_pieces/000003-abc").is_file()
+    assert facts.piece_bytes == sum(place.length for one in facts.kinds for place in one.places)
+    assert facts.met == (facts.piece_bytes, 0)
+    assert facts.seconds > 0
+
+
+def test_of_a_time_only_its_frames_are_taken(tmp_path: Path) -> None:
+    data = pcap(frames_of(5), magic=NANO)
+    times = blocks(5).times_ns.tolist()
+    facts = cut_of(tmp_path, data, window=(times[1], times[3]))
+    assert (facts.frames, facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (2, times[1], times[1], times[2])
+    assert facts.window == (times[1], times[3])
+    none = cut_of(tmp_path, data, window=(times[4] + 1, None))
+    assert (none.frames, none.opens_ns, none.first_time_ns, none.status) == (0, None, None, "read")
+
+
+def test_times_that_run_back_are_of_both_ends(tmp_path: Path) -> None:
+    frames = frames_of(4)
+    later = [frames[2], frames[0], frames[3], frames[1]]
+    times = blocks(4).times_ns.tolist()
+    facts = cut_of(tmp_path, pcap(later, magic=NANO))
+    assert (facts.opens_ns, facts.first_time_ns, facts.last_time_ns) == (times[2], times[0], times[3])
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [(None, "there is no such file"), (b"no capture", ""), (b"", "")], ids=["lost", "text", "empty"]
+)
+def test_a_file_that_is_no_capture_is_a_problem(data: bytes | None, words: str, tmp_path: Path) -> None:
+    facts = cut_of(tmp_path, data)
+    assert (facts.status, facts.pieces, facts.frames, facts.sha256) == ("unreadable", None, 0, None)
+    (problem,) = facts.problems
+    assert (problem.kind, problem.frames) == ("unreadable", ())
+    assert "in.pcap" in problem.text or words in problem.text
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_url_that_nothing_reads_is_a_problem(tmp_path: Path) -> None:
+    job = Job(str(tmp_path / "out"), **JOB_OF)  # type: ignore[arg-type]
+    facts = cut_file(CutTask(job, 1, SourceFile("nosuch://x", 1, ""), (None, None)))
+    assert facts.status == "unreadable"
+    assert facts.problems[0].text.startswith("nosuch://x cannot be used")
+    assert cut.secrets_in("nosuch://x", 0) == cut.secrets_in(str(tmp_path / "none"), 0) == ()
+
+
+def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = pcap(frames_of(5), magic=NANO)
+    opened = []
+
+    class Ends(RetriedFile):
+        def __init__(self, url: str, retries: int) -> None:
+            super().__init__(url, retries)
+            opened.append(self)
+
+        def read(self, size: int = -1) -> bytes:
+            found = super().read(size)
+            self.failure = None if found else "the line broke"
+            return found
+
+        def close(self) -> None:
+            opened.remove(self)
+            super().close()
+
+    monkeypatch.setattr(cut, "RetriedFile", Ends)
+    facts = cut_of(tmp_path, data)
+    assert (facts.status, facts.frames, facts.sha256, facts.pieces) == ("partial", 5, None, "_pieces/000003-abc")
+    assert [(one.kind, one.layer) for one in facts.problems] == [("unreadable", "capture")]
+    assert facts.problems[0].text == (f"{tmp_path}/in.pcap could be read up to byte {len(data)} only: the line broke")
+    assert opened == []
+
+
+def test_flows_that_a_file_has_met(tmp_path: Path) -> None:
+    job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
+    flows = np.array([5, 7, 1 << 63], "<u8")
+    Store(str(tmp_path)).write("_staging/abc/p-abc", b"xxx" + flows.tobytes() + b"rest")
+    Store(str(tmp_path)).write("q-old", b"xxx" + flows.tobytes())
+    for name in ("p-abc", "q-old"):
+        task = MetTask(job, 4, name, (3, 24), frozenset({1 << 63, 5, 6}))
+        assert flows_met(task) == (4, frozenset({5, 1 << 63}))
+    assert flows_met(MetTask(job, 4, "q-old", (3, 16), frozenset({1 << 63}))) == (4, frozenset())
+
+
+def test_kinds_are_in_the_order_of_their_hosts() -> None:
+    kinds = [Kind(B, None), Kind(A, "10.0.0.2"), Kind(A, None), Kind(A, "10.0.0.1")]
+    assert [one for one, _ in sorted(((kind, 0) for kind in kinds), key=_order)] == [
+        Kind(A, None),
+        Kind(A, "10.0.0.1"),
+        Kind(A, "10.0.0.2"),
+        Kind(B, None),
+    ]
+
+
+def test_pieces_of_a_file_come_in_order_with_its_number(tmp_path: Path) -> None:
+    assert (pieces.PIECE_BYTES, pieces.WAITING_BYTES) == (2 << 20, 64 << 20)  # docs/scale.md
+    store = Store(str(tmp_path))
+    with store.writing("p") as out:
+        writer = PieceWriter(out)
+        writer.put(b"before")
+        for count in (2, 3):
+            writer.add(Kind(A, None), placed(blocks(count)))
+            writer.finish()
+    file = PieceFile(store, "p", writer.places[Kind(A, None)], 6, 99)
+    assert (file.number, file.first_time_ns) == (6, 99)
+    found = list(file.items())
+    assert [len(block) for block in found] == [2, 3]
+    assert found[0].frames.tolist() == [frame_id(6, 1), frame_id(6, 2)]
+    assert len(pack([placed(blocks(200))])) < 200 * 60  # compressed
+
+
+# ------------------------------------------------------------------------------------------------------------- analyse
+
+
+def answering(*servers: str, interface: str = "x") -> Any:
+    calls = [
+        SimpleNamespace(server=SimpleNamespace(ip=ip), interface=SimpleNamespace(uuid=interface)) for ip in servers
+    ]
+    return SimpleNamespace(calls=calls, sessions=[])
+
+
+@pytest.mark.parametrize(
+    ("calls", "sessions", "server"),
+    [
+        (("b", "a", "b"), (), "b"),
+        (("b", "a"), (), "a"),
+        (("a",), ("b", "b"), "a"),
+        ((), ("c", "b", "c"), "c"),
+        ((), (), "10.0.0.2"),
+    ],
+)
+def test_the_server_of_a_conversation(calls: tuple[str, ...], sessions: tuple[str, ...], server: str) -> None:
+    analysis = answering(*calls)
+    analysis.sessions = [SimpleNamespace(server=SimpleNamespace(ip=ip)) for ip in sessions]
+    task = AnalyseTask(Job("out", **JOB_OF), 1, (A, B), [])  # type: ignore[arg-type]
+    assert _server(analysis, task) == server
+
+
+@pytest.mark.parametrize(
+    ("interface", "links"),
+    [(perflib.INTERFACE, 2), (winreg.INTERFACE, 2), (scmr.INTERFACE, 2), ("x", 0)],
+)
+def test_conversations_are_linked_by_servers_that_are_looked_at(interface: str, links: int) -> None:
+    found = _links(answering("b", "a", "b", interface=interface))
+    assert found == sorted({_number("server a"), _number("server b")})[:links]
+
+
+def test_a_session_is_known_by_its_id_and_either_guids_or_server() -> None:
+    def session(id: int, binds: bool, server: str = "s", guid: str = "g") -> Any:
+        return SimpleNamespace(session_id=id, binds=binds, client_guid=guid, server_guid="h", server=server)
+
+    one, again, other = session(1, False), session(1, True, server="t"), session(2, True)
+    has, lacks = _sessions(SimpleNamespace(sessions=[one, again, other]))  # type: ignore[arg-type]
+    assert has == sorted({_number("session 1 g h"), _number("session 1 s")})
+    assert lacks == sorted({_number(f"session {words}") for words in ("1 g h", "1 t", "2 g h", "2 s")})
+    assert _sessions(SimpleNamespace(sessions=[])) == ([], [])  # type: ignore[arg-type]
+    # 56 bits of SHA-256, which MessagePack and every reader of JSON hold.
+    assert _number("abc") == 0xBA7816BF8F01CF
+
+
+def test_keys_are_held_by_a_name() -> None:
+    one, other = Keyring(), Keyring()
+    hold(one, "one")
+    hold(other, "two")
+    assert held("one") is one
+    assert held("two") is other
+    assert not held("three")
+    forget("one")
+    forget("one")
+    assert held("one") is not one
+    assert held("two") is other
+    forget("two")
+
+
+# -------------------------------------------------------------------------------------------------------------- render
+
+
+def test_numbers_of_a_conversation_become_those_of_the_dataset() -> None:
+    assert NUMBER_SHIFT == 32
+    numbers = Numbering(5, [7, 9])
+    base = 5 << 32
+    table = pl.DataFrame(
+        {
+            "number": [1],
+            "call": [2],
+            "session": [0],
+            "series": [3],
+            "previous_call": pl.Series([None], dtype=pl.Int64),
+            "read_number": [4],
+            "opnum": [6],
+            "handle": ["q12"],
+            "name": pl.Series(["x"], dtype=pl.Categorical),
+            "frames": [[1, 2, 3]],
+            "frame_files": [[0, 1, 0]],
+        }
+    )
+    found = numbers.of("calls", table)
+    assert found.row(0) == (
+        *(base + 1, base + 2, base, base + 3, None, base + 4, 6),
+        *("q5-12", "x", [1, 2, 3], [7, 9, 7]),
+    )
+    assert found.schema["name"] == pl.String
+    # A handle that has a UUID beside it is named by its record.
+    assert numbers.of("handles", pl.DataFrame({"handle": ["q12"], "uuid": ["u"]}))["handle"].to_list() == ["q12"]
+    names = pl.DataFrame({"handle": ["k1", "x", "q1-2", None, "1", "q"]})
+    assert numbers.of("calls", names)["handle"].to_list() == ["k5-1", "x", "q1-2", None, "1", "q"]
+
+
+def test_files_of_frames_are_those_of_the_dataset() -> None:
+    one = pl.DataFrame(
+        {
+            "request_frames": [[1, 2], [], None],
+            "request_frame_files": pl.Series([None, None, None], dtype=pl.List(pl.Int64)),
+        }
+    )
+    assert Numbering(1, [8]).of("calls", one)["request_frame_files"].to_list() == [[8, 8], [], None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "words", "then"),
+    [
+        ("problems", ["text"], "call #3 and call #12, calls 4", "call #{3} and call #{12}, calls 4"),
+        ("findings", ["message", "expected", "seen"], "call 3, call #4, recall 5", "call {3}, call #4, recall 5"),
+        ("calls", [], "call #3, call 3", "call #3, call 3"),
+    ],
+)
+def test_calls_that_are_named_in_words_have_numbers_of_the_dataset(
+    kind: str, columns: list[str], words: str, then: str
+) -> None:
+    base = 2 << 32
+    expected = then.replace("{3}", str(base + 3)).replace("{12}", str(base + 12))
+    every = ("text", "message", "expected", "seen")
+    found = Numbering(2, [0]).of(kind, pl.DataFrame({name: [words, None, ""] for name in every}))
+    for name in every:
+        assert found[name].to_list() == [expected if name in columns else words, None, ""]
+
+
+def test_the_record_of_a_handle_has_numbers_of_the_dataset() -> None:
+    base = 3 << 32
+    given: dict[str, Any] = dict.fromkeys(HandleRecord.__struct_fields__)
+    event: dict[str, Any] = dict.fromkeys(HandleEvent.__struct_fields__)
+    events = (
+        HandleEvent(**{**event, "call": 1, "channel": 0, "frames": (4, 5), "frame_files": (1, 0)}),
+        HandleEvent(**{**event, "call": 2, "channel": 1, "frames": (6, 7), "frame_files": None}),
+    )
+    record = HandleRecord(
+        **{**given, "handle": "q12", "channels": (0, 1), "opened": 1, "closed": None, "events": events}
+    )
+    found = Numbering(3, [8, 9]).of_handle(record)
+    assert (found.handle, found.channels, found.opened, found.closed) == ("q3-12", (base, base + 1), base + 1, None)
+    assert [(one.call, one.channel, one.frames, one.frame_files) for one in found.events] == [
+        (base + 1, base, (4, 5), (9, 8)),
+        (base + 2, base + 1, (6, 7), (8, 8)),
+    ]
+    assert Numbering(3, [8]).of_handle(replace(record, closed=0, events=())).closed == base
+
+
+@pytest.mark.parametrize(
+    ("day", "server", "place"),
+    [
+        ("2026-11-20", "10.0.0.1", "day=2026-11-20/server=10.0.0.1"),
+        ("", "fe80::1", "server=fe80%3A%3A1"),
+        (NO_DAY, NO_SERVER, "day=1970-01-01/server=none"),
+        ("d", "a/b c_-", "day=d/server=a%2Fb%20c_-"),
+    ],
+)
+def test_directories_of_a_day_and_a_server(day: str, server: str, place: str) -> None:
+    assert partition(day, server) == place
+
+
+def hosts(rows: int) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(TABLES["hosts"])).clear(rows)
+
+
+def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ROWS_OF_FILE == 100_000  # docs/scale.md
+    monkeypatch.setattr(render, "ROWS_OF_FILE", 10)
+    job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
+    store = Store(str(tmp_path))
+    tables = _Tables(store, RenderTask(job, "b_1", [], 0, key="0123456789"))
+
+    def names() -> list[tuple[str, int]]:
+        return [(file.name, file.rows) for file in tables.files]
+
+    tables.add("hosts", "d", "a", hosts(4))
+    tables.add("hosts", "d", "a", hosts(5))
+    assert names() == []
+    tables.add("hosts", "d", "a", hosts(1))
+    assert names() == [("hosts/day=d/server=a/b_1-01234567-001.parquet", 10)]
+    # Of many that wait, the largest is written, as soon as there are more than two files of rows.
+    for server, rows in (("a", 6), ("b", 7), ("c", 7)):
+        tables.add("hosts", "d", server, hosts(rows))
+    assert len(tables.files) == 1
+    tables.add("hosts", "", "c", hosts(1))
+    assert names()[1:] == [("hosts/day=d/server=b/b_1-01234567-002.parquet", 7)]
+    tables.finish()
+    assert names()[2:] == [
+        ("hosts/day=d/server=a/b_1-01234567-003.parquet", 6),
+        ("hosts/day=d/server=c/b_1-01234567-004.parquet", 7),
+        ("hosts/server=c/b_1-01234567-005.parquet", 1),
+    ]
+    for file in tables.files:
+        path = tmp_path / "_staging/abc" / file.name
+        assert (file.table, file.bytes, pl.read_parquet(path).height) == ("hosts", path.stat().st_size, file.rows)
+
+
+def test_sizes_of_tasks_are_those_of_what_they_read() -> None:
+    members = [Member(at, "s", [0], "x", 0, 10 + at) for at in range(3)]
+    assert RenderTask(Job("o", **JOB_OF), "b", members, 0).size == 33  # type: ignore[arg-type]
+
+
+def test_what_was_judged_is_added_up() -> None:
+    one = Judged({"PASSED": 1}, 1, 2, {"a": 1})
+    one.add(Judged({"PASSED": 2, "FAILED": 3}, 3, 4, {"a": 2, "b": 1}))
+    assert one == Judged({"PASSED": 3, "FAILED": 3}, 4, 6, {"a": 3, "b": 1})
+
+
+# -------------------------------------------------------------------------------------------------------------- commit
+
+
+def facts_of() -> Facts:
+    files = [
+        file_facts(
+            0, "ssh://me:secret@host/a", pieces="_pieces/a", frames=5, bytes=50, first_time_ns=9, last_time_ns=20
+        ),
+        file_facts(1, "b", window=(1, 2), frames=2, bytes=7, first_time_ns=4, last_time_ns=11, sha256="f"),
+        file_facts(2, "c", status="partial"),
+    ]
+    batches = [
+        BatchFacts("x", "k", [TableFile("calls", "calls/z", 3, 9), TableFile("hosts", "hosts/h", 1, 9)], [], {}),
+        BatchFacts("y", "k", [TableFile("calls", "calls/a", 4, 9)], [], {}),
+    ]
+    conversations = [conversation(1, A, state="_state/1"), conversation(2, B)]
+    return Facts(files, conversations, batches, [TableFile("hosts", "hosts/all", 2, 9)])
+
+
+def test_a_manifest_states_what_the_facts_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages = [StageEntry(stage="cut", tasks=1, failed=0, cpu_s=0, elapsed_s=0, bytes_in=0, bytes_out=0)]
+    job = Job("out", **JOB_OF)  # type: ignore[arg-type]
+    found = _manifest(job, facts_of(), stages, [], ({"profile": "spec"}, {"keys": "x"}))
+    assert (found.run, found.first_time_ns, found.last_time_ns, found.frames, found.bytes) == ("abc", 4, 20, 7, 57)
+    assert (found.conversations, found.options, found.asked) == (2, {"profile": "spec"}, {"keys": "x"})
+    assert [(one.url, one.status, one.since_ns, one.until_ns, one.problems) for one in found.sources] == [
+        ("ssh://host/a", "read", None, None, 0),
+        ("b", "read", 1, 2, 0),
+        ("c", "partial", None, None, 0),
+    ]
+    assert (found.stages, found.skipped) == (stages, [])
+    assert list(found.tables) == list(STORED)
+    calls, hosts_ = found.tables["calls"], found.tables["hosts"]
+    assert (calls.rows, calls.files) == (7, ["calls/a", "calls/z"])
+    assert (hosts_.rows, hosts_.files) == (3, ["hosts/all", "hosts/h"])
+    assert calls.columns["number"] == "Int64"
+    assert list(calls.columns) == list(STORED["calls"])
+    assert (found.tables["samples"].rows, found.tables["samples"].files) == (0, [])
+    assert set(found.versions) == set(_LIBRARIES)
+    monkeypatch.setattr(commit, "_LIBRARIES", ("polars", "no-such-library"))
+    empty = _manifest(job, Facts(), [], [], ({}, {}))
+    assert (empty.first_time_ns, empty.last_time_ns, empty.frames) == (None, None, 0)
+    assert list(empty.versions) == ["polars"]
+    assert _version("no-such-library") is None
+
+
+def test_what_a_dataset_does_not_list_is_removed_from_its_directories(tmp_path: Path) -> None:
+    assert set(STORED) | {"_pieces", "_state", "_facts", "_staging"} == _DIRECTORIES
+    facts = facts_of()
+    manifest = Manifest(program="p", schema=1, run="r", facts="_facts/f")
+    manifest.tables = {"calls": TableEntry(1, {}, ["calls/z", "calls/a"])}
+    kept = {"manifest.json", "_facts/f", "_pieces/a", "_state/1", "calls/a", "calls/z"}
+    assert _files_of(manifest, facts) == kept
+    store = Store(str(tmp_path))
+    ours = {"_pieces/old", "_state/2", "calls/old/x", "_facts/old", "_staging/r/x", "hosts/h"}
+    theirs = {"notes.txt", "mine/calls/x", "callsx/y"}
+    for name in kept | ours | theirs:
+        store.write(name, b"")
+    tidy(store, manifest, facts)
+    assert set(store.names("")) == kept | theirs
+    assert not (tmp_path / "hosts").exists()
+    tidy(store, None, facts)
+    assert set(store.names("")) == theirs | {"manifest.json"}
+
+
+# -------------------------------------------------------------------------------------------------------------- schemas
+
+
+def test_times_are_stored_twice_wherever_they_stand() -> None:
+    time = pl.Datetime("ns", "UTC")
+    for name in TABLES:
+        table = pl.DataFrame(schema=dict(TABLES[name])).clear(2)
+        there = stored(table)
+        assert dict(there.schema) == dict(STORED[name])
+        assert restored(there.lazy(), name).collect().equals(table)
+        top = [column for column, kind in TABLES[name].items() if kind == time]
+        assert [column for column in STORED[name] if column.endswith("_ns") and column not in TABLES[name]] == [
+            f"{column}_ns" for column in top
+        ]
+        assert all(STORED[name][column] == pl.Datetime("us", "UTC") for column in top)
