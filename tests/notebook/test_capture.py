@@ -14,6 +14,9 @@ import pytest
 import analyzer as pcq
 from analyzer.auth.keyring import Keyring
 from analyzer.core.errors import InputError
+from analyzer.formats.counter_tables import reading_schema
+from analyzer.formats.schema import table_schema
+from analyzer.model.sample import BucketRecord
 from analyzer.notebook import capture as module
 from analyzer.notebook.capture import SECRETS_VARIABLE, CallDocument, Capture, _interval_ns, _keyring, _pseudonyms
 from tests import truth
@@ -203,10 +206,16 @@ def test_a_case_does_not_take_the_place_of_its_capture(tmp_path: Path) -> None:
     assert copy.read_bytes() == SMALL.read_bytes()
 
 
-def test_what_is_left_out_is_as_documented() -> None:
+def test_counters_are_exact_where_that_is_asked_for() -> None:
+    plain, exact = (list(reading_schema(exact=exact)) for exact in (False, True))
+    whole = Capture(analysis_of())
+    assert whole.counters().columns == whole.counters(exact=False).columns == plain
+    assert whole.counters(exact=True).columns == exact != plain
+    assert whole.counters(interval=1).columns == list(table_schema(BucketRecord))
+
+
+def test_an_audit_is_under_the_profile_of_windows_unless_it_is_said() -> None:
     whole = Capture(sound())
-    assert "exact" not in "".join(whole.counters().columns)
-    assert set(whole.counters(exact=True).columns) > set(whole.counters().columns)
     assert whole.audit()["coverage"].equals(whole.audit("windows")["coverage"])
     for profile in ("spec", "windows", "strict"):
         found = whole.audit(profile)

@@ -1,0 +1,466 @@
+"""The browser on a few calls: what each key, each choice and each late answer of a thread leads to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from analyzer.core.errors import InputError
+from analyzer.model.analysis import Analysis
+from analyzer.model.view import CallView, FindingView
+from analyzer.viewmodel.layers import call_view
+from tests.browse.test_browser import settled, words
+from tests.browse.test_panes import FIELDS, layer, series, side
+from tests.build.buffers import Block, perf_data
+from tests.build.calls import OTHER_HANDLE, Calls, analysis_of
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+    from analyzer.browse.app import Browser
+
+pytestmark = pytest.mark.needs("textual")
+
+
+def few() -> Analysis:
+    """Six calls: two on a handle, one on another, one on none, two on the first again."""
+    make = Calls()
+    data = perf_data([Block(1, values=((b"\1\0\0\0",),))])
+    return analysis_of(
+        make.open_query(),
+        make.counter_data(data),
+        make.open_query(OTHER_HANDLE),
+        make.registration(1, b""),
+        make.counter_data(data),
+        make.close_query(),
+    )
+
+
+def opened(
+    act: Callable[[Any, Pilot[None]], Awaitable[None]], analysis: Analysis | None = None, **options: Any
+) -> Browser:
+    """A browser of the few calls, acted on once all is there."""
+    from analyzer.browse.app import Browser
+
+    app = Browser(lambda progress: analysis or few(), "made\x1b.pcap", **options)
+
+    async def run() -> None:
+        async with app.run_test(size=(150, 44)) as pilot:
+            await settled(app, pilot)
+            await act(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def test_keys_are_as_they_are_documented() -> None:
+    """docs/browse.md; the footer shows the first column of those that are shown."""
+    from analyzer.browse.app import Browser, FilterInput
+    from analyzer.browse.lines import Lines
+
+    def table(kind: Any) -> list[tuple[str, str, str, bool]]:
+        return [(one.key, one.action, one.description, one.show) for one in kind.BINDINGS]
+
+    assert table(Browser) == [
+        ("slash", "filter", "filter", True),
+        ("h", "follow", "follow handle", True),
+        ("l", "layer(1)", "layer", True),
+        ("L", "layer(-1)", "layer before", False),
+        ("1", "tab('of-calls')", "calls", True),
+        ("2", "tab('of-series')", "series", True),
+        ("3", "tab('of-findings')", "findings", True),
+        ("escape", "leave", "no filter", False),
+        ("q", "quit", "quit", True),
+    ]
+    assert table(FilterInput) == [("tab", "complete", "complete", False)]
+    assert table(Lines) == [
+        ("down,j", "step(1)", "next", False),
+        ("up,k", "step(-1)", "previous", False),
+        ("pagedown", "page(1)", "page down", False),
+        ("pageup", "page(-1)", "page up", False),
+        ("home,g", "edge(0)", "first", False),
+        ("end,G", "edge(1)", "last", False),
+        ("enter", "choose", "choose", False),
+    ]
+
+
+def test_limits_are_those_of_the_page_and_of_terminals() -> None:
+    from analyzer.browse.app import MAX_READINGS, Browser
+    from analyzer.browse.lines import _WIDTH
+    from analyzer.browse.panes import _FEW, BYTES_IN_LINE
+
+    # The tree and 76 columns of bytes stand beside each other from 130 columns on.
+    assert Browser.HORIZONTAL_BREAKPOINTS == [(0, "-narrow"), (130, "-wide")]
+    assert Browser.ENABLE_COMMAND_PALETTE is False
+    assert (MAX_READINGS, _WIDTH, _FEW, BYTES_IN_LINE) == (2_000_000, 1000, 3, 16)
+
+
+# -------------------------------------------------------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(("size", "total"), [(0, None), (200, 200)])
+def test_a_bar_shows_how_far_reading_has_come_where_that_is_known(size: int, total: int | None) -> None:
+    from textual.widgets import ProgressBar, Static
+
+    from analyzer.browse.app import Browser
+
+    app = Browser(lambda progress: few(), "made\x1b.pcap", size)
+    assert (app.ansi_color, app.theme, app.analysis, app.failure) == (True, "ansi-dark", None, None)
+    assert app.title == "made\x1b.pcap"
+    assert Browser(lambda progress: few(), "x")._bytes_to_read == 0
+
+    async def run() -> None:
+        app._read = lambda: None  # type: ignore[method-assign]
+        async with app.run_test() as pilot:
+            await pilot.pause()
+            bar = app.query_one(ProgressBar)
+            assert (bar.total, bar.show_eta) == (total, False)
+            assert str(app.query_one("#reading").query(Static).first().render()) == "reading made\\x1b.pcap"
+            # Nothing is there to be acted on.
+            for action in (app.action_filter, app.action_leave, app.action_follow):
+                action()
+            app.action_layer(1)
+            app.action_tab("of-series")
+            app._open(1)
+            assert app._wanted is None
+
+    asyncio.run(run())
+
+
+def test_a_capture_without_calls_is_browsed() -> None:
+    from analyzer.browse.panes import Bytes, CallList, Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls = app.query_one(CallList)
+        assert (list(calls.order), calls.number, calls.base) == ([], None, 0)
+        assert words(app, "#status") == "0 of 0 calls"
+        await pilot.press("h", "l", "enter", "3", "enter", "2", "enter")
+        await settled(app, pilot)
+        assert app.query_one(Tree).view is None
+        assert app.query_one(Bytes).of_layer is None
+
+    nothing = analysis_of()
+    opened(act, replace(nothing, capture=replace(nothing.capture, first_time_ns=None)))
+
+
+def test_times_are_counted_from_the_first_frame() -> None:
+    from analyzer.browse.panes import CallList
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        assert app.query_one(CallList).base == 12
+
+    whole = few()
+    opened(act, replace(whole, capture=replace(whole.capture, first_time_ns=12)))
+
+
+# ----------------------------------------------------------------------------------------------------------- the filter
+
+
+def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> None:
+    from textual.widgets import Input
+
+    from analyzer.browse.panes import CallList
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls, status = app.query_one(CallList), lambda: words(app, "#status")
+        assert app.focused is calls
+        for source, current, order, then in (
+            ("handle", 4, [1, 2, 3, 5, 6], 5),
+            ("", 3, [1, 2, 3, 4, 5, 6], 5),
+            ("opnum == 6", 0, [2, 5], 2),
+            ("   ", 1, [1, 2, 3, 4, 5, 6], 2),
+            ("opnum == 999", 3, [], None),
+            ("", 0, [1, 2, 3, 4, 5, 6], 1),
+        ):
+            if source == "handle":
+                calls.current = current
+            elif source == "opnum == 6":
+                calls.current = 0
+            app.run_filter(source)
+            await settled(app, pilot)
+            assert (list(calls.order), calls.number) == (order, then), source
+            assert status() == f"{len(order)} of 6 calls"
+        app.run_filter("opnum = 6\x1b")
+        assert status().startswith("column")
+        assert "\x1b" not in status()
+        assert list(calls.order) == [1, 2, 3, 4, 5, 6]
+        # The line for it.
+        line = app.query_one("#filter", Input)
+        await pilot.press("2", "slash")
+        await pilot.pause()
+        assert app.focused is line
+        line.value = "opnum == 6"
+        await pilot.press("enter")
+        await settled(app, pilot)
+        assert (list(calls.order), app.focused) == ([2, 5], calls)
+        await pilot.press("slash", "escape")
+        await settled(app, pilot)
+        assert (line.value, list(calls.order), app.focused) == ("", [1, 2, 3, 4, 5, 6], calls)
+
+    opened(act)
+
+
+def test_only_calls_of_a_handle_are_followed() -> None:
+    from textual.widgets import Input
+
+    from analyzer.browse.panes import CallList
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls, line = app.query_one(CallList), app.query_one("#filter", Input)
+        calls.current = 3
+        await pilot.press("h")
+        await settled(app, pilot)
+        assert words(app, "#status") == "call #4 has no handle"
+        assert (line.value, len(calls.order)) == ("", 6)
+        for current, handle, order in ((0, "q1", [1, 2, 5, 6]), (2, "q2", [3])):
+            app.run_filter("")
+            await settled(app, pilot)
+            calls.current = current
+            await pilot.press("h")
+            await settled(app, pilot)
+            assert (line.value, list(calls.order)) == (f"handle == {handle}", order)
+
+    opened(act)
+
+
+def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+
+    app = module.Browser(lambda progress: few(), "x")
+    app.analysis = few()
+    told: list[Any] = []
+    asked: list[int] = []
+    app.call_from_thread = lambda function, found: told.append((function, found))  # type: ignore[method-assign,assignment]
+
+    def wanted(number: int, call: Any, analysis: Any) -> bool:
+        asked.append(call.number)
+        return number % 2 == 0
+
+    for cancelled, expected in ((True, []), (False, [(app._pass, [2, 4, 6])])):
+        worker = SimpleNamespace(is_cancelled=cancelled)
+        monkeypatch.setattr(module, "get_current_worker", lambda worker=worker: worker)
+        app._filtered(wanted)  # type: ignore[arg-type]
+        assert told == expected
+        assert asked == ([] if cancelled else [1, 2, 3, 4, 5, 6])
+
+
+def test_tab_completes_a_field_or_leads_on() -> None:
+    from textual.widgets import Input
+
+    from analyzer.browse.app import FilterInput
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        line = app.query_one("#filter", Input)
+        assert isinstance(line, FilterInput)
+        for value, then in (("opn", "opnum"), ("status == 0 and lat", "status == 0 and latency")):
+            await pilot.press("slash")
+            line.value = value
+            await pilot.press("tab")
+            assert (line.value, line.cursor_position, app.focused) == (then, len(then), line)
+        for value in ("opnum", "nosuchfield", ""):
+            await pilot.press("slash")
+            line.value = value
+            await pilot.press("tab")
+            assert (line.value, app.focused is line) == (value, False)
+        app.query_one("#filter").focus()
+        line.suggester, line.value = None, "opn"
+        await pilot.press("tab")
+        assert (line.value, app.focused is line) == ("opn", False)
+
+    opened(act)
+
+
+# ---------------------------------------------------------------------------------------------------------- what is seen
+
+
+def test_layers_go_round_and_say_where_they_are_captured() -> None:
+    from analyzer.browse.panes import Bytes, CallList, Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        app.query_one(CallList).current = 1
+        await settled(app, pilot)
+        tree, pane = app.query_one(Tree), app.query_one(Bytes)
+        ids = [one.id for one_side in tree.view.sides for one in one_side.layers]
+        assert ids == ["request.pdu1", "request.stub", "response.pdu1", "response.stub", "response.buffer"]
+        # Where none is chosen, what the answer holds is seen.
+        assert (tree.shown[tree.current].layer, pane.of_layer.id, pane.span) == (None, "response.buffer", (0, 0))
+        size = len(pane.of_layer.data)
+        assert words(app, "#layer").startswith(f"response.buffer: bytes 0 to {size} of {size}, frames ")
+        seen = []
+        for key in ("l", "l", "l", "l", "l", "l", "L", "L"):
+            await pilot.press(key)
+            await settled(app, pilot)
+            seen.append(pane.of_layer.id)
+        assert seen == [*ids, ids[0], ids[-1], ids[-2]]
+        at = next(at for at, one in enumerate(tree.shown) if one.node is not None and one.layer.id == "request.stub")
+        tree.current = at
+        await settled(app, pilot)
+        node = tree.shown[at].node
+        assert pane.span == (node.start, node.stop)
+        assert words(app, "#layer").startswith(f"request.stub: bytes {node.start} to {node.stop} of ")
+
+    opened(act)
+
+
+def test_the_frames_of_a_field_are_named_eight_at_most() -> None:
+    from analyzer.browse.panes import Tree
+    from analyzer.model.view import Run
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        view = app.query_one(Tree).view
+        for frames, shown in ((0, "none"), (1, "1"), (9, "1, 2, 3, 4, 5, 6, 7, 8")):
+            runs = tuple(Run(at, at + 1, at + 1, 0, 0, 1) for at in range(frames))
+            one = layer("request.stub", "stub", FIELDS, bytes(9), runs=runs)
+            app.query_one(Tree).look_at(CallView(view.row, (), (side("request", one),)))
+            await pilot.pause()
+            assert words(app, "#layer") == f"request.stub: bytes 0 to 9 of 9, frames {shown}"
+        app.query_one(Tree).look_at(CallView(view.row, (), (side("request", missing="not captured"),)))
+        await pilot.pause()
+        assert words(app, "#layer") == "nothing was captured"
+
+    opened(act)
+
+
+def found(call: int | None, place: str | None = None, start: int = 0, stop: int = 0) -> FindingView:
+    given: dict[str, Any] = dict.fromkeys(FindingView.__struct_fields__, "")
+    more = {"severity": "error", "rule": "PCQ1", "message": "odd", "call": call, "expected": None, "seen": None}
+    return FindingView(**{**given, **more, "layer": place, "start": start, "stop": stop})
+
+
+def test_a_finding_leads_to_its_call_and_its_bytes_whatever_the_filter_leaves_out() -> None:
+    from textual.widgets import Input, TabbedContent
+
+    from analyzer.browse.panes import CallList, FindingList, Tree
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        calls, tree, findings = app.query_one(CallList), app.query_one(Tree), app.query_one(FindingList)
+        tabs, line = app.query_one(TabbedContent), app.query_one("#filter", Input)
+        app._show_findings(
+            [found(None), found(5, "request.stub", 0, 4), found(5, "response.stub", 0, 0), found(2), found(6)]
+        )
+        assert findings.count == 5
+        line.value = "opnum == 6"
+        app.run_filter("opnum == 6")
+        await settled(app, pilot)
+        await pilot.press("3", "enter")
+        await settled(app, pilot)
+        assert (tabs.active, app.focused) == ("of-findings", findings)  # of no call
+        for key, number, source, order in (
+            ("down", 5, "opnum == 6", [2, 5]),
+            ("down", 5, "opnum == 6", [2, 5]),
+            ("down", 2, "opnum == 6", [2, 5]),
+            ("down", 6, "", [1, 2, 3, 4, 5, 6]),
+        ):
+            await pilot.press("3", key, "enter")
+            await settled(app, pilot)
+            assert (tabs.active, app.focused) == ("of-calls", calls)
+            assert (calls.number, line.value, list(calls.order)) == (number, source, order)
+            assert tree.view.row.number == number
+            here = tree.shown[tree.current]
+            aimed = {1: "request.stub", 2: "response.stub"}.get(findings.current)
+            assert (here.layer.id if here.layer is not None else None) == aimed
+            assert app._aim is None
+        await pilot.press("enter")
+        assert app.focused is tree
+
+    opened(act)
+
+
+def test_series_and_findings_come_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+    from analyzer.browse.panes import FindingList, SeriesList
+
+    asked: list[int] = []
+    many = [series((1.0,)), replace(series((2.0,)), hidden=True), series((3.0,))]
+    monkeypatch.setattr(module, "series_views", lambda analysis, most: asked.append(most) or (many, 0))
+    monkeypatch.setattr(module, "finding_views", lambda analysis, audit: [found(1), found(2)])
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        assert [one.values for one in app.query_one(SeriesList).series] == [(1.0,), (3.0,)]
+        assert app.query_one(SeriesList).count == 2
+        assert (len(app.query_one(FindingList).findings), app.query_one(FindingList).count) == (2, 2)
+
+    opened(act)
+    assert asked == [module.MAX_READINGS]
+
+
+# ------------------------------------------------------------------------------------------------------- late answers
+
+
+def test_a_call_is_taken_apart_once_and_only_while_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+    from analyzer.browse.panes import Tree
+
+    taken: list[int] = []
+
+    def noted(analysis: Analysis, number: int) -> CallView:
+        taken.append(number)
+        return call_view(analysis, number)
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        tree = app.query_one(Tree)
+        monkeypatch.setattr(module, "call_view", noted)
+        app._open(1)  # is open
+        app._open(None)
+        await settled(app, pilot)
+        assert (taken, app._wanted) == ([], 1)
+        app._open(2)
+        await settled(app, pilot)
+        assert (taken, app._wanted, tree.view.row.number) == ([2], 2, 2)
+        await asyncio.to_thread(app._make_layers, 3)  # was passed by
+        assert taken == [2]
+        app._look_at(app.analysis, call_view(app.analysis, 3))  # came too late
+        assert tree.view.row.number == 2
+        # Its packets came meanwhile: it is taken apart again.
+        app._look_at(replace(app.analysis), call_view(app.analysis, 2))
+        await settled(app, pilot)
+        assert taken == [2, 2]
+        # They are shown where the call is looked at still.
+        before = tree.view
+        app._wanted = 3
+        app._show_packets(app.analysis)
+        assert tree.view is before
+        app._wanted = 2
+        app._show_packets(app.analysis)
+        assert tree.view is not before
+        assert taken == [2, 2, 2]
+
+    opened(act)
+
+
+def test_packets_are_read_once_more_behind_the_calls() -> None:
+    given: list[Analysis] = []
+
+    def packets(analysis: Analysis) -> Analysis:
+        given.append(analysis)
+        return replace(analysis, packets=None)
+
+    async def act(app: Any, pilot: Pilot[None]) -> None:
+        assert app.analysis.packets is None
+
+    opened(act, packets=packets)
+    (one,) = given
+    assert one.packets is not None
+    assert one.packets.lacking == "they are being read"
+
+
+def test_what_cannot_be_read_ends_it() -> None:
+    from analyzer.browse.app import Browser
+
+    def reading(progress: Any) -> Analysis:
+        raise InputError("no capture")
+
+    app = Browser(reading, "x")
+    done: list[Any] = []
+    app.call_from_thread = lambda function, *given: done.append(function)  # type: ignore[method-assign,assignment]
+    app.query_one = lambda kind: None  # type: ignore[method-assign,assignment]
+    app._read()
+    assert (str(app.failure), done, app.analysis) == ("no capture", [app.exit], None)
