@@ -12,7 +12,9 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
+from analyzer.audit.verdicts import Outcome
 from analyzer.auth.keyring import Keyring
+from analyzer.collect import analyse as analyse_module
 from analyzer.collect import commit, cut, pieces, render, sources
 from analyzer.collect.analyse import _links, _number, _server, _sessions
 from analyzer.collect.commit import _DIRECTORIES, _LIBRARIES, _files_of, _manifest, _version, tidy
@@ -21,6 +23,7 @@ from analyzer.collect.facts import (
     AnalyseTask,
     BatchFacts,
     CutTask,
+    FilePart,
     Job,
     Judged,
     Member,
@@ -41,6 +44,8 @@ from analyzer.model import perflib, scmr, winreg
 from analyzer.model.handle import HandleEvent, HandleRecord
 from analyzer.output.store import Store
 from analyzer.packet.sorting import Kind
+from analyzer.pipeline.case import open_case
+from tests.build.calls import analysis_of
 from tests.build.capture import NANO, frames_of, pcap
 from tests.collect.test_stages import A, B, blocks, conversation, file_facts, placed
 
@@ -368,6 +373,72 @@ def test_a_session_is_known_by_its_id_and_either_guids_or_server() -> None:
     assert _number("abc") == 0xBA7816BF8F01CF
 
 
+def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, keyring = Store(str(tmp_path)), Keyring()
+    parts = []
+    for number, count, start in ((4, 3, 50), (7, 2, 90)):
+        with store.writing(f"_staging/abc/p{number}-abc") as out:
+            writer = PieceWriter(out)
+            writer.add(Kind(A, None), placed(blocks(count)))
+            writer.finish()
+        (places,) = writer.places.values()
+        parts.append(FilePart(number, f"f{number}", start, f"p{number}-abc", [places], [] if number == 4 else [places]))
+    asked: list[Any] = []
+
+    def tickets_in(frames: Any, limits: Any) -> str:
+        asked.append([block.frames.tolist() for block in frames])
+        return "tickets"
+
+    def analyze_frames(frames: Any, facts: Any, keys: Any, limits: Any, *, tallies: Any, tickets: Any) -> Any:
+        found = [number for block in frames for number in block.frames.tolist()]
+        asked.append((sorted(found), keys, tickets))
+        for frame in found:
+            tallies.bad_checksums.note(frame, frame)
+        return replace(analysis_of(), capture=facts())
+
+    def embedded_keyring(path: Path, secrets: Any) -> Keyring:
+        if secrets == "odd":
+            raise InputError("they are damaged")
+        asked.append((path, secrets))
+        return Keyring()
+
+    monkeypatch.setattr(analyse_module, "tickets_in", tickets_in)
+    monkeypatch.setattr(analyse_module, "analyze_frames", analyze_frames)
+    monkeypatch.setattr(analyse_module, "secrets_in", lambda url, retries: {"b": "odd"}.get(url, f"{url} {retries}"))
+    monkeypatch.setattr("analyzer.auth.secrets.embedded_keyring", embedded_keyring)
+    hold(keyring, "k")
+    job = Job(str(tmp_path), "abc", DEFAULTS, 2, keys="k")
+    try:
+        facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts))
+        assert asked == [
+            [[frame_id(1, 1), frame_id(1, 2)]],
+            ([*(frame_id(0, at) for at in (1, 2, 3)), frame_id(1, 1), frame_id(1, 2)], keyring, "tickets"),
+        ]
+        times = blocks(3).times_ns.tolist()
+        assert (facts.number, facts.pairs, facts.files, facts.frames, facts.calls) == (6, (A,), [4, 7], 5, 0)
+        assert facts.bytes == sum(len(frame[1]) for count in (3, 2) for frame in frames_of(count))
+        assert (facts.first_time_ns, facts.last_time_ns, facts.server) == (times[0], times[2], "10.0.0.2")
+        assert sorted(facts.tallies.bad_checksums.frames) == [
+            *(frame_id(4, at) for at in (1, 2, 3)),
+            *(frame_id(7, at) for at in (1, 2)),
+        ]
+        # There is nothing in it, and no case of it.
+        assert (facts.state, facts.state_bytes, facts.shows) == (None, 0, False)
+        asked.clear()
+        facts = analyse_module.analyse(AnalyseTask(job, 6, (A,), parts, ("a", "b")))
+    finally:
+        forget("k")
+    assert asked[0] == (Path("a"), "a 2")
+    assert facts.state == "_state/000006-abc.pcq"
+    case = tmp_path / "_staging/abc" / facts.state
+    assert facts.state_bytes == case.stat().st_size > 0
+    whole = open_case(case)
+    assert [(one.kind, one.layer, one.text) for one in whole.problems] == [
+        ("note", "capture", "the secrets that b carries are not used: they are damaged")
+    ]
+    assert whole.capture.files == ("f4", "f7")
+
+
 def test_keys_are_held_by_a_name() -> None:
     one, other = Keyring(), Keyring()
     hold(one, "one")
@@ -517,6 +588,30 @@ def test_rows_are_written_when_they_are_many(tmp_path: Path, monkeypatch: pytest
 def test_sizes_of_tasks_are_those_of_what_they_read() -> None:
     members = [Member(at, "s", [0], "x", 0, 10 + at) for at in range(3)]
     assert RenderTask(Job("o", **JOB_OF), "b", members, 0).size == 33  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("counts", "excused", "accepted", "reasons"),
+    [({}, 0, 0, {}), ({"PASSED": 2}, 0, 0, {}), ({}, 1, 0, {}), ({}, 0, 3, {}), ({}, 0, 0, {"why": 4})],
+)
+def test_what_an_audit_counted_is_kept_where_it_counted_anything(
+    counts: dict[str, int], excused: int, accepted: int, reasons: dict[str, int]
+) -> None:
+    found = SimpleNamespace(
+        counts={Outcome[name]: count for name, count in counts.items()},
+        excused=excused,
+        accepted=accepted,
+        reasons=reasons,
+    )
+    judged: dict[str, Judged] = {"other": Judged()}
+    audit: Any = SimpleNamespace(coverage={"R1": found})
+    render.add_judged(judged, audit)
+    is_kept = bool(counts or excused or accepted or reasons)
+    assert judged == {"other": Judged(), **({"R1": Judged(counts, excused, accepted, reasons)} if is_kept else {})}
+    render.add_judged(judged, audit)
+    if is_kept:
+        assert judged["R1"].excused == 2 * excused
+        assert judged["R1"].counts == {name: 2 * count for name, count in counts.items()}
 
 
 def test_what_was_judged_is_added_up() -> None:

@@ -311,7 +311,6 @@ def test_an_audit_under_another_profile_is_made_anew(ds: Dataset) -> None:
     part = ds.handle("q2-1").audit()
     assert "day" in part["findings"].collect_schema()
     assert "day" not in part["coverage"].collect_schema()
-    assert ds.handle("q2-1").audit("strict")["findings"].collect().height <= found.height
     with pytest.raises(InputError, match="loose is no profile") as caught:
         ds.audit("loose")
     assert caught.value.hint == "there are spec, windows, strict"
@@ -320,6 +319,7 @@ def test_an_audit_under_another_profile_is_made_anew(ds: Dataset) -> None:
 def test_a_profile_that_the_dataset_was_collected_with_is_the_one_taken(
     ds: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("polars.io.plugins.register_io_source", lambda _, *, schema: pl.LazyFrame(schema=schema))
     for options, stored in (({"profile": "strict"}, "strict"), ({}, "windows")):
         monkeypatch.setattr(ds.manifest, "options", options)
         for profile in (None, "spec", "windows", "strict"):
