@@ -79,13 +79,8 @@ class Lines(ScrollView, can_focus=True):
         text.no_wrap = True
         return Strip(text.render(self.app.console)).crop_extend(first, first + width, None)
 
-    def watch_has_focus(self, has_focus: bool) -> None:
-        super().watch_has_focus(has_focus)
-        self.refresh()
-
     def watch_current(self) -> None:
         self._into_sight()
-        self.refresh()
         if self.count:
             self.post_message(self.Moved(self))
 

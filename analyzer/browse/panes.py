@@ -133,7 +133,7 @@ class Tree(Lines):
             for one in side.layers:
                 self._toggled[one.id] = one.id == layer or self._toggled.get(one.id, False)
         self._toggled[_group_of(layer)] = True
-        self._lay(0)
+        self._lay(self.current)
         found = 0
         for at, line in enumerate(self.shown):
             if line.layer is not None and line.layer.id == layer:

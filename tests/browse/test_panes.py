@@ -183,9 +183,15 @@ def test_only_lines_that_are_seen_are_made() -> None:
         pane.scroll_to(x=3, animate=False, force=True)
         await pilot.pause()
         assert [pane.render_line(y).text[:3] for y in range(2)] == ["xxx", "xxx"]
+        pane.made.clear()
         pane.app.set_focus(None)
         await pilot.pause()
+        assert pane.made  # what it looks like is drawn at once
         assert {str(part.style) for part in pane.render_line(0)} == {"reverse"}
+        pane.made.clear()
+        pane.current = 1
+        await pilot.pause()
+        assert pane.made
 
     mounted(numbered(0), act)
 

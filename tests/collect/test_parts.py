@@ -6,10 +6,13 @@ from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
 import pytest
+import zstandard
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from analyzer.audit.verdicts import Outcome
@@ -33,7 +36,7 @@ from analyzer.collect.facts import (
 )
 from analyzer.collect.keys import forget, held, hold
 from analyzer.collect.manifest import Facts, Manifest, StageEntry, TableEntry
-from analyzer.collect.pieces import PieceFile, PieceWriter, pack
+from analyzer.collect.pieces import PieceFile, PieceWriter, Place, pack
 from analyzer.collect.render import NO_DAY, NO_SERVER, NUMBER_SHIFT, ROWS_OF_FILE, Numbering, _Tables, partition
 from analyzer.collect.schemas import STORED, TABLES, restored, stored
 from analyzer.collect.sources import FIRST_WAIT_S, RetriedFile, SourceFile, _reason, find_sources
@@ -324,6 +327,16 @@ def test_pieces_of_a_file_come_in_order_with_its_number(tmp_path: Path) -> None:
     assert len(pack([placed(blocks(200))])) < 200 * 60  # compressed
 
 
+def test_places_and_pieces_are_stored_as_arrays() -> None:
+    """Later runs read them: they have no names, which every one of very many would repeat."""
+    assert msgpack.encode(Place(1, 2, 3, 4)) == b"\x94\1\2\3\4"
+    stored_piece = msgpack.decode(zstandard.ZstdDecompressor().decompress(pack([placed(blocks(2, 101))])))
+    assert (len(stored_piece), stored_piece[0]) == (7, 101)
+    assert np.frombuffer(stored_piece[1], "<i8").tolist() == [1, 2]
+    assert np.frombuffer(stored_piece[3], "<i8").tolist() == [7, 8]
+    assert np.frombuffer(stored_piece[4], "<u4").tolist() == blocks(2).captured.tolist()
+
+
 # ------------------------------------------------------------------------------------------------------------- analyse
 
 
@@ -437,6 +450,9 @@ def test_a_conversation_is_analysed_of_its_pieces(tmp_path: Path, monkeypatch: p
         ("note", "capture", "the secrets that b carries are not used: they are damaged")
     ]
     assert whole.capture.files == ("f4", "f7")
+    # Its rows are in the tables of the dataset.
+    with ZipFile(case) as names:
+        assert not [name for name in names.namelist() if name.endswith(".parquet")]
 
 
 def test_keys_are_held_by_a_name() -> None:
