@@ -290,8 +290,7 @@ class Browser(App[None]):
 
     def action_filter(self) -> None:
         if self.analysis is not None:
-            self.action_tab("of-calls")
-            self.query_one("#filter", Input).focus()
+            self.query_one("#filter", Input).focus()  # which leads to its tab
 
     def action_leave(self) -> None:
         if self.analysis is not None:

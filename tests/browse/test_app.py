@@ -165,7 +165,7 @@ def test_times_are_counted_from_the_first_frame() -> None:
 
 
 def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> None:
-    from textual.widgets import Input
+    from textual.widgets import Input, TabbedContent
 
     from analyzer.browse.panes import CallList
 
@@ -196,7 +196,7 @@ def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> No
         line = app.query_one("#filter", Input)
         await pilot.press("2", "slash")
         await pilot.pause()
-        assert app.focused is line
+        assert (app.focused, app.query_one(TabbedContent).active) == (line, "of-calls")
         line.value = "opnum == 6"
         await pilot.press("enter")
         await settled(app, pilot)
@@ -370,6 +370,9 @@ def test_a_finding_leads_to_its_call_and_its_bytes_whatever_the_filter_leaves_ou
             assert app._aim is None
         await pilot.press("enter")
         assert app.focused is tree
+        # From then on, whatever of another call comes late is left out.
+        app._go_to(3, ("request.stub", 0, 1))
+        assert (app._wanted, app._aim) == (3, ("request.stub", 0, 1))
 
     opened(act)
 

@@ -289,6 +289,41 @@ def test_of_a_file_that_cannot_be_read_to_its_end_the_beginning_stands(
     assert opened == []
 
 
+def test_frames_that_are_named_have_the_number_of_their_file(tmp_path: Path) -> None:
+    facts = cut_of(tmp_path, pcap(frames_of(2), magic=NANO, network=147))  # LINKTYPE_USER0
+    assert {link: tally.frames for link, tally in facts.tallies.unknown_links.items()} == {
+        147: (frame_id(3, 1), frame_id(3, 2))
+    }
+    whole = pcap(frames_of(3), magic=NANO)
+    facts = cut_of(tmp_path, whole[:-5])
+    assert (facts.frames, facts.status) == (2, "read")
+    assert [(one.kind, one.frames) for one in facts.problems] == [("truncated", (frame_id(3, 2),))]
+
+
+def test_secrets_that_a_file_carries_are_found_and_the_file_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    class Noted(RetriedFile):
+        def __init__(self, url: str, retries: int) -> None:
+            super().__init__(url, retries)
+            opened.append(f"{Path(url).name} {retries}")
+
+        def close(self) -> None:
+            opened.append("closed")
+            super().close()
+
+    monkeypatch.setattr(cut, "RetriedFile", Noted)
+    for found in ((b"secret",), ()):
+        monkeypatch.setattr(cut, "embedded_secrets", lambda file, found=found: found)
+        (tmp_path / "x").write_bytes(b"")
+        assert cut.secrets_in(str(tmp_path / "x"), 4) == found
+        assert opened == ["x 4", "closed"]
+        assert cut_of(tmp_path, pcap(frames_of(2))).has_secrets is bool(found)
+        opened.clear()
+
+
 def test_flows_that_a_file_has_met(tmp_path: Path) -> None:
     job = Job(str(tmp_path), **JOB_OF)  # type: ignore[arg-type]
     flows = np.array([5, 7, 1 << 63], "<u8")
