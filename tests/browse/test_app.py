@@ -208,27 +208,177 @@ def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> No
     opened(act)
 
 
-def test_only_calls_of_a_handle_are_followed() -> None:
-    from textual.widgets import Input
+class Stubs:
+    """What a browser asks its panes for, without any."""
 
-    from analyzer.browse.panes import CallList
+    def __init__(self, number: int | None = None, order: Any = (), view: Any = None) -> None:
+        from analyzer.browse.app import Browser
 
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        calls, line = app.query_one(CallList), app.query_one("#filter", Input)
-        calls.current = 3
-        await pilot.press("h")
-        await settled(app, pilot)
-        assert words(app, "#status") == "call #4 has no handle"
-        assert (line.value, len(calls.order)) == ("", 6)
-        for current, handle, order in ((0, "q1", [1, 2, 5, 6]), (2, "q2", [3])):
-            app.run_filter("")
-            await settled(app, pilot)
-            calls.current = current
-            await pilot.press("h")
-            await settled(app, pilot)
-            assert (line.value, list(calls.order)) == (f"handle == {handle}", order)
+        self.told: list[Any] = []
+        self.app: Any = Browser(lambda progress: few(), "x")
+        self.app.analysis = few()
+        self.calls = SimpleNamespace(number=number, order=order, current=0, show=self.noted("show"))
+        self.tree = SimpleNamespace(view=view, look_at=self.noted("look"), find=self.noted("find"), shown=[])
+        self.line = SimpleNamespace(value="old", update=self.noted("say"), focus=self.noted("focus"))
+        self.app.query_one = self.query_one
+        self.app.run_worker = lambda work, **options: self.told.append(("worker", options))
 
-    opened(act)
+    def noted(self, what: str) -> Callable[..., None]:
+        return lambda *given: self.told.append((what, *given))
+
+    def query_one(self, what: Any, kind: Any = None) -> Any:
+        from analyzer.browse.panes import CallList, Tree
+
+        return {CallList: self.calls, Tree: self.tree}.get(what, self.line)
+
+
+@pytest.mark.parametrize(
+    ("before", "order", "current"),
+    [(5, [2, 5], 1), (2, [2, 5], 0), (3, [2, 5], 0), (None, [2, 5], 0), (5, [], 0), (6, range(1, 7), 5)],
+)
+def test_the_current_call_stays_it_where_it_is_left(before: int | None, order: Any, current: int) -> None:
+    stubs = Stubs(before)
+    opened_calls: list[Any] = []
+    stubs.app._open = opened_calls.append
+    stubs.app._pass(order)
+    assert stubs.told == [("show", len(order), current), ("say", f"{len(order)} of 6 calls")]
+    assert (stubs.calls.order, opened_calls) == (order, [before])
+
+
+@pytest.mark.parametrize(
+    ("number", "wanted", "shown", "order", "then"),
+    [
+        (5, 5, 5, [2, 5], [("find", "l", 1, 2)]),
+        (5, 5, 2, [2, 5], ["open 5"]),
+        (5, 2, 5, [2, 5], ["open 5"]),
+        (5, 5, None, [2, 5], ["open 5"]),
+        (3, 5, 5, [2, 5], ["pass 6", "open 3"]),
+    ],
+)
+def test_a_place_is_found_in_the_call_that_is_shown_or_in_the_one_that_comes(
+    number: int, wanted: int, shown: int | None, order: list[int], then: list[Any]
+) -> None:
+    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
+    stubs = Stubs(5, order, view)
+    app = stubs.app
+    app._wanted = wanted
+
+    def passed(given: Any) -> None:
+        stubs.calls.order = given
+        stubs.told.append(f"pass {len(given)}")
+
+    app._pass, app._open = passed, lambda number: stubs.told.append(f"open {number}")
+    app.action_tab = lambda name: None
+    app._go_to(number, ("l", 1, 2))
+    assert stubs.told == then
+    assert stubs.calls.order[stubs.calls.current] == number
+    assert stubs.line.value == ("" if "pass 6" in then else "old")
+    assert app._aim == (None if then[0][0] == "find" else ("l", 1, 2))
+
+
+def test_a_call_is_wanted_once() -> None:
+    stubs = Stubs()
+    app = stubs.app
+    for number, wanted, workers in ((None, None, 0), (3, 3, 1), (3, 3, 1), (None, 3, 1), (4, 4, 2)):
+        app._open(number)
+        assert (app._wanted, len(stubs.told)) == (wanted, workers)
+    app.analysis = None
+    app._open(5)
+    assert app._wanted == 4
+
+
+def test_layers_that_come_late_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+
+    stubs = Stubs()
+    app, old = stubs.app, few()
+    view: Any = SimpleNamespace(row=SimpleNamespace(number=2))
+    app._wanted, app._aim = 3, ("l", 1, 2)
+    app._look_at(app.analysis, view)
+    assert stubs.told == []
+    app._wanted = 2
+    app._look_at(old, view)
+    assert stubs.told == [("worker", {"thread": True})]
+    stubs.told.clear()
+    app._look_at(app.analysis, view)
+    assert stubs.told == [("look", view), ("find", "l", 1, 2)]
+    app._look_at(app.analysis, view)
+    assert stubs.told[2:] == [("look", view)]
+    monkeypatch.setattr(module, "call_view", lambda analysis, number: (analysis, number))
+    made: list[Any] = []
+    app.call_from_thread = lambda function, *given: made.append((function, *given))
+    for number in (1, 2):
+        app._make_layers(number)
+    assert made == [(app._look_at, app.analysis, (app.analysis, 2))]
+    app.analysis = None
+    app._make_layers(2)
+    assert len(made) == 1
+
+
+def test_a_filter_is_run_in_a_thread_that_replaces_the_one_before() -> None:
+    stubs = Stubs()
+    passed: list[Any] = []
+    stubs.app._pass = passed.append
+    for source in ("", "  \t"):
+        stubs.app.run_filter(source)
+    assert (passed, stubs.told) == ([range(1, 7)] * 2, [])
+    stubs.app.run_filter("opnum == 6")
+    assert stubs.told == [
+        ("say", "filtering ..."),
+        ("worker", {"thread": True, "exclusive": True, "group": "filter"}),
+    ]
+    stubs.app.run_filter("opnum ==")
+    assert stubs.told[2][0] == "say"
+    assert len(stubs.told) == 3
+
+
+@pytest.mark.parametrize(("number", "value"), [(1, "handle == q1"), (3, "handle == q2"), (4, None), (None, None)])
+def test_the_filter_of_a_handle(number: int | None, value: str | None) -> None:
+    stubs = Stubs(number)
+    asked: list[str] = []
+    stubs.app.run_filter = asked.append
+    stubs.app.action_follow()
+    assert stubs.line.value == (value or "old")
+    assert asked == ([value] if value else [])
+    assert stubs.told == ([("say", "call #4 has no handle")] if number == 4 else [])
+
+
+def test_findings_series_and_packets_are_shown_when_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.browse import app as module
+
+    stubs = Stubs()
+    app = stubs.app
+    many = [series((1.0,)), replace(series((2.0,)), hidden=True)]
+    monkeypatch.setattr(module, "series_views", lambda analysis, most: (many, 0))
+    monkeypatch.setattr(module, "finding_views", lambda analysis, audit: ["finding"])
+    made: list[Any] = []
+    app.call_from_thread = lambda function, *given: made.append((function, *given))
+    app._derive()
+    assert made == [(app._show_findings, ["finding"]), (app._show_series, (many[0],))]
+    pane = SimpleNamespace(show=stubs.noted("show"))
+    app.query_one = lambda kind: pane
+    app._show_findings(["a", "b"])
+    app._show_series(["c"])
+    assert (stubs.told, pane.findings, pane.series) == ([("show", 2), ("show", 1)], ["a", "b"], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("here", "by", "then"),
+    [(None, 1, "a"), (None, -1, "a"), ("a", 1, "b"), ("b", 1, "c"), ("c", 1, "a"), ("a", -1, "c"), ("c", -1, "b")],
+)
+def test_layers_follow_each_other_round(here: str | None, by: int, then: str) -> None:
+    layers = {id: layer(id, "stub") for id in "abc"}
+    view = SimpleNamespace(sides=[side("request", layers["a"], layers["b"]), side("response", layers["c"])])
+    stubs = Stubs(view=view)
+    stubs.tree.shown = [SimpleNamespace(layer=layers["b"]), SimpleNamespace(layer=layers.get(here or ""))]
+    stubs.tree.current, stubs.tree.to_layer = 1, stubs.noted("to")
+    stubs.app.action_layer(by)
+    assert stubs.told == [("to", then)]
+    stubs.tree.view = None
+    stubs.app.action_layer(by)
+    stubs.app.analysis = None
+    stubs.app.action_layer(by)
+    assert len(stubs.told) == 1
 
 
 def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,24 +525,6 @@ def test_a_finding_leads_to_its_call_and_its_bytes_whatever_the_filter_leaves_ou
         assert (app._wanted, app._aim) == (3, ("request.stub", 0, 1))
 
     opened(act)
-
-
-def test_series_and_findings_come_from_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    from analyzer.browse import app as module
-    from analyzer.browse.panes import FindingList, SeriesList
-
-    asked: list[int] = []
-    many = [series((1.0,)), replace(series((2.0,)), hidden=True), series((3.0,))]
-    monkeypatch.setattr(module, "series_views", lambda analysis, most: asked.append(most) or (many, 0))
-    monkeypatch.setattr(module, "finding_views", lambda analysis, audit: [found(1), found(2)])
-
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        assert [one.values for one in app.query_one(SeriesList).series] == [(1.0,), (3.0,)]
-        assert app.query_one(SeriesList).count == 2
-        assert (len(app.query_one(FindingList).findings), app.query_one(FindingList).count) == (2, 2)
-
-    opened(act)
-    assert asked == [module.MAX_READINGS]
 
 
 # ------------------------------------------------------------------------------------------------------- late answers

@@ -125,6 +125,20 @@ def test_keys_lead_to_another_line() -> None:
     mounted(numbered(30), act)
 
 
+@pytest.mark.parametrize(("height", "step"), [(0, 1), (1, 1), (2, 1), (3, 2), (10, 9)])
+def test_a_page_is_a_line_at_least(height: int, step: int) -> None:
+    from textual.geometry import Size
+
+    from analyzer.browse.lines import Lines
+
+    pane: Any = type("Low", (Lines,), {"size": Size(10, height)})(id="low")
+    found: list[int] = []
+    pane._go = found.append
+    pane.action_page(1)
+    pane.action_page(-1)
+    assert found == [step, -step]
+
+
 def test_the_current_line_is_one_of_those_there_are() -> None:
     async def act(pane: Any, pilot: Pilot[None], told: list[str]) -> None:
         for count, asked, current in ((3, 0, 0), (3, 2, 2), (3, 3, 2), (3, -1, 0), (0, 5, 0), (1, 0, 0)):
