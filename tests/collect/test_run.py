@@ -468,6 +468,117 @@ def test_rows_that_cannot_be_written_are_stated() -> None:
     assert facts.batches[0].key == run._render_task("a_1", members()[1:2], 0).key
 
 
+# ------------------------------------------------------------------------------------------------------------ the run
+
+
+def stubbed(run: _Run, files: list[FileFacts], again: set[int], told: list[Any]) -> Manifest:
+    """The stages of a run note what they are given."""
+    made = Manifest(program="p", schema=1, run="abc")
+    answers: dict[str, Any] = {
+        "_cut": files,
+        "_cut_again": again,
+        "_analyse": 7,
+        "_render": 3,
+        "_commit": made,
+    }
+
+    def stage(name: str) -> Callable[..., Any]:
+        return lambda *given: told.append((name, *given)) or answers[name]
+
+    for name in answers:
+        setattr(run, name, stage(name))
+    return made
+
+
+def test_a_run_analyses_what_new_files_touch_and_touched_before() -> None:
+    kdc = Kind(("10.0.0.2", "10.0.0.53"), "10.0.0.2")
+    old = [
+        with_places(file_facts(0, "a", window=(5, 9)), A),
+        with_places(file_facts(1, "b", window=(5, 9)), B),
+        with_places(file_facts(2, "c", window=(5, 9)), D),
+    ]
+    facts = Facts(old, [conversation(1, A, shows=True)], window=(5, 9))
+    run = run_of(facts=facts, sources=[source("a", "2"), source("d"), source("b")], window=(6, 9))
+    new = [
+        with_places(file_facts(0, "a", pieces="p", opens_ns=1), C),
+        old[1],
+        old[2],
+        with_places(file_facts(3, "d"), A),
+    ]
+    new[3].kinds.append(KindFacts(kdc, True, []))
+    new[1].kinds.append(KindFacts(Kind(("x", "y"), "x"), True, []))
+    told: list[Any] = []
+    made = stubbed(run, new, {2}, told)
+    done = run.run(Manifest(program="p", schema=1, run="r", options={"profile": "windows"}))
+    cut, again, analysed, *rest = told
+    assert cut[0] == "_cut"
+    assert [number for number, _ in cut[1].new] == [0, 3]
+    # Times of both runs.
+    assert cut[2] == (5, 9) == facts.window
+    assert again == ("_cut_again", new)
+    name, index, files, touched, asked = analysed
+    assert (name, [one.number for one in index.files], files) == ("_analyse", [0], new)
+    # Pairs of files that were read or cut again, and those that they had before.
+    assert touched == {C, A, D, kdc.pair}
+    assert asked == {"10.0.0.2"}
+    assert rest == [("_render", new), ("_commit",)]
+    assert (done.manifest, done.read, done.analysed, done.rendered, done.shows) == (made, 3, 7, 3, True)
+    assert (facts.files, done.problems) == (new, [])
+
+
+def test_a_dataset_that_has_everything_is_as_it_was() -> None:
+    lost = InputError("lost")
+    for window, options, sources, ends in (
+        ((None, None), {"profile": "windows"}, [source("a")], True),
+        ((None, None), {"profile": "windows"}, [], True),
+        ((None, None), {"profile": "spec"}, [source("a")], False),
+        ((None, None), {"profile": "windows"}, [source("a", "2")], False),
+    ):
+        run = run_of(facts=Facts([file_facts(0, "a"), unread(1)]), sources=sources, window=window, missing=[lost])
+        told: list[Any] = []
+        made = stubbed(run, [file_facts(0, "a")], set(), told)
+        known = Manifest(program="p", schema=1, run="r", options=options)
+        done = run.run(known)
+        assert done.manifest is (known if ends else made)
+        assert [name for name, *_ in told] == ([] if ends else ["_cut", "_cut_again", "_analyse", "_render", "_commit"])
+        assert [one.text for one in done.problems] == (["lost", "file 1 is odd"] if ends else ["lost"])
+        assert (done.shows, done.read) == (False, 0 if ends or options["profile"] == "spec" else 1)
+
+
+def test_a_first_run_has_the_times_it_was_asked_for_and_reads_something() -> None:
+    run = run_of(facts=Facts(window=(5, 9)), sources=[source("a")], window=(6, 7))
+    told: list[Any] = []
+    stubbed(run, [unread(0)], set(), told)
+    with pytest.raises(InputError, match="file 0 is odd"):
+        run.run(None)
+    assert [name for name, *_ in told] == ["_cut"]
+    assert told[0][2] == (6, 7)
+    told.clear()
+    stubbed(run, [unread(0), file_facts(1, "b", status="partial")], set(), told)
+    run.run(None)
+    assert len(told) == 5
+
+
+def test_what_failed_is_stated_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr("analyzer.collect.commit.commit", lambda *all_of: given.append(all_of) or "made")
+    facts = Facts(
+        conversations=[conversation(1, A), conversation(2, B, failure="one")],
+        batches=[BatchFacts("b", "k", [], [], {}, failure="two"), BatchFacts("c", "k", [], [], {})],
+    )
+    run = run_of(facts=facts, missing=[InputError("lost")], asked={"memory": "2GB"})
+    assert run._commit() == "made"  # type: ignore[comparison-overlap]
+    ((store, job, committed, stages, skipped, problems, stated),) = given
+    assert (store, job, stages, skipped) == (None, JOB, [], [])
+    assert committed is facts
+    assert [(one.kind, one.layer, one.text) for one in problems] == [
+        ("unreadable", "capture", "lost"),
+        ("failed", "pipeline", "one"),
+        ("failed", "pipeline", "two"),
+    ]
+    assert stated == ({"profile": "windows"}, {"memory": "2GB"})
+
+
 # --------------------------------------------------------------------------------------------------------------- ends
 
 
