@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from analyzer.core.errors import InputError
 from analyzer.model.analysis import Analysis
 from analyzer.model.view import CallView, FindingView
-from analyzer.viewmodel.layers import call_view
 from tests.browse.test_browser import settled, words
 from tests.browse.test_panes import FIELDS, layer, series, side
 from tests.build.buffers import Block, perf_data
@@ -177,8 +176,6 @@ def test_a_filter_leaves_calls_and_the_current_one_stays_where_it_passes() -> No
             ("", 3, [1, 2, 3, 4, 5, 6], 5),
             ("opnum == 6", 0, [2, 5], 2),
             ("   ", 1, [1, 2, 3, 4, 5, 6], 2),
-            ("opnum == 999", 3, [], None),
-            ("", 0, [1, 2, 3, 4, 5, 6], 1),
         ):
             if source == "handle":
                 calls.current = current
@@ -402,30 +399,28 @@ def test_a_filter_that_was_replaced_changes_nothing(monkeypatch: pytest.MonkeyPa
         assert asked == ([] if cancelled else [1, 2, 3, 4, 5, 6])
 
 
-def test_tab_completes_a_field_or_leads_on() -> None:
-    from textual.widgets import Input
+@pytest.mark.parametrize(
+    ("value", "then"),
+    [
+        ("opn", "opnum"),
+        ("status == 0 and lat", "status == 0 and latency"),
+        ("opnum", None),
+        ("nosuchfield", None),
+        ("", None),
+    ],
+)
+def test_tab_completes_a_field_or_leads_on(value: str, then: str | None) -> None:
+    from analyzer.browse.app import FieldSuggester, FilterInput
 
-    from analyzer.browse.app import FilterInput
-
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        line = app.query_one("#filter", Input)
-        assert isinstance(line, FilterInput)
-        for value, then in (("opn", "opnum"), ("status == 0 and lat", "status == 0 and latency")):
-            await pilot.press("slash")
-            line.value = value
-            await pilot.press("tab")
-            assert (line.value, line.cursor_position, app.focused) == (then, len(then), line)
-        for value in ("opnum", "nosuchfield", ""):
-            await pilot.press("slash")
-            line.value = value
-            await pilot.press("tab")
-            assert (line.value, app.focused is line) == (value, False)
-        app.query_one("#filter").focus()
-        line.suggester, line.value = None, "opn"
-        await pilot.press("tab")
-        assert (line.value, app.focused is line) == ("opn", False)
-
-    opened(act)
+    told: list[str] = []
+    screen = SimpleNamespace(focus_next=lambda: told.append("on"))
+    for suggester, expected in ((FieldSuggester(), then), (None, None)):
+        line: Any = SimpleNamespace(suggester=suggester, value=value, cursor_position=0, screen=screen)
+        asyncio.run(FilterInput.action_complete(line))
+        completed = value if expected is None else expected
+        assert (line.value, line.cursor_position) == (completed, 0 if expected is None else len(completed))
+        assert told == (["on"] if expected is None else [])
+        told.clear()
 
 
 # ---------------------------------------------------------------------------------------------------------- what is seen
@@ -445,11 +440,11 @@ def test_layers_go_round_and_say_where_they_are_captured() -> None:
         size = len(pane.of_layer.data)
         assert words(app, "#layer").startswith(f"response.buffer: bytes 0 to {size} of {size}, frames ")
         seen = []
-        for key in ("l", "l", "l", "l", "l", "l", "L", "L"):
+        for key in ("l", "l", "L"):
             await pilot.press(key)
             await settled(app, pilot)
             seen.append(pane.of_layer.id)
-        assert seen == [*ids, ids[0], ids[-1], ids[-2]]
+        assert seen == [ids[0], ids[1], ids[0]]
         at = next(at for at, one in enumerate(tree.shown) if one.node is not None and one.layer.id == "request.stub")
         tree.current = at
         await settled(app, pilot)
@@ -485,90 +480,64 @@ def found(call: int | None, place: str | None = None, start: int = 0, stop: int 
     return FindingView(**{**given, **more, "layer": place, "start": start, "stop": stop})
 
 
-def test_a_finding_leads_to_its_call_and_its_bytes_whatever_the_filter_leaves_out() -> None:
-    from textual.widgets import Input, TabbedContent
+@pytest.mark.parametrize(
+    ("chosen", "then"),
+    [
+        (found(None), []),
+        (found(0), [("go", 0, None)]),
+        (found(5, "request.stub", 1, 4), [("go", 5, ("request.stub", 1, 4))]),
+        (found(2, None, 1, 4), [("go", 2, None)]),
+    ],
+)
+def test_a_finding_leads_to_its_call_and_its_bytes(chosen: FindingView, then: list[Any]) -> None:
+    from analyzer.browse.panes import CallList, FindingList, SeriesList
 
-    from analyzer.browse.panes import CallList, FindingList, Tree
+    stubs = Stubs()
+    stubs.app._go_to = stubs.noted("go")
+    stubs.tree.focus = stubs.noted("tree")
+    pane = FindingList(id="findings")
+    pane.findings = [found(99), chosen]
+    pane.set_reactive(FindingList.current, 1)
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=pane))
+    assert stubs.told == then
+    stubs.told.clear()
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=SeriesList(id="series")))
+    assert stubs.told == []
+    stubs.app.on_lines_chosen(SimpleNamespace(lines=CallList(id="calls")))
+    assert stubs.told == [("tree",)]
 
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        calls, tree, findings = app.query_one(CallList), app.query_one(Tree), app.query_one(FindingList)
-        tabs, line = app.query_one(TabbedContent), app.query_one("#filter", Input)
-        app._show_findings(
-            [found(None), found(5, "request.stub", 0, 4), found(5, "response.stub", 0, 0), found(2), found(6)]
-        )
-        assert findings.count == 5
-        line.value = "opnum == 6"
-        app.run_filter("opnum == 6")
-        await settled(app, pilot)
-        await pilot.press("3", "enter")
-        await settled(app, pilot)
-        assert (tabs.active, app.focused) == ("of-findings", findings)  # of no call
-        for key, number, source, order in (
-            ("down", 5, "opnum == 6", [2, 5]),
-            ("down", 5, "opnum == 6", [2, 5]),
-            ("down", 2, "opnum == 6", [2, 5]),
-            ("down", 6, "", [1, 2, 3, 4, 5, 6]),
-        ):
-            await pilot.press("3", key, "enter")
-            await settled(app, pilot)
-            assert (tabs.active, app.focused) == ("of-calls", calls)
-            assert (calls.number, line.value, list(calls.order)) == (number, source, order)
-            assert tree.view.row.number == number
-            here = tree.shown[tree.current]
-            aimed = {1: "request.stub", 2: "response.stub"}.get(findings.current)
-            assert (here.layer.id if here.layer is not None else None) == aimed
-            assert app._aim is None
-        await pilot.press("enter")
-        assert app.focused is tree
-        # From then on, whatever of another call comes late is left out.
-        app._go_to(3, ("request.stub", 0, 1))
-        assert (app._wanted, app._aim) == (3, ("request.stub", 0, 1))
 
-    opened(act)
+def test_a_line_that_became_current_is_looked_at() -> None:
+    from analyzer.browse.panes import CallList, SeriesList, Tree
+
+    stubs = Stubs()
+    stubs.app._open, stubs.app._light = stubs.noted("open"), stubs.noted("light")
+    calls, tree = CallList(id="calls"), Tree(id="tree")
+    calls.order = (8, 9)
+    for pane in (calls, tree, SeriesList(id="series")):
+        stubs.app.on_lines_moved(SimpleNamespace(lines=pane))
+    assert stubs.told == [("open", 8), ("light", tree)]
 
 
 # ------------------------------------------------------------------------------------------------------- late answers
 
 
-def test_a_call_is_taken_apart_once_and_only_while_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("shown", "wanted", "again"), [(2, 2, True), (2, 3, False), (2, None, False), (None, 2, False), (None, None, False)]
+)
+def test_packets_are_shown_of_the_call_that_is_looked_at(
+    shown: int | None, wanted: int | None, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from analyzer.browse import app as module
-    from analyzer.browse.panes import Tree
 
-    taken: list[int] = []
-
-    def noted(analysis: Analysis, number: int) -> CallView:
-        taken.append(number)
-        return call_view(analysis, number)
-
-    async def act(app: Any, pilot: Pilot[None]) -> None:
-        tree = app.query_one(Tree)
-        monkeypatch.setattr(module, "call_view", noted)
-        app._open(1)  # is open
-        app._open(None)
-        await settled(app, pilot)
-        assert (taken, app._wanted) == ([], 1)
-        app._open(2)
-        await settled(app, pilot)
-        assert (taken, app._wanted, tree.view.row.number) == ([2], 2, 2)
-        await asyncio.to_thread(app._make_layers, 3)  # was passed by
-        assert taken == [2]
-        app._look_at(app.analysis, call_view(app.analysis, 3))  # came too late
-        assert tree.view.row.number == 2
-        # Its packets came meanwhile: it is taken apart again.
-        app._look_at(replace(app.analysis), call_view(app.analysis, 2))
-        await settled(app, pilot)
-        assert taken == [2, 2]
-        # They are shown where the call is looked at still.
-        before = tree.view
-        app._wanted = 3
-        app._show_packets(app.analysis)
-        assert tree.view is before
-        app._wanted = 2
-        app._show_packets(app.analysis)
-        assert tree.view is not before
-        assert taken == [2, 2, 2]
-
-    opened(act)
+    view = SimpleNamespace(row=SimpleNamespace(number=shown)) if shown is not None else None
+    stubs = Stubs(view=view)
+    stubs.app._wanted, stubs.tree.look_again = wanted, stubs.noted("again")
+    monkeypatch.setattr(module, "call_view", lambda analysis, number: (analysis, number))
+    whole = few()
+    stubs.app._show_packets(whole)
+    assert stubs.app.analysis is whole
+    assert stubs.told == ([("again", (whole, 2))] if again else [])
 
 
 def test_packets_are_read_once_more_behind_the_calls() -> None:
