@@ -10,8 +10,8 @@ Three kinds of processes are forked from one that has loaded the libraries and n
   tests. Nothing is loaded, so a mutant costs as much as its tests.
 * What runs when modules are loaded (tables, classes, defaults) is loaded anew, in a process of its own.
 
-Near tests (those of the package) come first, the quickest of them at the front; behind them the others, the quickest of each file
-in turn. The first that fails ends the process. Examples of properties are a tenth, the same in each run,
+Near tests (those of the package) come first, the quickest of each test function in turn; behind them the others, the quickest of
+each file in turn. The first that fails ends the process. Examples of properties are a tenth, the same in each run,
 and are not made smaller after a failure. A test is ended when it takes ten times its processor time. A test that has failed counts
 only if it passes without the mutant.
 """
@@ -102,22 +102,21 @@ class Known(NamedTuple):
         if place.source.splitlines()[place.lines[0] - 1].lstrip().startswith("class "):
             own += [test for test in self.lines if test.startswith(f"{self.of_classes}::")]
         others = set(found).difference(own)
-        return [*self._within(self._quickest(own)), *self._within(self._in_turn(others))]
+        by_function = self._in_turn(own, lambda test: test.partition("[")[0])
+        by_file = self._in_turn(others, lambda test: test.partition("::")[0])
+        return [*self._within(by_function), *self._within(by_file)]
 
     def _that_run(self, wanted: Mapping[str, int]) -> list[str]:
         return [test for test, by in self.lines.items() if any(by.get(file, 0) & bits for file, bits in wanted.items())]
 
-    def _quickest(self, tests: Iterable[str]) -> list[str]:
-        return sorted(tests, key=lambda test: (self.seconds[test], test))
-
-    def _in_turn(self, tests: Iterable[str]) -> list[str]:
-        """The quickest of each file, then the second of each: tests of one file are often one test with other values."""
+    def _in_turn(self, tests: Iterable[str], group_of: Callable[[str], str]) -> list[str]:
+        """The quickest of each group, then the second of each: tests of a group are often one test with other values."""
         ranks: dict[str, int] = {}
         turns: list[tuple[int, str]] = []
-        for test in self._quickest(tests):
-            file = test.partition("::")[0]
-            ranks[file] = ranks.get(file, 0) + 1
-            turns.append((ranks[file], test))
+        for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
+            group = group_of(test)
+            ranks[group] = ranks.get(group, 0) + 1
+            turns.append((ranks[group], test))
         return [test for _, test in sorted(turns, key=lambda one: one[0])]
 
     def _within(self, tests: Iterable[str]) -> Iterator[str]:

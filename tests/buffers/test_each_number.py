@@ -52,6 +52,7 @@ BUFFERS = {
     "many instances of one counter": [SINGLES[1], grid(40, FOUR, kind=4), SINGLES[3]],
     "many columns": [grid(26, *([EIGHT, FOUR] * 6))],
     "many instances between words": [grid(26, EIGHT, number(5, 3))],
+    "instances without counters": [Block(6, instances=(("a", 1), ("b", 2)), values=((), ())), *SINGLES],
     "several grids": [*SINGLES, grid(2, EIGHT), *SINGLES[:2], grid(25, FOUR, EIGHT), Block(0, status=5)],
 }
 
