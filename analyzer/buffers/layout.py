@@ -147,8 +147,7 @@ class Shape:
         self.sizes = tuple(pair[1] for pair in pairs)
         self.length = sum(self.sizes)
         # In which 8-byte word of the row each value is, which is so only where all sizes are multiples of 8.
-        starts = accumulate(self.sizes, initial=0)
-        self.words = [start // 8 + 1 for _, start in zip(self.sizes, starts, strict=False)]
+        self.words = [place // 8 + 1 for place in accumulate((0, *self.sizes[:-1]))]
         self.in_words = not any(size % 8 for size in self.sizes)
         self.texts = [at for at, size in enumerate(self.data_sizes) if size not in (4, 8)]
         head = COUNTER_DATA.format[1:]

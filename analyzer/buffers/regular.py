@@ -416,6 +416,8 @@ def _instances(data: bytes, head: _GridHead, at: int, stop: int, count: int) -> 
     if count == 0:
         yield _no_instances(head)
     columns = 1 if head[3] is None else len(head[3])
+    if count and not columns:
+        raise IrregularError
     unpack = INSTANCE_HEADER.unpack_from
     shape: Shape | None = None
     rows = _Rows()

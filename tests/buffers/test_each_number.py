@@ -52,7 +52,6 @@ BUFFERS = {
     "many instances of one counter": [SINGLES[1], grid(40, FOUR, kind=4), SINGLES[3]],
     "many columns": [grid(26, *([EIGHT, FOUR] * 6))],
     "many instances between words": [grid(26, EIGHT, number(5, 3))],
-    "instances without counters": [Block(6, instances=(("a", 1), ("b", 2)), values=((), ())), *SINGLES],
     "several grids": [*SINGLES, grid(2, EIGHT), *SINGLES[:2], grid(25, FOUR, EIGHT), Block(0, status=5)],
 }
 
@@ -97,6 +96,17 @@ def test_each_number_of_a_buffer_counts(blocks: list[Block]) -> None:
 def test_each_number_of_a_buffer_shows_in_its_columns(blocks: list[Block]) -> None:
     for changed in list(each_changed(perf_data(blocks), 44))[::7]:
         assert_columns(perf_data_columns(changed), changed)
+
+
+@pytest.mark.parametrize("before", [0, 40])
+def test_instances_without_counter_ids_are_read_by_the_compiled_parser(before: int) -> None:
+    """In short buffers and in long ones, in which blocks are read at once; a row without values has no place for any."""
+    data = perf_data([*SINGLES * before, Block(6, instances=(("a", 1), ("b", 2)), values=((), ())), *SINGLES])
+    reader = RegularReader()
+    assert [reader.read(data), reader.read(data), read_regular(data)] == [None] * 3
+    assert_same(data)
+    # Without instances there is nothing to be read.
+    assert_parts(read_regular(none := perf_data([Block(6), *SINGLES])), none)
 
 
 @pytest.mark.parametrize("length", [0, 1, 47, 48, 55, 56, 63, 64, 71, 72])
