@@ -203,11 +203,14 @@ def test_what_decompressors_may_not_take_is_a_limit_of_that_file(tmp_path: Path)
     ("content", "words"),
     [
         (b"", "is empty."),
-        (gzip.compress(b""), "is gzip of nothing."),
-        (gzip.compress(gzip.compress(b"%PDF")), "is not a capture: it looks like gzip of gzip of a PDF document."),
+        (gzip.compress(b"", mtime=0), "is gzip of nothing."),
+        (
+            gzip.compress(gzip.compress(b"%PDF", mtime=0), mtime=0),
+            "is not a capture: it looks like gzip of gzip of a PDF document.",
+        ),
         (b"RTSS", "is a Microsoft Network Monitor 1 capture, which only Wireshark's engine reads."),
         (b"\n\r\r\n", "is not a capture: it looks like a pcapng file with a damaged section header."),
-        (gzip.compress(pcap(FRAMES))[:12], "cannot be read: the gzip data ends in the middle."),
+        (gzip.compress(pcap(FRAMES), mtime=0)[:12], "cannot be read: the gzip data ends in the middle."),
     ],
 )
 def test_what_is_no_capture_is_said_in_one_sentence(content: bytes, words: str, tmp_path: Path) -> None:
