@@ -241,7 +241,7 @@ def test_mutants_are_tried_with_the_tests_that_run_them(tmp_path: Path, monkeypa
     }
 
 
-def test_near_tests_come_first_and_of_the_others_one_of_each_file_in_turn() -> None:
+def test_near_tests_come_first_and_each_function_or_file_has_its_share_of_time() -> None:
     seconds = {
         "a/x.py::1": 0.3,
         "a/x.py::2": 0.1,
@@ -253,13 +253,13 @@ def test_near_tests_come_first_and_of_the_others_one_of_each_file_in_turn() -> N
     lines = {test: {"some.py": 0b10} for test in seconds} | {"c/w.py::1": {"some.py": 0b100}}
     known, none = mutant_tests.Known(lines, seconds, {}, ()), mutant_tests.Sources({})
     place = mutant_tests.Place("some.py", 1, range(1, 2), "return 1\nreturn 2\n", "return 2\nreturn 2\n", ())
-    assert known.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/z.py::1", "b/y.py::2"]
+    assert known.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/y.py::2", "b/z.py::1"]
     # What is made when a module is loaded is looked at by tests that name it, too.
     table = place._replace(names=("MOST",))
     named = known._replace(texts={"c/w.py": "assert MOST == 3"}, imported={"some.py": 0b10})
     assert named.tests_of(table, mutant_tests.Sources({"other.py": "\n\nMOST + 1\n"}), "a/") == ["c/w.py::1"]
     slow = known._replace(seconds={test: 10 * cost for test, cost in seconds.items()})
-    assert slow.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1"]
+    assert slow.tests_of(place, none, "a/") == ["a/x.py::2", "a/x.py::1", "b/y.py::1", "b/y.py::2"]
 
 
 def test_mutants_that_are_listed_as_equivalent_have_a_reason() -> None:

@@ -10,8 +10,8 @@ Three kinds of processes are forked from one that has loaded the libraries and n
   tests. Nothing is loaded, so a mutant costs as much as its tests.
 * What runs when modules are loaded (tables, classes, defaults) is loaded anew, in a process of its own.
 
-Near tests (those of the package) come first, the quickest of each test function in turn; behind them the others, the quickest of
-each file in turn. The first that fails ends the process. Examples of properties are a tenth, the same in each run,
+Near tests (those of the package) come first, each test function with the same share of time; behind them the others, each file
+likewise; the quickest first. The first that fails ends the process. Examples of properties are a tenth, the same in each run,
 and are not made smaller after a failure. A test is ended when it takes ten times its processor time. A test that has failed counts
 only if it passes without the mutant.
 """
@@ -110,14 +110,16 @@ class Known(NamedTuple):
         return [test for test, by in self.lines.items() if any(by.get(file, 0) & bits for file, bits in wanted.items())]
 
     def _in_turn(self, tests: Iterable[str], group_of: Callable[[str], str]) -> list[str]:
-        """The quickest of each group, then the second of each: tests of a group are often one test with other values."""
-        ranks: dict[str, int] = {}
-        turns: list[tuple[int, str]] = []
+        """The quickest of each group, and further ones of a group as long as its tests took no longer together than the first of
+        another: tests of a group are often one test with other values."""
+        spent: dict[str, float] = {}
+        turns: list[tuple[float, str]] = []
         for test in sorted(tests, key=lambda test: (self.seconds[test], test)):
             group = group_of(test)
-            ranks[group] = ranks.get(group, 0) + 1
-            turns.append((ranks[group], test))
-        return [test for _, test in sorted(turns, key=lambda one: one[0])]
+            # What takes no time that can be measured takes some.
+            spent[group] = spent.get(group, 0.0) + max(self.seconds[test], 0.001)
+            turns.append((spent[group], test))
+        return [test for _, test in sorted(turns)]
 
     def _within(self, tests: Iterable[str]) -> Iterator[str]:
         total = 0.0

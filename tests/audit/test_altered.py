@@ -1,7 +1,7 @@
 """A conversation in which nothing is wrong, with one of its calls altered: sealed, lost in part, repeated, elsewhere, refused.
 
-`altered/` holds what all rules say then, a file an alteration: the findings with their calls and bytes; and of requirements that are
-judged otherwise than in the sound conversation, how often and how, with a checksum of the reasons.
+`altered/` holds what all rules say then, a file an alteration: the findings with their calls and bytes; and of requirements that
+are judged otherwise than in the sound conversation, how often and how, with a checksum of the reasons.
 """
 
 from __future__ import annotations
