@@ -27,6 +27,7 @@ from analyzer.core.limits import DEFAULTS
 from analyzer.filters.bounds import TimeBound
 from analyzer.pipeline.run import analyze
 from analyzer.redaction.pseudonyms import Pseudonyms
+from tests.cli.test_collect_progress import Terminal
 from tests.cli.test_commands import CLEAR, PCQ, SECRETS, run
 
 READING = CaptureReading(Keyring(), EngineName.own, DEFAULTS)
@@ -376,11 +377,6 @@ def test_ten_files_that_cannot_be_read_are_named_and_the_others_counted(
         READING.note(analysis)
         said = capsys.readouterr().err.splitlines()
         assert said == (lost[:10] if number <= 10 else [*lost[:10], last])
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_a_password_is_asked_for_at_a_terminal_with_the_name_of_its_owner(monkeypatch: pytest.MonkeyPatch) -> None:
