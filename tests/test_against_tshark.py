@@ -15,6 +15,7 @@ import pytest
 
 from analyzer.core.frames import number_of
 from analyzer.model.analysis import Analysis
+from analyzer.packet.tshark import use_common_watcher
 from analyzer.pipeline.run import analyze
 from tests import truth
 
@@ -42,6 +43,7 @@ def _own_event_loop() -> Iterator[None]:
     asyncio.set_event_loop(loop)
     yield
     asyncio.set_event_loop(None)
+    use_common_watcher()
     loop.close()
 
 

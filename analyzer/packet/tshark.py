@@ -68,6 +68,20 @@ def _is_news(record: logging.LogRecord) -> bool:
     return "Unknown child process" not in record.getMessage()
 
 
+def use_common_watcher() -> None:
+    """Undoes what pyshark does to child processes of other event loops.
+
+    One watcher waits for the child processes of all loops. pyshark, used on the main thread, attaches it to its own loop; with that
+    loop closed or idle, no other loop hears of a process that ends, or may start one. From Python 3.12 on this is deprecated.
+    """
+    if sys.version_info < (3, 14):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            watcher = asyncio.get_child_watcher()
+            if not isinstance(watcher, asyncio.ThreadedChildWatcher | asyncio.PidfdChildWatcher):
+                asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
+
+
 def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
     """A `pyshark.FileCapture` with an event loop of its own, so that it also works where a loop runs already (Jupyter)."""
     try:
@@ -80,14 +94,7 @@ def open_capture(path: Path, tshark_path: str | None, **options: Any) -> Any:
         raise InputError(f"There is no file {path}.")
     logging.getLogger("asyncio").addFilter(_is_news)
     loop = asyncio.new_event_loop()
-    if sys.version_info < (3, 14):
-        # One watcher waits for the child processes of all loops. pyshark, used on the main thread, attaches it to its own loop;
-        # with that loop closed or idle, no other loop hears of a process that ends. From Python 3.12 on this is deprecated.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            watcher = asyncio.get_child_watcher()
-            if not isinstance(watcher, asyncio.ThreadedChildWatcher | asyncio.PidfdChildWatcher):
-                asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
+    use_common_watcher()
     return pyshark.FileCapture(str(path), keep_packets=False, tshark_path=program, eventloop=loop, **options)
 
 
