@@ -179,6 +179,45 @@ def test_rows_are_sorted_and_counters_are_plotted(browser: Browser, report: Path
         page.wait_for_function("n => document.querySelectorAll('.chosen-series tbody tr').length === n", arg=before + 1)
 
 
+# Keeps every text that is drawn on a canvas.
+KEEP_DRAWN = """
+    window.drawn = [];
+    const fill = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+        window.drawn.push(String(text));
+        return fill.call(this, text, ...rest);
+    };
+    null
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "step", "drawn"),
+    [
+        (2_081_003_042, 5000, "2.0810025G 2.0810050G 2.0810075G 2.0810100G 2.0810125G 2.0810150G"),
+        (2_081_003_042, 1, "2.0810030420G 2.0810030425G 2.0810030430G 2.0810030435G 2.0810030440G"),
+        (12_345_678, 1_000_000, "12.5M 13.0M 13.5M 14.0M 14.5M"),
+        (9_999_000, 400, "9,999,000 9,999,200 9,999,400 9,999,600 9,999,800"),
+        (3, 7, "5 10 15"),
+    ],
+)
+def test_numbers_of_an_axis_tell_neighbours_apart(
+    browser: Browser, tmp_path: Path, first: int, step: int, drawn: str
+) -> None:
+    make = winreg(level=6)
+    raw = Counter(6, 0x00010000, 4)
+    instances = [Instance("_Total", -1, (0, 0), (first + at * step,)) for at in range(3)]
+    answers = [make.query_value("238", winperf([PerfObject(238, (raw,), (one,))])) for one in instances]
+    path = written(analysis_of(make.open_key(), *answers), tmp_path / "report.html")
+    with opened(browser, path) as page:
+        page.evaluate(KEEP_DRAWN)
+        page.keyboard.press("3")
+        page.wait_for_selector(".uplot canvas")
+        page.wait_for_function("() => window.drawn.some((text) => text.endsWith(' s'))")
+        numbers = [text for text in page.evaluate("window.drawn") if not text.endswith(" s")]
+        assert list(dict.fromkeys(numbers)) == drawn.split()
+
+
 # Each would run, were it ever taken for HTML; each in another place.
 PLACES = ("host", "user", "instance", "counter", "machine")
 HOSTILE_NAMES = {place: f"<img src=x id={place} onerror=alert(1)>\u202e</script><script>1" for place in PLACES}

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { type Series, block } from "./data";
-import { compact, count, plural, seconds, short, shown } from "./text";
+import { compact, count, plural, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
 
@@ -102,7 +102,7 @@ function Plot({ unit, series, theme }: { unit: string; series: Series[]; theme: 
         scales: { x: { time: false } },
         axes: [
           { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, values: (_, ticks) => ticks.map((one) => `${+one.toFixed(6)} s`) },
-          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, size: 84, values: (_, ticks) => ticks.map((one) => short(one)) },
+          { stroke: of("--muted"), grid: { stroke: of("--line"), width: 1 }, ticks: { stroke: of("--line") }, size: (_, texts) => Math.max(84, 24 + 7 * Math.max(0, ...(texts ?? []).map((one) => one.length))), values: (_, values) => ticks(values) },
         ],
         series: [
           { label: "time", value: (_, value) => (value === null ? "–" : `${value.toFixed(6)} s`) },
@@ -155,7 +155,7 @@ function Table({ series, onCall }: { series: Series[]; onCall: (number: number) 
   return (
     <div class="scroll-x" tabIndex={0} role="group" aria-label="Chosen series">
       <table class="chosen-series">
-        <thead><tr><th scope="col">Series</th><th scope="col">Type</th><th scope="col">Values</th><th scope="col">Min</th><th scope="col">Mean</th><th scope="col">Max</th><th scope="col">Last</th><th scope="col">Without a value, or with a remark</th></tr></thead>
+        <thead><tr><th scope="col">Series</th><th scope="col">Type</th>{["Values", "Min", "Mean", "Max", "Last"].map((name) => <th scope="col" class="number">{name}</th>)}<th scope="col">Without a value, or with a remark</th></tr></thead>
         <tbody>
           {series.map((one) => {
             const known = one.values.map(numberOf).filter((value): value is number => value !== null);

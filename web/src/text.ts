@@ -66,13 +66,28 @@ export function compact(value: number): string {
   const size = Math.abs(value);
   if (size >= 1e15) return value.toExponential(3);
   if (Number.isInteger(value)) return count(value);
-  return size >= 1e5 ? value.toFixed(1) : size >= 0.001 ? String(+value.toPrecision(6)) : value.toExponential(2);
+  return size >= 1e5 ? fixed(value, 1) : size >= 0.001 ? String(+value.toPrecision(6)) : value.toExponential(2);
 }
 
-const SHORT = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 6 });
+const fixed = (value: number, digits: number): string =>
+  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-// A number for an axis: 621.948M.
-export function short(value: number): string {
-  const size = Math.abs(value);
-  return size !== 0 && (size >= 1e15 || size < 1e-4) ? value.toExponential(2) : SHORT.format(value);
+const LETTERS: [number, string][] = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e7, "M"]];
+
+// The numbers of an axis, in ascending order: one letter for all, and as many digits as tell neighbours apart (2.081005G, 2.081010G).
+export function ticks(values: number[]): string[] {
+  const most = Math.max(0, ...values.map(Math.abs));
+  const step = Math.min(...values.slice(1).map((value, at) => value - values[at]!), most);
+  if (most !== 0 && most < 1e-4) return values.map((value) => value.toExponential(digitsOf(step / 10 ** Math.floor(Math.log10(most)))));
+  const [least, letter] = LETTERS.find(([from]) => most >= from) ?? [1, ""];
+  const power = letter === "M" ? 1e6 : least;
+  const digits = digitsOf(step / power);
+  return values.map((value) => (value === 0 ? "0" : `${fixed(value / power, digits)}${letter}`));
+}
+
+// How many digits behind the point write this number out.
+function digitsOf(step: number): number {
+  let digits = 0;
+  while (digits < 15 && Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-3 * step * 10 ** digits) digits++;
+  return digits;
 }
