@@ -8,7 +8,6 @@ sent and when, between the true addresses, but none of the retransmissions and a
 from __future__ import annotations
 
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -27,6 +26,7 @@ _SYN, _FIN, _PSH, _ACK = 2, 1, 8, 16
 _MOST_PAYLOAD = 32768
 _BUFFER = 65536
 _SETTLING_S = 1.0
+_STOPPING_S = 10.0
 _Address = tuple[str, int]
 # Acknowledges at once, where the system can (RFC 9293 section 3.8.6.3 lets it wait): a sender of two small pieces waits for that.
 _QUICK: int | None = getattr(socket, "TCP_QUICKACK", None)
@@ -210,10 +210,13 @@ def captured_by(program: str, server: _Address) -> Iterator[Captured | None]:
         finally:
             # What was sent last is on its way through the kernel still.
             time.sleep(_SETTLING_S)
-            process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=10)
-            process.kill()
+            # Both stop in good order at SIGTERM; a job in the background of a script hands on that SIGINT is ignored.
+            process.terminate()
+            try:
+                process.communicate(timeout=_STOPPING_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
             if file.exists():
                 captured.data = file.read_bytes()
 

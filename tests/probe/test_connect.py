@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import stat
 import sys
@@ -232,7 +233,7 @@ def test_a_relay_without_a_server_ends_what_connects(monkeypatch: pytest.MonkeyP
 
 PROGRAM = """#!/bin/sh
 for word; do last=$file; file=$word; [ "$last" = -w ] && out=$word; done
-trap 'printf packets > "$out"; exit 0' INT
+trap 'printf packets > "$out"; exit 0' TERM
 {first}
 while :; do sleep 0.01; done
 """
@@ -253,6 +254,22 @@ def test_a_program_that_captures_is_stopped_in_good_order(
     assert captured == Captured(b"packets")
     # Waiting for the process sleeps too.
     assert slept[0] == 1.0
+
+
+def test_a_program_that_does_not_stop_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "tcpdump"
+    program.write_text("#!/bin/sh\ntrap '' TERM\necho $$ > pid\necho 'File: x' >&2\nwhile :; do sleep 0.01; done\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(record.shutil, "which", lambda name: str(program))
+    monkeypatch.setattr(record, "_SETTLING_S", 0)
+    monkeypatch.setattr(record, "_STOPPING_S", 0.1)
+    with captured_by("tcpdump", ("10.0.0.1", 445)) as captured:
+        number = int((tmp_path / "pid").read_text())
+        os.kill(number, 0)
+    assert captured == Captured(b"")
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)
 
 
 def test_a_program_that_may_not_capture_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
