@@ -18,6 +18,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.times import iso_time
 from analyzer.core.traced import Extent, TracedBytes
 from analyzer.core.win32 import win32_name
+from analyzer.model import scmr
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallRecord, CountersetFacts, ReadFacts, RegistryFacts, Side, SideName, SideRecord
 from analyzer.model.capture import SCHEMA, CaptureRecord, ProblemRecord, SessionRecord, StreamRecord, SummaryRecord
@@ -325,7 +326,7 @@ def all_problems(analysis: Analysis, damages: Damages | None = None) -> Iterator
 
 def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
     """The problems of a decoded call; `damages` as for `all_problems`."""
-    number, layer = call.number, "winperf" if call.is_winreg else "pcq"
+    number, layer = call.number, "pcq" if call.is_perflib else "winperf" if call.is_winreg else scmr.NAME
     sides: tuple[tuple[SideName, Side | None], ...] = ("request", call.request), ("response", call.response)
     for name, side in sides:
         if side is None:

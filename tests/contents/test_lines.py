@@ -32,6 +32,8 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Problem
 from analyzer.core.frames import frame_id
 from analyzer.core.traced import Extent
+from analyzer.model import perflib, scmr
+from analyzer.model import winreg as winreg_methods
 from analyzer.model.analysis import Analysis, Part
 from analyzer.model.call import Call, CallRecord, RegistryFacts, Side, SideName
 from analyzer.model.capture import ProblemRecord, SummaryRecord
@@ -82,6 +84,18 @@ def test_what_is_wrong_with_a_buffer_is_found_once(looked_at: list[bytes]) -> No
     (problem,) = problems
     assert problem.layer == "pcq"
     assert "call #2: perf-data buffer of the response is damaged" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("interface", "layer"),
+    [(perflib.INTERFACE, "pcq"), (winreg_methods.INTERFACE, "winperf"), (scmr.INTERFACE, "svcctl")],
+)
+def test_a_stub_that_does_not_decode_is_a_problem_of_its_interface(interface: str, layer: str) -> None:
+    problems = list(all_problems(analysis_of(Calls(interface).exchange(0, b"\1", b"\1"))))
+    assert [(one.kind, one.layer, one.frames) for one in problems] == [
+        ("malformed", layer, (1,)),
+        ("malformed", layer, (2,)),
+    ]
 
 
 def test_calls_of_a_part_are_noted_from_their_first_number_on(looked_at: list[bytes]) -> None:
