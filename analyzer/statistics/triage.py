@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from analyzer.contents.lines import all_problems
 from analyzer.contents.machines import machine_names
 from analyzer.core.events import Problem
 from analyzer.core.frames import number_of
@@ -387,7 +388,7 @@ class _Search:
             )
 
     def _losses(self) -> Iterator[_Item]:
-        lost = [one for one in self._analysis.problems if one.kind in ("gap", "truncated", "malformed", "limit")]
+        lost = [one for one in all_problems(self._analysis) if one.kind in ("gap", "truncated", "malformed", "limit")]
         if lost:
             kinds = Counter(one.kind for one in lost)
             yield _Item(

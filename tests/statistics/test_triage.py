@@ -440,7 +440,8 @@ def test_calls_that_were_refused_or_faulted_with_access_denied() -> None:
     make = Calls()
     events = make.open_query(status=5), make.open_query(), make.faulted(3, b"", 5), make.close_query(status=6)
     assert lines(*events) == [
-        ("medium", "refused-call", "2 performance calls of an unknown user refused: access denied", 2, (1, 3))
+        ("medium", "refused-call", "2 performance calls of an unknown user refused: access denied", 2, (1, 3)),
+        ("info", "losses", "something could not be read: malformed 1", 1, ()),
     ]
 
 
@@ -501,7 +502,8 @@ def test_services_are_named_with_what_they_run() -> None:
 def test_calls_of_other_interfaces_are_counted_the_most_frequent_first() -> None:
     make = Calls("00000000-0000-0000-0000-00000000abcd")
     events = Calls(SVCCTL).exchange(0, b"", b""), make.exchange(0, b"", b""), make.exchange(1, b"", b"")
-    (one,) = found(*events)
+    losses, one = found(*events)
+    assert losses.text == "something could not be read: malformed 2"  # the stubs of svcctl, which are empty
     assert one.text == "3 other DCERPC calls: 00000000-0000-0000-0000-00000000abcd 2, svcctl 1"
     assert one.command == (
         "pcq-analyzer timeline made.pcap --interface svcctl --interface 00000000-0000-0000-0000-00000000abcd"
@@ -545,6 +547,18 @@ def test_what_was_not_read_is_counted_by_kind() -> None:
         "no performance call was read, but something that may hide some was not: gap, malformed, limit, truncated, ambiguous"
     )
     assert (made.file.outcome, made.file.findings, made.file.first_performance_ns) == ("unclear", {"info": 1}, None)
+
+
+def test_a_damaged_buffer_is_among_what_was_not_read() -> None:
+    """Each buffer once, with its frames, though no layer below noticed anything."""
+    make = Calls()
+    (one,) = found(make.open_query(), make.counter_data(b"\x40\0\0"), make.counter_data(b"\x40\0\0\0\x01"))
+    assert (one.kind, one.text, one.count, one.frames) == (
+        "losses",
+        "something could not be read: truncated 2",
+        2,
+        (4, 6),
+    )
 
 
 def test_the_sentence_of_a_file_says_what_was_called() -> None:
