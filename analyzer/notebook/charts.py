@@ -104,7 +104,8 @@ class Plots:
         # Without any other value than 0, the axis would have no length.
         scale = alt.Scale() if (table["value"] != 0).any() else alt.Scale(domain=[0, 1])
         data, title = _data(table, "Counters")
-        base = alt.Chart(data, title=title, width=_WIDTH).encode(x=_time(data))
+        crosses = "crosses mark readings without a value" if table["why_null"].is_not_null().any() else ""
+        base = alt.Chart(data, title=alt.Title(title, subtitle=crosses), width=_WIDTH).encode(x=_time(data))
         tooltip = [
             alt.Tooltip("path:N"),
             alt.Tooltip("utc:N", title="time (UTC)"),

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from analyzer.contents.lines import shown_problems
 from analyzer.core.times import iso_time
-from analyzer.model.analysis import Analysis
+from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.view import Layer, Node
 from analyzer.output.escapes import printable
 from analyzer.statistics.triage import triage
 from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.words import shortened
+from analyzer.views.tree import placed_words
 
 # Of larger layers and longer trees the rest is counted.
 _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
@@ -44,7 +46,8 @@ def capture_html(analysis: Analysis) -> str:
         span = f", {iso_time(facts.first_time_ns)} and {seconds:,.3f} s on"
     shown = f" shown of {len(analysis.calls):,}" if analysis.part is not None else ""
     read = f"{facts.frames:,} frames{text_of(span)}; {len(analysis.shown):,} calls{shown}"
-    parts = [f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {len(analysis.problems):,} problems</p>"]
+    problems = sum(1 for _ in shown_problems(analysis))
+    parts = [f"<p><b>{text_of(', '.join(facts.files))}</b>: {read}, {problems:,} problems</p>"]
     if analysis.part is not None:
         parts.append(f"<p>{text_of(analysis.part.words)}</p>")
     sessions = [
@@ -59,10 +62,16 @@ def capture_html(analysis: Analysis) -> str:
     ]
     if sessions:
         parts.append(table_of(("session", "ends", "account", "dialect", "decryption"), sessions))
+        parts.append(_rest(len(analysis.shown_sessions) - _MOST_LINES, "sessions"))
     findings = [(one.severity, one.text) for one in found.findings[:_MOST_LINES]]
     if findings:
         parts.append(table_of(("", "what was found"), findings))
+        parts.append(_rest(len(found.findings) - _MOST_LINES, "lines"))
     return "".join(parts)
+
+
+def _rest(hidden: int, noun: str) -> str:
+    return f"<p>... {hidden:,} more {noun}</p>" if hidden > 0 else ""
 
 
 def call_html(analysis: Analysis, number: int) -> str:
@@ -74,15 +83,14 @@ def call_html(analysis: Analysis, number: int) -> str:
     for side in view.sides:
         if side.missing is not None:
             parts.append(f"<p>stub of the {side.name}: {text_of(side.missing)}</p>")
-        parts += map(_layer_html, side.layers)
+        parts += [_layer_html(layer, analysis.capture) for layer in side.layers]
     return "".join(parts)
 
 
-def _layer_html(layer: Layer) -> str:
-    frames = ", ".join(str(frame) for _, frame in layer.frames[:8])
-    steps = "".join(f", {text_of(step)}" for step in layer.undone_by or layer.steps)
-    title = f"{layer.id.partition('.')[0]} {text_of(layer.title)}"
-    head = f"<summary>{title}: {len(layer.data):,} bytes, frames {frames}{steps}</summary>"
+def _layer_html(layer: Layer, facts: CaptureFacts) -> str:
+    size = f"{len(layer.data):,} byte{'' if len(layer.data) == 1 else 's'}"
+    stated = ", ".join(filter(None, (size, placed_words(layer.frames, facts), *(layer.undone_by or layer.steps))))
+    head = f"<summary>{layer.id.partition('.')[0]} {text_of(f'{layer.title}: {stated}')}</summary>"
     opened = " open" if layer.kind in ("stub", "buffer") else ""
     tree = more = ""
     if layer.tree is not None:

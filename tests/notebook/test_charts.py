@@ -81,6 +81,7 @@ def test_a_line_of_a_series_ends_at_each_reading_without_a_value() -> None:
         {"field": "value", "scale": {}, "title": "value (%, s)", "type": "quantitative"},
         {"value": "height"},
     ]
+    assert drawn["layer"][0]["title"] == {"text": "Counters", "subtitle": "crosses mark readings without a value"}
 
 
 def test_a_counters_chart_is_lines_with_points_and_crosses() -> None:
@@ -123,6 +124,7 @@ def test_a_counters_chart_is_lines_with_points_and_crosses() -> None:
         },
         "transform": [{"filter": "datum.why_null !== null"}],
     }
+    assert drawn["layer"][0]["title"] == {"text": "Counters", "subtitle": ""}  # no cross is drawn
     assert drawn["width"] == _WIDTH
     assert _WIDTH == 640  # a cell of a notebook on a screen of 1024
 

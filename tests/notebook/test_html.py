@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
+from analyzer.model.record import Endpoint
 from analyzer.model.view import Layer, Node, Run
 from analyzer.notebook.html import (
     _MOST_BYTES,
@@ -22,6 +23,7 @@ from analyzer.notebook.html import (
     text_of,
 )
 from tests.build.calls import analysis_of
+from tests.statistics.test_triage import refused
 from tests.views.test_pages import broken, sessions
 
 
@@ -34,6 +36,10 @@ def layer(tree: Node | None = None, data: bytes = b"", **more: Any) -> Layer:
     return Layer(**{**given, "data": data, "tree": tree, **more})
 
 
+def html_of(shown: Layer) -> str:
+    return _layer_html(shown, analysis_of(files=("a.pcap",)).capture)
+
+
 def test_limits_are_what_a_screen_or_two_hold() -> None:
     """64 lines of 16 bytes, 200 fields, twelve rows of a table."""
     assert (_MOST_BYTES, _MOST_FIELDS, _MOST_LINES) == (1024, 200, 12)
@@ -42,8 +48,8 @@ def test_limits_are_what_a_screen_or_two_hold() -> None:
 def test_a_layer_is_its_fields_beside_its_bytes() -> None:
     tree = field(0, None, field(4, "<b>", meaning="&"), field(70000, 0))
     whole = layer(tree, b"A<\0", steps=("joined",), runs=(Run(0, 3, 7, 0, 0, 3),))
-    assert _layer_html(whole) == (
-        "<details data-layer='request.stub' open><summary>request a &lt;stub&gt;: 3 bytes, frames 7, joined</summary>"
+    assert html_of(whole) == (
+        "<details data-layer='request.stub' open><summary>request a &lt;stub&gt;: 3 bytes, frame 7, joined</summary>"
         "<div style='display:flex;gap:2em'><div>"
         "<li style='list-style:none'><small>0x0000+4</small> f0<ul style='margin:0'>"
         "<li style='list-style:none'><small>0x0004+4</small> f4 = &lt;b&gt; (&amp;)</li>"
@@ -57,7 +63,7 @@ def test_a_layer_is_its_fields_beside_its_bytes() -> None:
     ("kind", "opened"), [("frame", ""), ("pdu", ""), ("sealed", ""), ("stub", " open"), ("buffer", " open")]
 )
 def test_stubs_and_buffers_are_open(kind: str, opened: str) -> None:
-    assert _layer_html(layer(kind=kind)).startswith(f"<details data-layer='request.stub'{opened}><summary>")
+    assert html_of(layer(kind=kind)).startswith(f"<details data-layer='request.stub'{opened}><summary>")
 
 
 @pytest.mark.parametrize(
@@ -65,13 +71,27 @@ def test_stubs_and_buffers_are_open(kind: str, opened: str) -> None:
     [((), (), ""), (("a", "<b>"), (), ", a, &lt;b&gt;"), (("a",), ("c",), ", c"), ((), ("c", "d"), ", c, d")],
 )
 def test_what_was_undone_of_a_layer(steps: tuple[str, ...], undone_by: tuple[str, ...], shown: str) -> None:
-    assert f"frames {shown}</summary>" in _layer_html(layer(steps=steps, undone_by=undone_by))
+    assert f"a &lt;stub&gt;: 0 bytes{shown}</summary>" in html_of(layer(steps=steps, undone_by=undone_by))
 
 
-def test_eight_frames_are_named() -> None:
-    for frames in (8, 9):
-        runs = tuple(Run(at, at + 1, 20 + at, 0, 0, 1) for at in range(frames))
-        assert "bytes, frames 20, 21, 22, 23, 24, 25, 26, 27</summary>" in _layer_html(layer(runs=runs))
+@pytest.mark.parametrize(
+    ("frames", "shown"),
+    [
+        (0, ""),
+        (1, ", frame 20"),
+        (8, ", frames 20, 21, 22, 23, 24, 25, 26, 27"),
+        (9, ", frames 20, 21, 22, 23, 24, 25, 26, 27 and 1 more"),
+    ],
+)
+def test_eight_frames_are_named_and_the_others_counted(frames: int, shown: str) -> None:
+    runs = tuple(Run(at, at + 1, 20 + at, 0, 0, 1) for at in range(frames))
+    assert f"a &lt;stub&gt;: 1 byte{shown}</summary>" in html_of(layer(data=b"x", runs=runs))
+
+
+def test_of_several_files_that_of_the_frames_is_named() -> None:
+    runs = (Run(0, 1, 2, 0, 0, 1), Run(1, 2, 3, 1, 0, 1))
+    html = _layer_html(layer(data=b"xy", runs=runs), analysis_of(files=("a.pcap", "<b>.pcap")).capture)
+    assert "a &lt;stub&gt;: 2 bytes, frames a.pcap: 2; &lt;b&gt;.pcap: 3</summary>" in html
 
 
 @pytest.mark.parametrize(
@@ -81,13 +101,13 @@ def test_of_a_long_tree_the_first_fields_are_shown_and_the_others_counted(fields
     """Fields in fields, three deep: the structure itself is one."""
     inner = tuple(field(at, at) for at in range(2, 50))
     tree = field(0, None, field(1, None, *inner), *(field(at, at) for at in range(50, fields)))
-    html = _layer_html(layer(tree))
+    html = html_of(layer(tree))
     assert re.findall(r"</small> f(\d+)", html) == [str(at) for at in range(shown)]
     assert re.findall(r"<div>\.\.\. ([\d,]+) more fields</div>", html) == ([more] if more else [])
 
 
 def test_a_layer_whose_layout_nothing_states_has_bytes_alone() -> None:
-    assert "<div></div><pre" in _layer_html(layer(None, b"x"))
+    assert "<div></div><pre" in html_of(layer(None, b"x"))
 
 
 def test_bytes_are_shown_sixteen_to_a_line() -> None:
@@ -138,11 +158,29 @@ def test_a_capture_states_its_time_where_it_has_one(first: int | None, last: int
     assert html.startswith(f"<p><b>&lt;x&gt;, y</b>: 12,345 frames{span}; 0 calls, 0 problems</p>")
 
 
+@pytest.mark.parametrize(("logons", "more"), [(12, []), (14, ["2 more lines"])])
+def test_of_what_was_found_the_first_twelve_lines_are_shown_and_the_others_counted(
+    logons: int, more: list[str]
+) -> None:
+    clients = [Endpoint(f"10.0.1.{number}", 50000) for number in range(logons)]
+    found = [replace(refused(number), client=client) for number, client in enumerate(clients)]
+    html = behind_sessions(capture_html(analysis_of(*found)))
+    assert html.count("refused with STATUS_LOGON_FAILURE") == 12
+    assert re.findall(r"<p>\.\.\. ([^<]+)</p>", html) == more
+
+
+def behind_sessions(html: str) -> str:
+    """What stands behind the table of sessions."""
+    return html[html.index("what was found") :]
+
+
 def test_of_many_sessions_and_findings_the_first_twelve_are_shown() -> None:
     whole = broken()
     many = tuple(replace(sessions()[0], number=at) for at in range(100, 113))
     html = capture_html(replace(whole, sessions=many))
     assert re.findall(r"top'>(1\d\d)</td>", html) == [str(at) for at in range(100, 112)]
+    assert re.findall(r"</table><p>\.\.\. ([^<]+)</p>", html) == ["1 more sessions"]
+    assert "more sessions" not in capture_html(replace(whole, sessions=many[:12]))
     table = pl.DataFrame({"rule": ["R"] * 25, "verdict": "fail", "call": range(25), "message": "m", "other": 1})
     for rows, shown, more in ((0, 0, []), (24, 24, []), (25, 24, ["1"])):
         found = findings_html(table.head(rows))
