@@ -84,6 +84,7 @@ class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats
     sessions: Annotated[tuple[str, ...], doc("ids of the SMB sessions, in hexadecimal")]
     calls: Annotated[int, doc("all calls")]
     failed: Annotated[int, doc("answered with a fault or a return value that is not 0")]
+    unread: Annotated[int, doc("sealed, cut or malformed")]
     polls: Annotated[int, doc("answered with performance data")]
     first_call: Annotated[int, doc("number of the first call")]
     last_call: Annotated[int, doc("number of the last call")]

@@ -78,6 +78,11 @@ def has_failed(call: Call) -> bool:
     return call.fault is not None or bool(call.status)
 
 
+def is_unread(call: Call) -> bool:
+    """Whether something of it was captured that could not be read."""
+    return call.state in ("partial", "sealed", "malformed", "response-only")
+
+
 class _Method(Struct):
     opnum: int | None
     calls: int = 0
@@ -100,7 +105,7 @@ def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
         one.failed += has_failed(call)
         one.retried += _is_retried(call)
         one.unanswered += call.response is None
-        one.unread += call.state in ("partial", "sealed", "malformed", "response-only")
+        one.unread += is_unread(call)
         if call.request is not None:
             one.requests.append(call.request.wire_length)
         if call.response is not None:
@@ -229,6 +234,7 @@ class _Identity(Struct):
     sessions: dict[str, None] = field(default_factory=dict)
     calls: int = 0
     failed: int = 0
+    unread: int = 0
     polls: int = 0
     first: tuple[int, int] | None = None
     last: tuple[int, int] = (0, 0)
@@ -253,6 +259,7 @@ def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
             one.sessions[call.smb.session_id] = None
         one.calls += 1
         one.failed += has_failed(call)
+        one.unread += is_unread(call)
         one.polls += is_poll(call)
         one.last = number, call.time_ns
         one.first = one.first or one.last
@@ -272,6 +279,7 @@ def _identity_record(who: tuple[str | None, str, str], one: _Identity, analysis:
         sessions=tuple(one.sessions),
         calls=one.calls,
         failed=one.failed,
+        unread=one.unread,
         polls=one.polls,
         first_call=first[0],
         last_call=last[0],

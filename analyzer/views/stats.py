@@ -107,6 +107,9 @@ def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         yield line, None
     retried = sum(one.retried for one in methods)
     unanswered = sum(one.unanswered for one in methods)
+    unread = sum(one.unread for one in methods)
+    if unread:
+        yield f"  {_counted(unread, 'call')} could not be read in whole; of these, failed counts what is known", None
     if retried:
         yield f"  {retried} of the failed calls only asked with too small a buffer", None
     if unanswered:
@@ -140,7 +143,8 @@ def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     for one in identity_stats(analysis):
         machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
         words = f"  {one.user or 'unknown user'} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
-        words += f", {one.failed} failed" if one.failed else ""
+        words += f", {one.unread:,} not read" if one.unread else ""
+        words += f", {one.failed:,} failed" if one.failed else ""
         words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
         words += f"; {', '.join(one.security)}"
         words += (
