@@ -391,10 +391,13 @@ class _Search:
         lost = [one for one in all_problems(self._analysis) if one.kind in ("gap", "truncated", "malformed", "limit")]
         if lost:
             kinds = Counter(one.kind for one in lost)
+            # Behind what was lost may be what a selection asks for.
+            where = "" if self._analysis.part is None else " in the whole capture"
+            counts = _listed(f"{kind} {count:,}" for kind, count in kinds.most_common())
             yield _Item(
                 "info",
                 "losses",
-                f"something could not be read: {_listed(f'{kind} {count:,}' for kind, count in kinds.most_common())}",
+                f"something could not be read{where}: {counts}",
                 self._command("timeline", "--tail", "1"),
                 None,
                 len(lost),
