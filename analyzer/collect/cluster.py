@@ -22,6 +22,7 @@ from dask.utils import parse_bytes
 from distributed import Client, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.diagnostics.plugin import WorkerPlugin
+from distributed.scheduler import NoWorkerError
 
 from analyzer.auth.keyring import Keyring
 from analyzer.collect.keys import forget, hold
@@ -41,6 +42,8 @@ _ENVIRONMENT = {
 _LOGGERS = ("distributed", "distributed.client", "distributed.http.proxy", "bokeh", "tornado")
 _DASHBOARD = "127.0.0.1:8787"
 _PATIENCE_S = 30
+# Dask does not start a worker again that dies while it is being started: tasks that no worker is left for would wait for ever.
+_WITHOUT_WORKERS_S = 300
 # A worker takes 110 MB before it has read a byte; with less than this, one that is started again would be ended at once, for ever.
 _LEAST_MEMORY = 256 << 20
 
@@ -103,7 +106,7 @@ class DaskExecutor:
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
     ) -> Iterator[tuple[Task, Result | Exception]]:
         """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where the scheduler is
-        lost."""
+        lost, or all of its workers."""
         total, done = sum(map(size, tasks)), 0
         self._report(stage, 0, total, 0, len(tasks))
         waiting = {}
@@ -120,6 +123,11 @@ class DaskExecutor:
             except FutureCancelledError:
                 raise InputError(
                     "the scheduler was lost", hint="The dataset is as it was; run again when there is a scheduler."
+                ) from None
+            except NoWorkerError:
+                raise InputError(
+                    "all workers were lost, and none was started again",
+                    hint="The dataset is as it was. With fewer --workers, each has more memory.",
                 ) from None
             except Exception as error:
                 result = error
@@ -171,7 +179,11 @@ def cluster(
         with (
             # A worker has one task and keeps no results: one that paused for want of memory would wait for nothing, for ever.
             dask.config.set(
-                {"distributed.scheduler.allowed-failures": retries, "distributed.worker.memory.pause": False}
+                {
+                    "distributed.scheduler.allowed-failures": retries,
+                    "distributed.scheduler.no-workers-timeout": f"{_WITHOUT_WORKERS_S}s",
+                    "distributed.worker.memory.pause": False,
+                }
             ),
             _local(workers, limit) as local,
             Client(local) as client,

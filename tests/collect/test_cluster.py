@@ -7,6 +7,7 @@ import shutil
 import signal
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -40,10 +41,21 @@ SEALED = "pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap"
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
+    with of_two_workers() as found:
+        yield found
+
+
+@pytest.fixture
+def own() -> Iterator[Any]:
+    """A cluster of its own, for what kills workers: Dask starts one again, but not one that dies while it is being started."""
+    with of_two_workers() as found:
+        yield found
+
+
+def of_two_workers() -> AbstractContextManager[Any]:
     from analyzer.collect.cluster import cluster
 
-    with cluster(keyring_of(SEALED), workers=2, memory="600MB", retries=1) as found:
-        yield found
+    return cluster(keyring_of(SEALED), workers=2, memory="600MB", retries=1)
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +66,17 @@ def ring(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def of_workers(client: Any, function: Callable[..., Any], workers: int = 2) -> list[Any]:
-    """What a function gives on every worker; one that a test has killed is waited for until it is back."""
-    for _ in range(6000):
-        found = client.run(function, on_error="ignore")
-        if len(found) >= workers:
-            return list(found.values())
-        Event().wait(0.1)
-    pytest.fail("a worker that was killed did not come back in ten minutes")
+def running(client: Any) -> list[int]:
+    """The processes of the workers that have been started to the end."""
+    found: list[int] = []
+    while not found:
+        found = [pid for pid in client.run(_running, nanny=True, on_error="ignore").values() if pid is not None]
+        Event().wait(0 if found else 0.05)
+    return found
+
+
+def _running(dask_worker: Any) -> int | None:
+    return dask_worker.process.pid if dask_worker.status.name == "running" else None
 
 
 class Killing:
@@ -78,7 +93,7 @@ class Killing:
     ) -> Iterator[tuple[Any, Any]]:
         for number, pair in enumerate(self._inner.run(stage, function, tasks, size)):
             if not number and stage in ("cut", "analyse"):
-                victim = of_workers(self._client, os.getpid, 1)[0]
+                victim = running(self._client)[0]
                 os.kill(victim, signal.SIGKILL)
                 self.killed += 1
             yield pair
@@ -92,8 +107,8 @@ def request(ring: Path, dataset: Path) -> Request:
     return Request(find_sources([str(ring)], []), [], str(dataset), DEFAULTS)
 
 
-def test_a_killed_worker_costs_nothing_but_time(client: Any, ring: Path, tmp_path: Path) -> None:
-    executor = Killing(client)
+def test_a_killed_worker_costs_nothing_but_time(own: Any, ring: Path, tmp_path: Path) -> None:
+    executor = Killing(own)
     done = collect(request(ring, tmp_path / "out"), executor)
     assert executor.killed == 2
     assert not done.problems
@@ -130,7 +145,7 @@ def test_no_key_is_in_logs_tasks_or_on_the_dashboard(client: Any, ring: Path, tm
         with urllib.request.urlopen(f"{base}/{page}", timeout=600) as answer:
             shown.append(answer.read().decode())
     assert not leaks("\n".join(shown).encode())
-    for directory in of_workers(client, _spilled):
+    for directory in client.run(_spilled).values():
         for path in Path(directory).rglob("*"):
             if path.is_file():
                 assert not leaks(path.read_bytes()), path
@@ -161,7 +176,9 @@ def test_the_command_says_what_was_done_and_what_could_not_be_read(ring: Path, t
 
 
 def test_an_interrupt_of_the_terminal_is_for_the_command_alone(client: Any) -> None:
-    assert os.getpgrp() not in of_workers(client, os.getpgrp)
+    groups = list(client.run(os.getpgrp).values())
+    assert len(groups) == 2
+    assert os.getpgrp() not in groups
 
 
 def test_a_scheduler_that_is_lost_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +197,19 @@ def test_a_scheduler_that_is_lost_ends_the_run(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cluster, "as_completed", list)
     with pytest.raises(InputError, match="the scheduler was lost"):
         list(cluster.DaskExecutor(Lost(), 0).run("cut", len, ["x"], len))  # type: ignore[arg-type]
+
+
+def test_without_any_worker_the_run_ends(ring: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from analyzer.collect import cluster
+
+    assert cluster._WITHOUT_WORKERS_S == 300  # a busy machine takes a minute to start them
+    monkeypatch.setattr(cluster, "_WITHOUT_WORKERS_S", 1)
+    with of_two_workers() as client:
+        client.cluster.scale(0)
+        while client.scheduler_info()["workers"]:
+            Event().wait(0.05)
+        with pytest.raises(InputError, match="all workers were lost, and none was started again"):
+            collect(request(ring, tmp_path / "out"), cluster.DaskExecutor(client, 1))
 
 
 class Hungry:
@@ -202,8 +232,8 @@ def _eats(task: object) -> None:
     assert eaten
 
 
-def test_a_conversation_that_no_worker_has_the_memory_for_is_a_problem(client: Any, ring: Path, tmp_path: Path) -> None:
-    done = collect(request(ring, tmp_path / "out"), Hungry(client))
+def test_a_conversation_that_no_worker_has_the_memory_for_is_a_problem(own: Any, ring: Path, tmp_path: Path) -> None:
+    done = collect(request(ring, tmp_path / "out"), Hungry(own))
     (problem,) = done.problems
     assert "could not be analysed: each worker that tried was killed (out of memory, perhaps" in problem.text
     tables, files = of_dataset(tmp_path / "out")
@@ -213,7 +243,6 @@ def test_a_conversation_that_no_worker_has_the_memory_for_is_a_problem(client: A
 
 def test_a_cluster_elsewhere_is_used_and_has_what_others_gave_it_still(client: Any, ring: Path, tmp_path: Path) -> None:
     secrets = CAPTURES / f"{SEALED.removesuffix('.pcap')}.secrets.json"
-    assert len(of_workers(client, os.getpid)) == 2
     address = client.scheduler_info()["address"]
     result = process("collect", ring, "--secrets", secrets, "-o", tmp_path / "out", "--scheduler", address)
     words = result.stderr.decode()
@@ -221,7 +250,7 @@ def test_a_cluster_elsewhere_is_used_and_has_what_others_gave_it_still(client: A
     assert "the keys travel to the workers as they are" in words
     assert f"dashboard: {client.dashboard_link}" in words
     assert not difference(same_rows(*single(ring, keyring_of(SEALED)), alone=True), rows(tmp_path / "out"))
-    assert of_workers(client, _names_of_keys) == [("",), ("",)]
+    assert list(client.run(_names_of_keys).values()) == [("",), ("",)]
     for options in (("--workers", "2"), ("--memory", "1GB")):
         refused = process("collect", ring, "-o", tmp_path / "out", "--scheduler", address, *options)
         assert refused.returncode == 2
@@ -237,7 +266,7 @@ def test_memory_with_which_no_worker_could_work_is_refused(given: str, words: st
 
 
 def test_workers_never_pause_for_want_of_memory(client: Any) -> None:
-    assert of_workers(client, _fraction_to_pause_at) == [False, False]
+    assert list(client.run(_fraction_to_pause_at).values()) == [False, False]
 
 
 def _fraction_to_pause_at(dask_worker: Any) -> object:
