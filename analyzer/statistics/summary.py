@@ -79,7 +79,7 @@ def has_failed(call: Call) -> bool:
 
 
 def is_unread(call: Call) -> bool:
-    """Whether something of it was captured that could not be read."""
+    """Whether a part of it is missing, or could not be read."""
     return call.state in ("partial", "sealed", "malformed", "response-only")
 
 
