@@ -1,8 +1,8 @@
 """Compiles ksy/*.ksy into analyzer/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
 
-`python ksy/compile.py` writes three things there: `plain/` (the parsers), `positions/` (the same parsers, which also record where
-each field was read) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes, into
-`standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what differs. The
+`python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
+of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also
+writes, into `standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what differs. The
 first run fetches the compiler: `npm ci` in this folder.
 """
 
@@ -22,7 +22,7 @@ TARGET = HERE.parent / "analyzer" / "buffers" / "_generated"
 STANDALONE = HERE / "standalone"
 PACKAGES = {
     "__init__.py": "What ksy/compile.py writes; see ksy/.",
-    "plain/__init__.py": "Parsers compiled from ksy/.",
+    "plain/__init__.py": "Parsers of buffers compiled from ksy/.",
     "positions/__init__.py": "Parsers compiled from ksy/, which record where each field was read.",
 }
 

@@ -102,8 +102,10 @@ def in_floats(value: Any) -> Any:
 
 def in_python(name: str) -> Any:
     spec, arguments = described(name)
+    read = parser(spec, "positions")(*arguments, KaitaiStream(BytesIO(data_of(name))))
     try:
-        return tree(parser(spec, "plain")(*arguments, KaitaiStream(BytesIO(data_of(name)))))
+        read._read()
+        return tree(read)
     except PARSER_ERRORS:
         return None
 

@@ -1,1 +1,1 @@
-"""Parsers compiled from ksy/."""
+"""Parsers of buffers compiled from ksy/."""
