@@ -1,9 +1,9 @@
 """Compiles ksy/*.ksy into analyzer/buffers/_generated with kaitai-struct-compiler 0.11.0 (npm, version locked beside this file).
 
 `python ksy/compile.py` writes three things there: `positions/` (parsers that record where each field was read), `plain/` (parsers
-of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also
-writes, into `standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what differs. The
-first run fetches the compiler: `npm ci` in this folder.
+of buffers without positions) and `specs.json` (the descriptions themselves, for names and meanings at run time). It also writes,
+into `standalone/`, a description without parameters of each stub. `--check` writes nothing, compiles again and reports what
+differs. The first run fetches the compiler: `npm ci` in this folder.
 """
 
 from __future__ import annotations
