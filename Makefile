@@ -8,6 +8,8 @@ VENV ?= .venv
 CAPTURE ?= captures/pcq_smbd_scapy_impacket_smb311_ntlm_privacy.pcap
 SECRETS ?= $(basename $(CAPTURE)).secrets.json
 PYTEST_ARGS ?=
+# The documents that the prose linter reads.
+PLAIN := README.md captures/README.md benchmarks/README.md $(addprefix docs/,ci.md dependencies.md glossary.md readings.md testing.md wireshark.md)
 
 BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
@@ -17,7 +19,7 @@ SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
-	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, tests)'
+	@echo 'make test        run every check (format, lint, types, imports, compiled specifications, plain words, tests)'
 	@echo 'make lint        the checks that run no test'
 	@echo 'make pytest      the tests alone; PYTEST_ARGS passes arguments on'
 	@echo 'make properties  the properties with twenty times as many examples, random ones; PYTEST_ARGS passes arguments on'
@@ -56,6 +58,7 @@ lint: setup-tests
 	@sh .ci/with-compiler.sh $(BIN)/python ksy/compile.py --check
 	@sh .ci/with-compiler.sh $(BIN)/python web/build.py --check
 	$(BIN)/python wireshark/generate.py --check
+	@sh .ci/with-compiler.sh sh tools/prose/check.sh $(PLAIN)
 
 pytest: setup-tests
 	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command that needs the compiler of ksy/; where there is no node to run it, says so instead (and fails in CI).
+# Runs a command that needs node and npm. Where they are missing, it says so instead, and fails in CI.
 set -eu
 
 if command -v node >/dev/null && command -v npm >/dev/null; then

@@ -192,7 +192,7 @@ _EXPLAINED = {
     "ksy": r".*\.(ksy|py|cjs|mjs|json|md)",
     "notebooks": r"[\w-]+\.(ipynb|md)",
     "tests": r".*\.(py|json|jsonl|json\.gz|toml|txt|md|lock|bin|cjs|mjs|lua|pcap|pcq|ksy|zst|gz|xz|seed)|fuzz/corpus/.*|hostile/.*",
-    "tools": r".*\.(py|ps1|md|toml|c|sh)",
+    "tools": r".*\.(py|ps1|md|toml|c|sh)|prose/(rules/)?[\w.-]+\.(js|json)",
     "web": r"(src/)?[\w.-]+\.(ts|tsx|css|mjs|json|py)",
     "wireshark": r".*\.(py|lua|md)",
 }
