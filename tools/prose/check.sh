@@ -14,4 +14,4 @@ for name in "$@"; do
     shift
     set -- "$@" "$root/$name"
 done
-exec node_modules/.bin/textlint --rulesdir rules --format unix "$@"
+exec node_modules/.bin/textlint --config textlintrc.json --rulesdir rules --format unix "$@"
