@@ -14,8 +14,13 @@ from analyzer.audit.verdicts import Judgement
 from analyzer.model.winreg import Opnum
 
 # Values of a performance key are read one by one, or enumerated ([MS-RRP] sections 3.1.5.17 and 3.1.5.11).
+# With an error the data is undefined.
 READS = Reads(
-    (Opnum.BASE_REG_QUERY_VALUE, Opnum.BASE_REG_ENUM_VALUE), ("response.lpData",), interface="winreg", damaged=True
+    (Opnum.BASE_REG_QUERY_VALUE, Opnum.BASE_REG_ENUM_VALUE),
+    ("response.lpData",),
+    interface="winreg",
+    success=True,
+    damaged=True,
 )
 
 

@@ -6,6 +6,7 @@ from analyzer.model.buffer import BufferKind
 
 INTERFACE = "da5a86c5-12c2-4943-ab30-7f74a813d853"
 NAME = "PerflibV2"
+ERROR_NOT_ENOUGH_MEMORY = 8
 NONE_ID = 0xFFFFFFFF  # "all" in an identifier, "no such counter" in registration information (perflib.h)
 
 

@@ -17,7 +17,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side
 from analyzer.model.catalog import Catalog
 from analyzer.model.name_tables import NameTable, table_language, value_in_words
-from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
+from analyzer.model.perflib import ERROR_NOT_ENOUGH_MEMORY, NONE_ID, Opnum, RequestCode
 from analyzer.model.query import QueryView
 from analyzer.model.registry import RegistryValue, registry_value
 from analyzer.model.scmr import DECODED
@@ -154,6 +154,9 @@ def _perflib_answer_words(call: Call, catalog: Catalog, damages: Damages) -> str
     assert side is not None
     params, opnum = side.params, call.opnum
     if call.status != 0 and "pdwRtnSize" in params:
+        # With any other error the size is undefined (perflib.h, PerfQueryCounterData).
+        if call.status != ERROR_NOT_ENOUGH_MEMORY:
+            return ""
         unit = "GUID" if opnum == Opnum.ENUMERATE_COUNTER_SET else "byte"
         return f"{_number(params['pdwRtnSize'], unit)} needed" if params["pdwRtnSize"] else ""
     size = f"{params['pdwOutSize']} bytes: " if "pdwOutSize" in params and side.buffer_kind != "guids" else ""
@@ -297,7 +300,8 @@ def _winreg_answer_words(call: Call, analysis: Analysis, damages: Damages) -> st
     side = call.response
     assert side is not None
     if call.status == ERROR_MORE_DATA:
-        needed = side.params.get("lpcbData")
+        # Of performance data nobody knows the size before it was collected: lpcbData is undefined there (RegQueryValueEx).
+        needed = side.params.get("lpcbData") if call.read is None else None
         return f"{_number(needed, 'byte')} needed" if isinstance(needed, int) and needed else ""
     if side.buffer_kind is None and call.key is None and call.status == 0:
         return _registry_answer_words(call, side)

@@ -178,7 +178,6 @@ def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
         return None
     if response.buffer.data[:8] in _SIGNATURES:
         return "winperf"
-    # What comes with an error is not the value ([MS-RRP] section 3.1.5.17).
     if call.status != ERROR_SUCCESS:
         return None
     if table_language(value, key) is not None:
@@ -190,7 +189,8 @@ def _kind_of(value: Any, key: str | None, call: Call) -> BufferKind | None:
 
 def _with_kind(call: Call, kind: BufferKind | None) -> Call:
     side = call.response
-    if side is None or kind is None:
+    # What comes with an error is not the value: its data is undefined ([MS-RRP] section 3.1.5.17).
+    if side is None or kind is None or call.status != ERROR_SUCCESS:
         return call
     return replace(call, response=replace(side, buffer_kind=kind))
 

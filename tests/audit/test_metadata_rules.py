@@ -16,7 +16,7 @@ from analyzer.model.perflib import NONE_ID
 from analyzer.rpc.events import Exchange
 from tests.audit.judging import Verdict, judged
 from tests.build.buffers import identifier, instance_header, string_table, wide
-from tests.build.calls import COUNTERSET, OTHER_COUNTERSET, Calls, sealed, with_stub
+from tests.build.calls import COUNTERSET, MACHINE, OTHER_COUNTERSET, Calls, sealed, with_stub
 
 RAWCOUNT, LARGE_RAWCOUNT = 0x00010000, 0x00010100
 AVERAGE_TIMER, AVERAGE_BASE = 0x30020400, 0x40030402
@@ -256,6 +256,9 @@ def test_an_answer_that_a_language_changed_is_flagged_and_known_of_windows() -> 
         == "pass"
     )
     assert judged("PCQ339", other).verdict("PCQ-3.1.4.1.2-R29") == "inconclusive"
+    # What comes with an error is undefined: alike are answers with the same error.
+    refused = [calls.registration(9, data, lcid=lcid, status=5) for data, lcid in ((b"", 0), (words("a"), 0x407))]
+    assert judged("PCQ339", *refused).verdict("PCQ-3.1.4.1.2-R29") == "pass"
 
 
 def test_a_language_that_is_absent_stays_absent() -> None:
@@ -333,6 +336,12 @@ def test_countersets_are_listed_once_and_counted_alike() -> None:
     changed = judged("PCQ345", calls.enumerate_sets(a + b), calls.enumerate_sets(a))
     assert changed.requirements == {"PCQ-3.1.4.1.1-R15"}
     assert judged("PCQ345", sealed(calls.enumerate_sets(a + a))).verdict("PCQ-3.1.4.1.1-R16") == "inconclusive"
+    # With an error the list is undefined, and its number with any but ERROR_NOT_ENOUGH_MEMORY.
+    for status, counted in ((8, 1), (5, 0)):
+        asked = calls.stub().string(MACHINE).uint(256)
+        failing = calls.exchange(0, asked, calls.sized(a + a, status, element=16, room=256))
+        found = judged("PCQ345", calls.enumerate_sets(a), failing)
+        assert (found.count("PCQ-3.1.4.1.1-R16"), len(found.findings)) == (0, counted)
 
 
 def test_very_many_strings_and_countersets_are_judged_in_one_pass() -> None:

@@ -194,3 +194,14 @@ def test_a_finding_names_the_bytes_of_its_field() -> None:
     (finding,) = verdict("PCQ830", patched(DEFINITION + 20, u4(11))).findings
     assert finding.place is not None
     assert finding.place.source.data[finding.place.start : finding.place.stop] == u4(11)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_data_that_comes_with_an_error_is_not_judged(code: str) -> None:
+    """[MS-RRP] section 3.1.5.17 defines lpData on success alone; Windows XP returns a header without objects, and no length."""
+    header = block()[:104]
+    header[20:24] = header[28:32] = bytes(4)
+    calls = winreg()
+    asked = [calls.query_value("230", bytes(header), status=status) for status in (234, 5)]
+    found = judged(code, calls.open_key(), *asked)
+    assert not any(one.counts.total() for one in found.coverage.values())

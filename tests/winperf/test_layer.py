@@ -184,8 +184,17 @@ def test_data_that_comes_with_an_error_is_not_the_value() -> None:
         make.open_key(),
         make.query_value("Counter 009", b"\x20" * 40, status=MORE_DATA),
         make.query_value("Global", b"\x20" * 40, status=MORE_DATA),
+        make.query_value("Global", BLOCK, status=MORE_DATA),
     )
-    assert [kind(call) for call in calls[1:]] == [None, None]
+    assert [kind(call) for call in calls[1:]] == [None, None, None]
+
+
+def test_an_attempt_is_known_by_the_block_that_comes_with_the_error() -> None:
+    make = winreg()
+    first, second = read_all(make.query_value("230", BLOCK, status=MORE_DATA), make.query_value("230", BLOCK))
+    assert first.read is not None
+    assert second.read is not None
+    assert (second.read.number, second.read.attempt) == (first.read.number, 2)
 
 
 def test_without_the_key_s_opening_the_data_must_say_what_it_is() -> None:

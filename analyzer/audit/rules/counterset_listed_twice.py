@@ -11,7 +11,8 @@ Flagged: the GUID of Process twice.
 
 Accepted: any order.
 
-Silent: where the answer is sealed or was not captured.
+Silent: where the answer is sealed or was not captured, and with other errors, where neither is defined. With
+ERROR_NOT_ENOUGH_MEMORY (8) only the number is judged.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from analyzer.audit.evidence import CallEvidence, Evidence
 from analyzer.audit.rule import Level, Reads, Rule
 from analyzer.audit.verdicts import At, Confidence, Judgement, Severity, passed, warned
-from analyzer.model.perflib import Opnum
+from analyzer.model.perflib import ERROR_NOT_ENOUGH_MEMORY, Opnum
 
 DISTINCT, NUMBER = "PCQ-3.1.4.1.1-R16", "PCQ-3.1.4.1.1-R15"
 
@@ -32,6 +33,8 @@ class _Lists:
 
     def feed(self, call: CallEvidence) -> Iterator[Judgement]:
         assert call.response is not None
+        if call.status not in (0, ERROR_NOT_ENOUGH_MEMORY):
+            return
         number = call.answered["pdwRtnSize"]
         before = self._numbers.get(call.server)
         if number:
@@ -48,6 +51,8 @@ class _Lists:
                 seen=str(number),
                 confidence=Confidence.LOW,
             )
+        if call.status != 0:
+            return
         seen: set[str] = set()
         guids = call.response.tree.get("guids", ())
         for position, guid in enumerate(guids):

@@ -109,7 +109,8 @@ def _question(call: CallEvidence) -> tuple[str, str, int]:
 
 
 def _answer(call: CallEvidence) -> tuple[int | None, bytes]:
-    return call.status, call.response.data if call.response is not None else b""
+    """The status, and the data where there was success: with an error it is undefined."""
+    return call.status, call.response.data if call.response is not None and call.status == 0 else b""
 
 
 def _words(answer: tuple[int | None, bytes]) -> str:
