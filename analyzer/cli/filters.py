@@ -143,7 +143,7 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
     def print_fields(wanted: bool) -> None:
         if not wanted:
             return
-        from analyzer.filters.fields import Kind
+        from analyzer.model.record import Kind
 
         # Fields of one side repeat those of either side.
         shown = [field for field in fields().values() if not field.name.startswith(("request.", "response."))]
@@ -157,11 +157,10 @@ def _listing(fields: Callable[[], Mapping[str, Field]]) -> Callable[[bool], None
             put(*lines)
 
         for field in shown:
-            field_line(
-                field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if field.choices else "")
-            )
+            words = [word for word in field.choices if word and word not in field.meaning]
+            field_line(field.name, field.kind, field.meaning + (f": {', '.join(field.choices)}" if words else ""))
         field_line("buffer.NAME", Kind.ANY, "part of decoded lpData, by its key at any depth (buffer.instances.name)")
-        put("What has (either side) is of one side with request. or response. before it.")
+        put("Fields marked (either side) take a prefix: request. or response.")
         raise typer.Exit
 
     return print_fields

@@ -254,6 +254,11 @@ def call_record(
     )
 
 
+def delta_before(number: int, call: Call, analysis: Analysis) -> int | None:
+    """Nanoseconds since the call before call `number` in the capture; None for the first."""
+    return call.time_ns - analysis.calls[number - 2].time_ns if number > 1 else None
+
+
 class CallRecords:
     """Makes the records of calls that are shown, one after the other."""
 

@@ -18,7 +18,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
-from analyzer.filters.fields import NUMBERS, TEXTS, Field, Kind, buffer_field
+from analyzer.filters.fields import NUMBERS, TEXTS, Field, buffer_field
 from analyzer.filters.names import buffer_names, named_methods, numbers_of
 from analyzer.filters.tree import (
     And,
@@ -39,6 +39,7 @@ from analyzer.filters.tree import (
     Word,
     Xor,
 )
+from analyzer.model.record import Kind
 
 # Gives the values of a field, none where it has none. Times and durations are in nanoseconds.
 Resolve = Callable[[Field], Sequence[Any]]

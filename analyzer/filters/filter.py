@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzer.contents.samples import sample_records
 from analyzer.filters.bind import bind
-from analyzer.filters.fields import Field, call_fields, counter_fields, is_own, sample_fields
+from analyzer.filters.fields import Field, call_fields, counter_fields, sample_fields
 from analyzer.filters.grammar import parse
 from analyzer.filters.tree import And
 from analyzer.filters.values import CallValues, of_record, of_sample
@@ -63,8 +63,8 @@ class SampleFilter:
         parts = self.tree.parts if isinstance(self.tree, And) else (self.tree,)
         bound = [bind(part, source, fields) for part in parts]
         # What is only about calls is asked once a call, and before the values of its buffer are read.
-        self._of_calls = [part for part in bound if not any(map(is_own, part.fields))]
-        self._of_samples = [part for part in bound if any(map(is_own, part.fields))]
+        self._of_calls = [part for part in bound if not any(field.of_value for field in part.fields)]
+        self._of_samples = [part for part in bound if any(field.of_value for field in part.fields)]
 
     def __str__(self) -> str:
         return str(self.tree)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from analyzer.core.win32 import win32_numbers
-from analyzer.filters.fields import Kind, call_fields
+from analyzer.filters.fields import call_fields
 from analyzer.model.perflib import RequestCode
+from analyzer.model.record import Kind
 from analyzer.rpc.interfaces import PERFLIB_V2_METHODS
 from analyzer.rpc.status import fault_numbers
 

@@ -24,6 +24,11 @@ class RenamedFilter:
             self._made = self._original.again(self._names.filter(str(self._original)))
         return self._made
 
+    @property
+    def fields(self) -> Any:
+        """The fields it asks for, which renaming leaves."""
+        return self._original.fields
+
     def __str__(self) -> str:
         return str(self._renamed())
 

@@ -75,6 +75,8 @@ class Selection(Struct, frozen=True):
             return "--tail"
         if self.session is not None and self.session.startswith("#"):
             return "--follow-session with the number of a call"
+        if self.filter is not None and any("time_delta_ns" in field.paths for field in self.filter.fields):
+            return "the field time_delta"
         names = [one.text for one in (*self.servers, *self.clients) if one.network is None]
         return f"the name {names[0]}" if names else None
 

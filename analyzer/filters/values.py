@@ -11,14 +11,14 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from analyzer.contents.lines import call_record, decoded_buffer, known_stub, side_record
+from analyzer.contents.lines import call_record, decoded_buffer, delta_before, known_stub, numbered, side_record
 from analyzer.core.absence import Missing
 from analyzer.core.frames import number_of
 from analyzer.filters.bind import Resolve
-from analyzer.filters.fields import Field, Kind, is_own
+from analyzer.filters.fields import Field
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallRecord, Side, SideName
-from analyzer.model.record import Record
+from analyzer.model.record import Kind, Record
 from analyzer.model.sample import CounterRecord, SampleRecord
 
 
@@ -30,7 +30,7 @@ def of_record(record: Record | Mapping[str, Any]) -> Resolve:
 def of_sample(record: SampleRecord | CounterRecord, of_its_call: Resolve) -> Resolve:
     """Gives the values of fields of a sample: its own from its record, the others from its call."""
     own = of_record(record)
-    return lambda field: own(field) if is_own(field) else of_its_call(field)
+    return lambda field: own(field) if field.of_value else of_its_call(field)
 
 
 def _at(field: Field, record: Struct | Mapping[str, Any], path: str) -> Iterator[Any]:
@@ -125,6 +125,8 @@ class CallValues:
             name: SideName = "request" if first == "request" else "response"
             side = self._call.request if name == "request" else self._call.response
             return self._values_of_side(field, name, side, rest) if side is not None else ()
+        if path == "time_delta_ns":
+            return _some(delta_before(self._number, self._call, self._analysis))
         if self._head is None:
             self._head = call_record(self._call, self._analysis, sides=False)
         return list(_at(field, self._head, path))
@@ -137,6 +139,8 @@ class CallValues:
                 return (True,)
             case "frames":
                 return [number_of(frame) for frame in side.frames]
+            case "frame_files":
+                return numbered(side.frames, self._analysis.capture)[1] or ()
             case "params":
                 return list(_at(field, {"params": side.params}, path))
             case "wire_length":

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from analyzer.contents.lines import call_record
+from analyzer.contents.lines import call_record, delta_before
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.view import CallView, Layer, Node, Row, SeriesView
@@ -112,7 +112,8 @@ def record_blocks(analysis: Analysis, numbers: Sequence[int]) -> Iterator[tuple[
     for at in range(0, len(numbers), HEADS_IN_BLOCK):
         heads, buffers = [], []
         for number in numbers[at : at + HEADS_IN_BLOCK]:
-            record = exact(call_record(analysis.calls[number - 1], analysis))
+            call = analysis.calls[number - 1]
+            record = exact(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
             sides = [record[side] for side in ("request", "response")]
             buffers.append([side.pop("buffer") if side is not None else None for side in sides])
             # The page asks whether a buffer is there without reading it.

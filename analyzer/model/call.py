@@ -20,8 +20,8 @@ from analyzer.model.buffer import BufferKind
 from analyzer.model.capture import Decryption
 from analyzer.model.pdus import Fragments, frame_range_of, frames_of, stub_of
 from analyzer.model.query import QueryView
-from analyzer.model.record import Endpoint, FrameFiles, Frames, PlaceExtent, Record, Value, doc
-from analyzer.model.security import AuthInfo, Identity
+from analyzer.model.record import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
+from analyzer.model.security import AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
 SideName = Literal["request", "response"]
@@ -33,7 +33,7 @@ class SmbFacts(Value, frozen=True, cache_hash=True):
     """How SMB carried a call."""
 
     dialect: Annotated[str | None, doc("`3.1.1`, ..., `1.0`; null where the negotiation was not captured")]
-    session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2")]
+    session_id: Annotated[str, doc("SessionId in hexadecimal", source="[MS-SMB2] section 2.2.1.2", kind=Kind.NUMBER)]
     encrypted: Annotated[bool, doc("in an SMB3 transform", source="[MS-SMB2] section 2.2.41")]
     signed: Annotated[bool, doc("with a signature", source="[MS-SMB2] section 3.1.4.1")]
     signature_ok: Annotated[bool | None, doc("whether the signature fits; null where there is none or no key for it")]
@@ -49,6 +49,7 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
         doc(
             "`none`, `connect`, `call`, `pkt`, `integrity`, `privacy`; any other as a number",
             source="[MS-RPCE] section 2.2.1.1.8",
+            words=[level.name.lower() for level in AuthLevel],
         ),
     ]
     user: Annotated[str | None, doc("account, `DOMAIN\\name` or `name@REALM`")]
@@ -72,16 +73,18 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
 class InterfaceFacts(Value, frozen=True, cache_hash=True):
     """The interface of a call."""
 
-    uuid: Annotated[str | None, doc("UUID; null where the bind was not captured")]
+    uuid: Annotated[str | None, doc("UUID; null where the bind was not captured", kind=Kind.GUID)]
     version: Annotated[str | None, doc("`1.0`")]
-    name: Annotated[str | None, doc("name as in its specification, null where this program has none")]
+    name: Annotated[
+        str | None, doc("name as in its specification, null where this program has none", kind=Kind.INTERFACE)
+    ]
     recognised: Annotated[bool, doc("the bind was not captured, and the stubs themselves show which interface it is")]
 
 
 class CountersetFacts(Value, frozen=True):
     """The counterset that a call asks about."""
 
-    guid: Annotated[str, doc("CounterSetGuid", source="[MS-PCQ] section 3.1.4.1.2")]
+    guid: Annotated[str, doc("CounterSetGuid", source="[MS-PCQ] section 3.1.4.1.2", kind=Kind.GUID)]
     name: Annotated[str | None, doc("its name, as far as the capture or a metadata file gives it")]
 
 
@@ -100,7 +103,7 @@ class RegistryFacts(Value, frozen=True):
     path: Annotated[
         str | None,
         doc(
-            "the key, `HKLM\\\\SOFTWARE`; `?` stands for what was opened before the capture, null where nothing shows it"
+            "the key, `HKLM\\SOFTWARE`; `?` stands for what was opened before the capture, null where nothing shows it"
         ),
     ]
     value: Annotated[str | None, doc("name of the value")]
@@ -136,7 +139,7 @@ class CallKeys(Record, frozen=True, kw_only=True):
     interface: Annotated[InterfaceFacts, doc("the interface")]
     syntax: Annotated[Syntax, doc("transfer syntax", source="[MS-RPCE] section 2.2.5")]
     opnum: Annotated[int | None, doc("number of the method; null where the request was not captured")]
-    method: Annotated[str | None, doc("name of the method as in its specification")]
+    method: Annotated[str | None, doc("name of the method as in its specification", kind=Kind.METHOD)]
     call_id: Annotated[int, doc("call_id of its PDUs", source="C706 section 12.6.3.1")]
     context_id: Annotated[int, doc("p_cont_id of its PDUs", source="C706 section 12.6.4.9")]
     state: Annotated[
@@ -147,8 +150,8 @@ class CallKeys(Record, frozen=True, kw_only=True):
         ),
     ]
     reason: Annotated[str | None, doc("a sentence for every state but `complete`")]
-    status: Annotated[int | None, doc("the method's return value, unsigned")]
-    fault: Annotated[int | None, doc("status of a DCERPC fault", source="C706 section 12.6.4.7")]
+    status: Annotated[int | None, doc("the method's return value, unsigned", kind=Kind.STATUS)]
+    fault: Annotated[int | None, doc("status of a DCERPC fault", source="C706 section 12.6.4.7", kind=Kind.FAULT)]
 
 
 class SideRecord(Value, frozen=True, kw_only=True):
@@ -191,11 +194,15 @@ class SideRecord(Value, frozen=True, kw_only=True):
 class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     """A remote call of any interface; those of PerflibV2 and winreg are decoded."""
 
-    time: Annotated[str, doc("the same as `time_ns`, in ISO 8601, UTC")]
-    time_relative_ns: Annotated[int | None, doc("the same since the first frame of the capture", unit="ns")]
+    time: Annotated[str, doc("`time_ns` in ISO 8601, UTC")]
+    time_relative_ns: Annotated[int | None, doc("time since the first frame of the capture", unit="ns")]
     time_delta_ns: Annotated[
         int | UnsetType | None,
-        doc("since the call printed before it, null for the first; in `timeline` and tables", unit="ns"),
+        doc(
+            "time since the call printed before it (in filters: since the call before it), null for the first; in `timeline` "
+            "and tables",
+            unit="ns",
+        ),
     ] = UNSET
     status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2.2")]
     fault_name: Annotated[str | None, doc("name of `fault`", source="[MS-RPCE] section 2.2.2.10 and C706 appendix E")]
@@ -207,7 +214,7 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
             "first handle of a service or of the service control manager"
         ),
     ]
-    handle_uuid: Annotated[str | None, doc("UUID of that context handle")]
+    handle_uuid: Annotated[str | None, doc("UUID of that context handle", kind=Kind.GUID)]
     counterset: Annotated[CountersetFacts | None, doc("the counterset that the call asks about")]
     registry: Annotated[RegistryFacts | None, doc("of winreg: the key and value that the call is about")] = None
     service: Annotated[ServiceFacts | None, doc("of svcctl: the service that the call is about")] = None

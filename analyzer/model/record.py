@@ -6,7 +6,9 @@ JSON Schema files and the tables of docs/output.md are derived from that. The cl
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -16,10 +18,44 @@ from analyzer.core.events import Event
 INSTANT = "ns since 1970 UTC"
 
 
-def doc(text: str, *, unit: str | None = None, source: str | None = None) -> Meta:
-    """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it."""
+class Kind(StrEnum):
+    """What the values of a field are, in a word for people."""
+
+    NUMBER = "number"
+    STATUS = "status"  # a Win32 code, by number or name
+    FAULT = "fault status"
+    REQUEST_CODE = "request code"
+    COUNTER_TYPE = "counter type"
+    SECONDS = "seconds"
+    TIME = "time"
+    TEXT = "text"
+    CHOICE = "word"
+    METHOD = "method"
+    INTERFACE = "interface"
+    NAME = "name or GUID"
+    HANDLE = "handle"
+    GUID = "GUID"
+    ADDRESS = "address"
+    FLAG = "true or false"
+    ANY = "anything"
+    GROUP = "group"  # is there or not, and has no value of its own
+
+
+def doc(
+    text: str,
+    *,
+    unit: str | None = None,
+    source: str | None = None,
+    kind: Kind | None = None,
+    words: Sequence[str] = (),
+) -> Meta:
+    """What a field holds: a phrase, the unit of its number (`ns`, `bytes`), and the document and section that define it. For
+    filters: `kind` where its type does not say it, and the `words` that it has names for where there may be others."""
     extra = {key: value for key, value in (("unit", unit), ("source", source)) if value is not None}
-    return Meta(description=text, extra_json_schema=extra or None)
+    known: dict[str, Any] = {"kind": kind} if kind is not None else {}
+    if words:
+        known |= {"kind": Kind.CHOICE, "words": tuple(words)}
+    return Meta(description=text, extra_json_schema=extra or None, extra=known or None)
 
 
 # A number of 64 bits without a sign; others have one.
@@ -45,7 +81,7 @@ FrameFiles = Annotated[
 class Endpoint(Value, frozen=True, cache_hash=True, order=True):
     """One end of a connection: address and port."""
 
-    ip: Annotated[str, doc("address as text", source="RFC 5952 for IPv6")]
+    ip: Annotated[str, doc("address as text", source="RFC 5952 for IPv6", kind=Kind.ADDRESS)]
     port: Annotated[int, doc("TCP port")]
 
     def __str__(self) -> str:

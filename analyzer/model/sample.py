@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, UnsetType
 
 from analyzer.core.naming import Name, NameSource, SampleNames
-from analyzer.model.record import Endpoint, Record, Unsigned, Value, doc
+from analyzer.model.record import Endpoint, Kind, Record, Unsigned, Value, doc
 
 Source = Literal["perflib-v2", "winperf"]
 IdSource = Literal["index", "replay"]
@@ -79,7 +79,9 @@ class SampleKeys(Record, frozen=True, kw_only=True):
     counter_name: Annotated[
         str | None, doc("English name of the counter where it is known, else that of another language")
     ]
-    counter_type: Annotated[int | None, doc("type of the counter", source="[MS-PCQ] section 2.2.4.2, winperf.h")]
+    counter_type: Annotated[
+        int | None, doc("type of the counter", source="[MS-PCQ] section 2.2.4.2, winperf.h", kind=Kind.COUNTER_TYPE)
+    ]
     instance: Annotated[str | None, doc("name of the instance")]
     instance_id: Annotated[int | None, doc("number of the instance; UniqueID of winperf")]
     raw: Annotated[
@@ -96,15 +98,17 @@ class SampleKeys(Record, frozen=True, kw_only=True):
         ),
     ] = UNSET
     # PerflibV2 ([MS-PCQ]), and with winperf the clocks
-    query: Annotated[str | UnsetType | None, doc("UUID of the query handle")] = UNSET
+    query: Annotated[str | UnsetType | None, doc("UUID of the query handle", kind=Kind.GUID)] = UNSET
     block: Annotated[int | UnsetType, doc("position of the counter's block in the answer, from 0")] = UNSET
     block_type: Annotated[int | UnsetType, doc("dwType of the block", source="[MS-PCQ] section 2.2.4.8")] = UNSET
-    block_status: Annotated[int | UnsetType, doc("dwStatus of the block", source="[MS-PCQ] section 2.2.4.8")] = UNSET
+    block_status: Annotated[
+        int | UnsetType, doc("dwStatus of the block", source="[MS-PCQ] section 2.2.4.8", kind=Kind.STATUS)
+    ] = UNSET
     block_status_name: Annotated[
         str | UnsetType | None, doc("name of `block_status`", source="[MS-ERREF] section 2.2")
     ] = UNSET
     counterset: Annotated[
-        str | UnsetType | None, doc("GUID of the counterset, null where the capture does not show it")
+        str | UnsetType | None, doc("GUID of the counterset, null where the capture does not show it", kind=Kind.GUID)
     ] = UNSET
     counterset_name: Annotated[str | UnsetType | None, doc("its name")] = UNSET
     counter_id: Annotated[

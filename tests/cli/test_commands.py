@@ -613,7 +613,7 @@ def test_shells_complete_the_fields_of_filters() -> None:
         "!request.buffer_notes",
         "!request.buffer_problem",
     ]
-    assert completed("pcq-analyzer samples -Y counterset") == ["counterset", "counterset_name"]
+    assert completed("pcq-analyzer samples -Y counter_n") == ["counter_name"]
     assert "timeline" in completed("pcq-analyzer ti")
 
 

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
+import msgspec.inspect as inspect
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.auth.keyring import Keyring
 from analyzer.buffers._compiled import types
 from analyzer.contents import lines as model_records
-from analyzer.contents.lines import call_record
+from analyzer.contents.lines import call_record, delta_before
 from analyzer.contents.samples import sample_records
 from analyzer.core.times import parse_time
 from analyzer.filters import values as filter_values
-from analyzer.filters.fields import (
-    Kind,
-    buffer_field,
-    call_fields,
-    sample_fields,
-)
+from analyzer.filters.fields import _OF_ITS_CALL, _SHORT, buffer_field, call_fields, counter_fields, sample_fields
 from analyzer.filters.filter import CallFilter, SampleFilter
 from analyzer.filters.grammar import parse
 from analyzer.filters.names import vocabulary
@@ -45,11 +42,14 @@ from analyzer.filters.tree import (
 )
 from analyzer.filters.values import CallValues, of_record
 from analyzer.model.analysis import Analysis
+from analyzer.model.call import CallRecord
+from analyzer.model.record import Kind
+from analyzer.model.sample import CounterRecord, SampleRecord
 from analyzer.pipeline.run import analyze
 from tests import truth
 from tests.build.buffers import Block, Counter, Instance, PerfObject, identifier, perf_data, winperf
 from tests.build.calls import COUNTERSET, HANDLE, Calls, analysis_of, sealed, winreg
-from tests.records import plain, plains
+from tests.records import plains
 
 # ------------------------------------------------------------------------------------------------ text and tree
 
@@ -480,7 +480,7 @@ def agree(analysis: Analysis) -> None:
     extra = ("buffer.identifiers.name", "response.buffer.counter_id", "buffer.blocks.status", "buffer.name")
     fields = [*call_fields().values(), *filter(None, map(buffer_field, extra))]
     for number, call in enumerate(analysis.calls, 1):
-        slow = of_record(call_record(call, analysis))
+        slow = of_record(call_record(call, analysis, time_delta_ns=delta_before(number, call, analysis)))
         fast = CallValues(number, call, analysis)
         for field in fields:
             assert list(fast(field)) == list(slow(field)), (number, field.name)
@@ -694,20 +694,42 @@ def test_every_parameter_of_a_stub_has_a_field() -> None:
     assert spellings == {name.split(".")[1] for name in call_fields() if name.startswith("params.")}
 
 
-def test_every_key_of_a_record_has_a_field() -> None:
-    def paths(value: Any, path: str = "") -> set[str]:
-        if isinstance(value, dict) and path.rpartition(".")[2] not in ("params", "buffer"):
-            return {found for key, part in value.items() for found in paths(part, f"{path}.{key}" if path else key)}
-        return {path}
+@pytest.mark.parametrize(
+    ("fields", "kind"),
+    [(call_fields, CallRecord), (sample_fields, SampleRecord), (counter_fields, CounterRecord)],
+)
+def test_every_key_of_a_record_has_a_field_and_its_meaning(fields: Callable[[], Any], kind: type[Any]) -> None:
+    def told(kind: type[Any], path: str = "") -> Iterator[tuple[str, str]]:
+        for field in inspect.type_info(kind).fields:  # type: ignore[attr-defined]
+            found, meaning = field.type, ""
+            while isinstance(found, inspect.Metadata):
+                meaning = meaning or (found.extra_json_schema or {}).get("description", "")
+                found = found.type
+            yield path + field.name, meaning
+            for part in getattr(found, "types", (found,)):
+                if isinstance(part, inspect.StructType):
+                    yield from told(part.cls, f"{path}{field.name}.")
 
+    named, short = fields(), {field.name for field in _SHORT}
+    known = {path for field in named.values() for path in (field.name, *field.paths)}
+    for path, meaning in told(kind):
+        assert path in known
+        is_of_its_call = kind is not CallRecord and path.partition(".")[0] in _OF_ITS_CALL
+        if path not in short and path != "time" and not is_of_its_call and path in named:
+            assert meaning.replace("`", "") in named[path].meaning
+
+
+def test_what_only_a_record_shows_can_be_asked_for() -> None:
     analysis = conversation()
-    known = {path for field in call_fields().values() for path in (field.name, *field.paths)}
-    found = set()
-    for call in analysis.calls:
-        found |= paths(plain(call_record(call, analysis)))
-    assert found - known == {"record"}
-    of_samples = {path for field in sample_fields().values() for path in (field.name, *field.paths)}
-    assert {path for record in plains(sample_records(analysis)) for path in paths(record)} - of_samples == {"record"}
+    calls = list(analysis.calls)
+    assert calls[1].time_ns > calls[0].time_ns
+    passes = CallFilter(f"time_delta == {calls[1].time_ns - calls[0].time_ns}ns and time_delta_ns")
+    assert passes(2, calls[1], analysis)
+    assert not passes(1, calls[0], analysis)
+    two = replace(analysis, capture=replace(analysis.capture, files=("a.pcap", "b.pcap")))
+    passes = CallFilter("request.frame_files == 0 and frame_files < 1 and not response.frame_files == 1")
+    assert passes(1, calls[0], two)
+    assert not passes(1, calls[0], analysis)
 
 
 def test_fields_are_what_they_say_they_are() -> None:
