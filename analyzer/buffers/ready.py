@@ -27,6 +27,7 @@ from analyzer.buffers.derived import BlockParts, block_parts, instances_of, valu
 from analyzer.buffers.layout import BLOCK, CLOCK, COUNTERS, DATA_HEADER, ERROR, SINGLE, Shape, planned
 from analyzer.buffers.regular import Grid, Layout, PerfParts, RegularReader, Words, read_regular
 from analyzer.core.errors import DecodeError
+from analyzer.core.kept import Kept
 from analyzer.model.buffer import BufferKind
 from analyzer.output.json import Pieces
 
@@ -100,8 +101,7 @@ class ReadyTrees:
     def __init__(self) -> None:
         self._reader = RegularReader()
         self._pieces: WeakKeyDictionary[Layout, list[_Piece]] = WeakKeyDictionary()
-        self._cached: dict[tuple[BufferKind, bool | None, bytes], ReadyTree | None] = {}
-        self._bytes = 0
+        self._cached: Kept[ReadyTree | None] = Kept(self.MAX_BYTES)
 
     def tree(self, kind: BufferKind, data: bytes, *, big_endian: bool | None = None) -> ReadyTree | None:
         """The tree of a buffer; None where `decode_buffer` has to be asked."""
@@ -109,16 +109,11 @@ class ReadyTrees:
             return ReadyTree(Pieces(made) if len(data) > _LONG else Raw(b"".join(made())))
         if len(data) > self.MAX_LENGTH:
             return None
-        key = kind, big_endian, data
-        if key in self._cached:
-            tree = self._cached[key] = self._cached.pop(key)
-            return tree
-        tree = self._cached[key] = _decoded(kind, data, big_endian=big_endian)
-        self._bytes += len(data) + _length(tree)
-        while self._bytes > self.MAX_BYTES:
-            oldest = next(iter(self._cached))
-            self._bytes -= len(oldest[2]) + _length(self._cached.pop(oldest))
-        return tree
+        return self._cached.get(
+            (kind, big_endian, data),
+            lambda: _decoded(kind, data, big_endian=big_endian),
+            lambda tree: len(data) + _length(tree),
+        )
 
     def _perf_data(self, data: bytes) -> Callable[[], Iterator[bytes]] | None:
         """What makes the text of a buffer."""

@@ -6,7 +6,7 @@ before, and how many answers there were, which is what makes a pair or breaks it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,14 +14,13 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from analyzer.buffers import WinPerfObject, perf_data_rows, winperf_rows
-from analyzer.buffers.regular import Layout, RegularReader
-from analyzer.buffers.regular_v1 import V1Block, V1Layout, V1Reader, mixed_object
-from analyzer.buffers.same_layout import SameLayout
+from analyzer.buffers.regular_v1 import V1Block, V1Layout, mixed_object
+from analyzer.contents.binding import Binding, Bindings
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.perflib import Opnum
 from analyzer.model.sample import Why
-from analyzer.pcq.samples import PerflibSample, is_text
+from analyzer.pcq.samples import PerflibSample
 from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.series.formulas import formula_of
 from analyzer.series.places import Identity, Place, id_places, winperf_places
@@ -31,7 +30,6 @@ from analyzer.series.plans import (
     Plan,
     Present,
     Registry,
-    layout_samples,
     perflib_plan,
     plan_of,
     present_in,
@@ -99,20 +97,13 @@ class _Viewer(Struct):
 
 
 class Answers:
-    """Reads calls into answers. Plans of the layouts seen last are kept."""
-
-    MAX_VALUES = 1_000_000
+    """Reads calls into answers. The plan of an answer is kept in its binding."""
 
     def __init__(self, analysis: Analysis, select: Select | None) -> None:
         self._analysis = analysis
         self.registry = Registry(select)
         self._viewers: dict[Key, _Viewer] = {}
-        self._perflib_reader, self._v1_reader = RegularReader(), V1Reader()
-        self._plans: dict[Key, Plan] = {}
-        self._planned = 0
-        # By layout and query, which an entry keeps alive, so that no others can have their identity.
-        self._text: dict[tuple[int, int], tuple[Layout, object, bool]] = {}
-        self._id_places: dict[int, tuple[V1Layout, Ints]] = {}
+        self._bindings = Bindings(analysis)
         # By series: whether it had a reading yet; by what is shown (`Registry.what`): the handle that read it last.
         self._seen = np.zeros(64, np.bool_)
         self._handles: dict[str, int] = {}
@@ -144,15 +135,16 @@ class Answers:
         assert side.buffer is not None
         handle = f"q{query.number}" if query is not None else "q?"
         data = side.buffer.data
-        read = self._perflib_reader.read(data)
+        found = self._bindings.perflib(call, data)
         is_whole = call.state == "complete"
-        if read is not None and not read.texts and not self._has_text(read.layout, call):
+        if found is not None:
+            read, binding = found
             # What the blocks mean may be unknown for a while (see `pcq.queries`): for a series, that is an answer lost.
             damaged = not is_whole or (len(read.values) > 0 and not (query is not None and query.blocks))
-            plan = self._known(
-                (viewer.key, id(read.layout), id(query), damaged),
+            plan = binding.once(
+                (viewer.key, damaged),
                 lambda: self._perflib_plan(
-                    viewer, call, handle, None, read.layout, len(read.layout.statuses), damaged=damaged
+                    viewer, call, handle, binding.samples(), binding, len(read.layout.statuses), damaged=damaged
                 ),
             )
             clocks = read.perf_time_stamp, read.perf_freq, read.perf_time_100ns
@@ -169,34 +161,18 @@ class Answers:
         self._begin(viewer, answer, damaged=damaged)
         return answer
 
-    def _has_text(self, layout: Layout, call: Call) -> bool:
-        """Whether an answer of a layout has values of text counters, so that it is to be read value by value."""
-        key = id(layout), id(call.query)
-        known = self._text.get(key)
-        if known is None:
-            if len(self._text) >= SameLayout.MAX_LAYOUTS:
-                self._text.clear()
-            catalog = self._analysis.catalogs.of(call.server)
-            samples = layout_samples(layout, call.query, catalog, most_instances=1)
-            has_text = any(is_text(sample.counter_type) for sample in samples)
-            known = self._text[key] = layout, call.query, has_text
-        return known[2]
-
     def _perflib_plan(
         self,
         viewer: _Viewer,
         call: Call,
         handle: str,
-        samples: list[PerflibSample] | None,
-        layout: Layout | None,
+        samples: list[PerflibSample],
+        binding: Binding | None,
         num_blocks: int,
         *,
         damaged: bool,
     ) -> Plan:
         catalog = self._analysis.catalogs.of(call.server)
-        if samples is None:
-            assert layout is not None
-            samples = layout_samples(layout, call.query, catalog)
         rows, places = perflib_plan(self.registry, viewer.key, call, handle, samples, catalog)
         fresh: Present = {}
         if not damaged and call.query is not None:
@@ -207,7 +183,7 @@ class Answers:
             self.registry,
             catalog,
             viewer.key,
-            layout=layout,
+            layout=binding.layout if binding is not None else None,
             query=call.query,
             fresh=fresh,
             numbered=viewer.numbered,
@@ -223,14 +199,15 @@ class Answers:
             return None
         assert side.buffer is not None
         handle = f"k{call.key_number}" if call.key_number is not None else "k?"
-        read = self._v1_reader.read(side.buffer.data)
+        found = self._bindings.winperf(call, side.buffer.data)
         damaged = call.state != "complete"
-        if read is not None:
+        if found is not None:
+            read, binding = found
             values, numbers, texts = _v1_values(side.buffer.data, read)
-            places = self._ids_of(read.layout, call)
+            places = binding.once("ids", lambda: _ids_of(read.layout, binding))
             ids = tuple(zip(places.tolist(), values[places].tolist(), strict=True))
-            plan = self._known(
-                (viewer.key, id(read.layout), 0, damaged, ids),
+            plan = binding.once(
+                (viewer.key, damaged, ids),
                 lambda: self._winperf_plan(
                     viewer, call, handle, read.layout, {at: texts.get(at, value) for at, value in ids}
                 ),
@@ -249,17 +226,6 @@ class Answers:
             answer.object_clocks = _object_clocks([(item.perf_time, item.perf_freq) for item in block.objects])
         self._begin(viewer, answer, damaged=damaged)
         return answer
-
-    def _ids_of(self, layout: V1Layout, call: Call) -> Ints:
-        """Where the values stand that distinguish instances."""
-        known = self._id_places.get(id(layout))
-        if known is None:
-            if len(self._id_places) >= SameLayout.MAX_LAYOUTS:
-                self._id_places.clear()
-            table = self._analysis.name_tables.of(call.server)
-            instances, _ = winperf_layout_samples(layout, table)
-            known = self._id_places[id(layout)] = layout, np.array(list(id_places(instances)), np.int64)
-        return known[1]
 
     def _winperf_plan(
         self, viewer: _Viewer, call: Call, handle: str, layout: V1Layout, ids: dict[int, int | str | None]
@@ -291,16 +257,6 @@ class Answers:
         )
 
     # both
-
-    def _known(self, key: Key, make: Callable[[], Plan]) -> Plan:
-        plan = self._plans.pop(key, None)
-        if plan is None:
-            plan = make()
-            self._planned += len(plan)
-        self._plans[key] = plan
-        while self._planned > self.MAX_VALUES and len(self._plans) > 1:
-            self._planned -= len(self._plans.pop(next(iter(self._plans))))
-        return plan
 
     def _begin(self, viewer: _Viewer, answer: Answer, *, damaged: bool) -> None:
         """Which groups an answer answers, and with which instances. One that is damaged proves nothing of what it lacks."""
@@ -381,6 +337,12 @@ def grown(array: npt.NDArray[Any], count: int, *, fill: int) -> npt.NDArray[Any]
         return array
     more = np.full(max(count, 2 * len(array)) - len(array), fill, array.dtype)
     return np.concatenate([array, more])
+
+
+def _ids_of(layout: V1Layout, binding: Binding) -> Ints:
+    """Where the values stand that distinguish instances."""
+    instances, _ = winperf_layout_samples(layout, binding.names)
+    return np.array(list(id_places(instances)), np.int64)
 
 
 def _words(value: int) -> int:

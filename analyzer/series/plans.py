@@ -16,9 +16,10 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.buffers import PerfData, PerfRow, WinPerf
-from analyzer.buffers.regular import Grid, Layout
+from analyzer.buffers import WinPerf
+from analyzer.buffers.regular import Layout
 from analyzer.buffers.regular_v1 import V1Layout
+from analyzer.contents.binding import block_of, numbered
 from analyzer.core.win32 import win32_name
 from analyzer.model.call import Call
 from analyzer.model.catalog import Catalog
@@ -27,7 +28,6 @@ from analyzer.model.perflib import NONE_ID
 from analyzer.model.query import Identifier, QueryView
 from analyzer.model.sample import Why
 from analyzer.pcq.samples import PerflibSample
-from analyzer.pcq.samples import samples_of as perflib_samples_of
 from analyzer.series.columns import BASE, FREQ, MULTI, NUMBER, OBJECT_FREQ, OBJECT_TICKS, SIGNED, TICKS, TIME
 from analyzer.series.formulas import (
     AGGREGATES,
@@ -219,32 +219,6 @@ def present_in(places: Iterable[Place | None]) -> Present:
 # PerflibV2
 
 
-def layout_samples(
-    layout: Layout, query: QueryView | None, catalog: Catalog, *, most_instances: int | None = None
-) -> list[PerflibSample]:
-    """The samples of an answer of a layout, with values and clocks of 0; of each block those of `most_instances` only."""
-    rows: list[PerfRow] = []
-    for part in layout.parts:
-        if isinstance(part, Grid):
-            ids = part.counter_ids if part.counter_ids is not None else [None] * len(part.data_sizes)
-            columns = [(counter, bytes(held)) for counter, held in zip(ids, part.data_sizes, strict=True)]
-            head = part.block, part.block_type, part.status
-            rows += [
-                PerfRow(*head, counter, name, number, data)
-                for name, number in zip(
-                    part.names[:most_instances], part.instance_ids[:most_instances].tolist(), strict=True
-                )
-                for counter, data in columns
-            ]
-            continue
-        arrays = part.block, part.block_type, part.status, part.counter_id, part.data_size
-        for block, kind, status, counter, held in zip(*(array.tolist() for array in arrays), strict=True):
-            data = None if held < 0 else bytes(held)
-            rows.append(PerfRow(block, kind, status, None if counter < 0 else counter, None, None, data))
-    answer = PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
-    return list(perflib_samples_of(answer, query, catalog))
-
-
 def perflib_plan(
     registry: Registry,
     viewer: Key,
@@ -313,16 +287,7 @@ def _add_companions(
 
 def winperf_layout_samples(layout: V1Layout, table: NameTable) -> tuple[list[list[WinperfSample]], list[list[int]]]:
     """The samples of each instance of a layout, each with the number of its counter as value; and their DefaultScales."""
-    objects = [
-        replace(
-            item,
-            instances=tuple(
-                replace(instance, values=tuple(range(len(item.definitions)))) for instance in item.instances
-            ),
-        )
-        for item in layout.objects
-    ]
-    block = WinPerf(False, None, None, None, None, 0, 0, 0, None, tuple(objects), None, ())
+    block = block_of(tuple(numbered(item) for item in layout.objects))
     return winperf_rows_of(block, table)
 
 

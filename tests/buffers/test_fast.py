@@ -234,10 +234,10 @@ def test_many_instances_are_read_some_at_a_time(size: int, monkeypatch: pytest.M
     assert b"".join(tree.text.made()) == orjson.dumps(plain_decode("perf-data", data).tree)
 
 
-def test_few_met_before_are_kept() -> None:
+def test_few_met_before_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 100_000)
     trees = ReadyTrees()
-    trees.MAX_BYTES = 100_000  # type: ignore[misc]
     for number in range(2_000):
         assert_ready(trees, "guid", number.to_bytes(16, "little"))
-    assert trees._bytes <= trees.MAX_BYTES
+    assert trees._cached.cost <= trees.MAX_BYTES
     assert 100 < len(trees._cached) < 2_000

@@ -77,21 +77,21 @@ def test_buffers_up_to_a_length_are_decoded_once(
 def test_texts_not_used_for_longest_are_forgotten(
     calls: Callable[[str], list[Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decoded, trees = calls("_decoded"), ReadyTrees()
     size = 16 + len(orjson.dumps(plain_decode("guid", bytes(16)).tree))
     monkeypatch.setattr(ReadyTrees, "MAX_BYTES", 3 * size)
+    decoded, trees = calls("_decoded"), ReadyTrees()
     guids = [number.to_bytes(16, "little") for number in range(5)]
     for number in (0, 1, 2, 0, 1, 2):
         trees.tree("guid", guids[number])
-    assert (len(decoded), trees._bytes) == (3, 3 * size)
+    assert (len(decoded), trees._cached.cost) == (3, 3 * size)
     # The first is used again, so that the second is what goes.
     trees.tree("guid", guids[0])
     trees.tree("guid", guids[3])
-    assert (len(decoded), trees._bytes) == (4, 3 * size)
+    assert (len(decoded), trees._cached.cost) == (4, 3 * size)
     for number, total in ((0, 4), (3, 4), (2, 4), (1, 5), (0, 6)):
         trees.tree("guid", guids[number])
         assert len(decoded) == total
-    assert trees._bytes == 3 * size
+    assert trees._cached.cost == 3 * size
 
 
 def test_the_text_around_values_is_made_once_for_a_layout(calls: Callable[[str], list[Any]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from analyzer.contents import chunks as module
+from analyzer.contents.binding import Bindings
 from analyzer.contents.chunks import SampleChunk, sample_chunks
 from analyzer.contents.samples import sample_records
 from analyzer.model.analysis import Analysis
@@ -50,7 +51,7 @@ def test_parts_are_made_once_for_a_layout(made: list[object]) -> None:
 
 def test_parts_are_made_anew_when_too_many_values_are_kept(made: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     """The layout that was met last is kept, however large."""
-    monkeypatch.setattr(module._Chunks, "MAX_VALUES", 2)
+    monkeypatch.setattr(Bindings, "MAX_VALUES", 2)
     assert kinds(alternating(3)) == [1, 2] * 3
     assert len(made) == 6
     made.clear()
@@ -60,7 +61,7 @@ def test_parts_are_made_anew_when_too_many_values_are_kept(made: list[object], m
 
 
 def test_parts_of_as_many_values_as_may_be_kept_are_kept(made: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module._Chunks, "MAX_VALUES", 3)
+    monkeypatch.setattr(Bindings, "MAX_VALUES", 3)
     kinds(alternating(3))
     assert len(made) == 2
 
@@ -68,7 +69,7 @@ def test_parts_of_as_many_values_as_may_be_kept_are_kept(made: list[object], mon
 def test_parts_of_very_many_blocks_are_not_kept(made: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
     make = Calls()
     analysis = analysis_of(*(make.counter_data(perf_data([ONE] * 10)) for _ in range(3)))
-    for most, times in ((10, 1), (9, 6)):
+    for most, times in ((10, 1), (9, 3)):
         made.clear()
         monkeypatch.setattr(module._Chunks, "MAX_COLUMNS", most)
         assert sum(kinds(analysis)) == 30

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from analyzer.buffers.regular import RegularReader
 from analyzer.buffers.regular_v1 import V1Reader
+from analyzer.buffers.same_layout import SameLayout
+from analyzer.contents.binding import Bindings
 from analyzer.model.analysis import Analysis, Part
-from analyzer.series import answers as answers_module
 from analyzer.series import readings as readings_module
-from analyzer.series.answers import Answers
 from analyzer.series.counters import counter_records
 from analyzer.series.paths import PathSelection
 from analyzer.series.readings import points, readings
@@ -229,8 +229,8 @@ def test_plans_that_are_forgotten_are_made_again(
     conversation: Analysis, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(points(conversation))
-    monkeypatch.setattr(Answers, "MAX_VALUES", most)
-    monkeypatch.setattr(answers_module.SameLayout, "MAX_LAYOUTS", 1)
+    monkeypatch.setattr(Bindings, "MAX_VALUES", most)
+    monkeypatch.setattr(SameLayout, "MAX_LAYOUTS", 1)
     assert list(points(conversation)) == expected
 
 
