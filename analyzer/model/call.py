@@ -24,6 +24,8 @@ from analyzer.model.record import Endpoint, FrameFiles, Frames, Kind, PlaceExten
 from analyzer.model.security import AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
+# What the server did with a call, as far as the capture shows it.
+CallOutcome = Literal["answered", "refused", "asked", "unreadable"]
 SideName = Literal["request", "response"]
 Syntax = Literal["ndr", "ndr64"]
 Transport = Literal["ncacn_np", "ncacn_ip_tcp"]
@@ -387,6 +389,30 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
         """The RPC identity, else that of the SMB session, on which a server without RPC security relies."""
         identity = self.security.identity
         return identity if identity is not None and identity.account is not None else self.smb_identity
+
+    @property
+    def outcome(self) -> CallOutcome:
+        """What became of it. Whatever says that a call failed, was read or was not read asks here.
+
+        `refused`: a fault, or a return value that is not 0. `asked`: no answer was captured.
+        `unreadable`: the answer is sealed, cut or malformed, or its request was not captured.
+        `answered`: all others.
+        """
+        if self.fault is not None or self.status:
+            return "refused"
+        if self.state == "complete":
+            return "answered"
+        return "asked" if self.response is None and self.state in ("request-only", "sealed") else "unreadable"
+
+    @property
+    def asks_size(self) -> bool:
+        """Whether it was refused with the size that it needs: so clients ask for sizes."""
+        if self.fault is not None:
+            return False
+        if not self.is_perflib:
+            return self.status == winreg.ERROR_MORE_DATA
+        needed = self.response.params.get("pdwRtnSize") if self.response is not None else None
+        return self.status == perflib.ERROR_NOT_ENOUGH_MEMORY and bool(needed)
 
     @property
     def latency_ns(self) -> int | None:

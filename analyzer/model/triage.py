@@ -16,6 +16,7 @@ TriageKind = Literal[
     "service",
     "logged-on-sessions",
     "network",
+    "attempt",
     "enumeration",
     "refused-logon",
     "refused-call",

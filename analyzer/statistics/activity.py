@@ -13,22 +13,27 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 from msgspec import Struct, UnsetType, field
 
-from analyzer.buffers import decode_buffer, perf_data_columns, winperf_rows
+from analyzer.buffers import PerfColumns, decode_buffer, perf_data_columns, winperf_rows
 from analyzer.core.naming import Named
+from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call
+from analyzer.model.call import Call, PerformanceRead
 from analyzer.model.capture import OmissionRecord
 from analyzer.model.catalog import Catalog
-from analyzer.model.name_tables import WELL_KNOWN, NameTable, value_in_words
+from analyzer.model.name_tables import WELL_KNOWN, NameTable, is_index, table_language, value_in_words
 from analyzer.model.perflib import NONE_ID, Opnum, RequestCode
 from analyzer.model.query import Identifier, QueryView
 from analyzer.model.sample import Source
 from analyzer.model.statistics import ActivityKind, ActivityRecord, Category, ImageRecord, Who
-from analyzer.statistics.summary import MOST_CALLS, Integers, frames_of_calls, has_failed, is_poll, who_of
+from analyzer.pcq.samples import counterset_of
+from analyzer.rpc.status import fault_name
+from analyzer.statistics.summary import MOST_CALLS, Integers, frames_of_calls, is_poll, who_of
 
 # English names of countersets and objects whose values describe processes (their instances are image names), about the
 # network and its connections, about users that are logged on. Anchored at the start, case does not matter.
@@ -61,8 +66,11 @@ MAX_DETAILS = 32
 class Activity(Struct, frozen=True):
     """What one account did to one target, over the whole capture.
 
-    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people; `detail` says more
-    in words. `calls` are the numbers of all such calls, `failed` how many of these the server refused or did not answer.
+    `target` is a GUID or a title index, None for calls about no single one; `name` its name for people;
+    `detail` says more in words. `calls` are the numbers of all such calls. `failed` counts those that
+    the server refused or did not answer. `read` are the numbers of those whose answer held what was
+    asked for; `unread` counts the others by what became of them. `refused` counts those that were
+    refused for another reason than too small a buffer.
     """
 
     kind: ActivityKind
@@ -73,6 +81,9 @@ class Activity(Struct, frozen=True):
     detail: str | None
     calls: Sequence[int]
     failed: int
+    read: Sequence[int]
+    unread: Mapping[str, int]
+    refused: int
     first_time_ns: int
     last_time_ns: int
 
@@ -100,6 +111,8 @@ def activity_record(one: Activity, analysis: Analysis) -> ActivityRecord:
         count=len(one.calls),
         call_numbers=calls,
         failed=one.failed,
+        with_data=len(one.read),
+        without_data=dict(one.unread),
         first_time_ns=one.first_time_ns,
         last_time_ns=one.last_time_ns,
         frames=frames,
@@ -137,8 +150,24 @@ class _Deeds(Struct):
     details: dict[str, None] = field(default_factory=dict)
     calls: Integers = field(default_factory=lambda: array("q"))
     failed: int = 0
+    read: Integers = field(default_factory=lambda: array("q"))
+    unread: Counter[str] = field(default_factory=Counter)
+    refused: int = 0
     first_ns: int = 0
     last_ns: int = 0
+
+    def take(self, number: int, call: Call, *, holds: bool, is_damaged: bool) -> None:
+        """One more call, whose answer `holds` something."""
+        time_ns = call.time_ns
+        self.first_ns = min(self.first_ns, time_ns) if self.calls else time_ns
+        self.last_ns = max(self.last_ns, time_ns)
+        self.calls.append(number)
+        self.failed += call.outcome in ("refused", "asked")
+        if call.outcome == "answered" and holds:
+            self.read.append(number)
+        else:
+            self.unread[_ending(call, is_damaged=is_damaged)] += 1
+            self.refused += call.outcome == "refused" and not call.asks_size
 
 
 class _Sightings(Struct):
@@ -158,18 +187,26 @@ _ABOUT_SOMETHING: Mapping[int, ActivityKind] = {
 }
 
 _Target = str | int | None
+# A target with its category and its name; that of calls about no single one.
+_What = tuple[_Target, Category | None, str | None]
+_NOTHING: _What = (None, None, None)
 # Server, source, target, name and instance id: what an answer always shows of a process. The process id may come from elsewhere.
 _ImageKey = tuple[str, Source, str | int, str, int | None]
 _Seen = tuple[_ImageKey, int | None]
+# The query handle or the read of a value that was tried, by its number.
+_Tried = tuple[Source, int]
 
 
 class _Search:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._deeds: dict[tuple[ActivityKind, Who, _Target], _Deeds] = {}
+        self._deeds: dict[tuple[ActivityKind, Who, _Target, bool], _Deeds] = {}
         self._images: dict[_ImageKey, dict[int | None, _Sightings]] = {}
         self._kept = self._forgotten = self._forgotten_polls = 0
         self._polled_sets: dict[int, tuple[str, ...]] = {}
+        # Calls that asked with too small a buffer, by query handle or read: they count where no other of it was answered.
+        self._tries: dict[_Tried, Integers] = {}
+        self._answered: set[_Tried] = set()
         self._left = MAX_POLLED
         # Frames of pairs of calls: many processes are seen first and last in the same two.
         self._frames: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...] | UnsetType]] = {}
@@ -180,6 +217,12 @@ class _Search:
                 self._perflib(number, call)
             elif call.is_winreg and call.read is not None:
                 self._winperf(number, call)
+        for tries in self._tries.values():
+            for number in tries:
+                self._note_data(number, self._analysis.calls[number - 1])
+        if self._tries:
+            for deeds in self._deeds.values():
+                deeds.calls = array("q", sorted(deeds.calls))
         activities = sorted(
             (
                 Activity(
@@ -191,10 +234,13 @@ class _Search:
                     ", ".join(deeds.details) or None,
                     deeds.calls,
                     deeds.failed,
+                    deeds.read,
+                    deeds.unread,
+                    deeds.refused,
                     deeds.first_ns,
                     deeds.last_ns,
                 )
-                for (kind, who, target), deeds in self._deeds.items()
+                for (kind, who, target, _), deeds in self._deeds.items()
             ),
             key=lambda activity: (activity.calls[0], str(activity.target)),
         )
@@ -236,20 +282,34 @@ class _Search:
         kind: ActivityKind,
         call: Call,
         number: int,
-        target: tuple[_Target, Category | None, str | None],
+        target: _What,
         detail: str | None = None,
+        *,
+        holds: bool,
+        is_damaged: bool = False,
     ) -> None:
+        """Notes a call; its answer `holds` something of what was asked for, before it is damaged where it is."""
         which, category, name = target
-        key = kind, Who(*who_of(call)), which
-        time_ns = call.time_ns
-        deeds = self._deeds.get(key)
-        if deeds is None:
-            deeds = self._deeds[key] = _Deeds(category, name, first_ns=time_ns)
-        deeds.calls.append(number)
-        deeds.failed += has_failed(call) or call.response is None
-        deeds.last_ns = time_ns
+        key = kind, Who(*who_of(call)), which, detail == SEALED
+        deeds = self._deeds.setdefault(key, _Deeds(category, name))
+        deeds.take(number, call, holds=holds, is_damaged=is_damaged)
         if detail is not None and len(deeds.details) < MAX_DETAILS:
             deeds.details[detail] = None
+
+    def _is_try(self, tried: _Tried, number: int, call: Call) -> bool:
+        """Whether the call only asked for a size; it is kept in case nothing else becomes of it."""
+        if call.asks_size and tried not in self._answered:
+            self._tries.setdefault(tried, array("q")).append(number)
+        if call.outcome == "answered":
+            self._tries.pop(tried, None)
+        return call.asks_size
+
+    def _note_data(self, number: int, call: Call) -> None:
+        """Notes a poll or a read, whatever became of it."""
+        if call.is_perflib:
+            self._note_poll(number, call)
+        else:
+            self._note_read(number, call)
 
     def _see(self, call: Call, number: int, seen: Iterable[_Seen]) -> None:
         """Notes the processes of one answer, each once."""
@@ -288,22 +348,42 @@ class _Search:
         catalog = self._analysis.catalogs.of(call.server)
         opnum, guid = call.opnum, call.counterset
         if opnum is not None and opnum in _ABOUT_SOMETHING and call.state == "sealed":
-            self._note(_ABOUT_SOMETHING[opnum], call, number, (None, None, None), SEALED)
+            self._note(_ABOUT_SOMETHING[opnum], call, number, _NOTHING, SEALED, holds=False)
         elif opnum == Opnum.ENUMERATE_COUNTER_SET:
-            self._note("list-countersets", call, number, (None, None, None), _countersets_enumerated(call))
+            count = _countersets_enumerated(call)
+            words = f"{count} countersets" if count is not None else None
+            self._note("list-countersets", call, number, _NOTHING, words, holds=bool(count))
         elif opnum == Opnum.QUERY_COUNTER_SET_REGISTRATION_INFO and guid is not None:
-            self._note("describe-counterset", call, number, _counterset(guid, catalog), _code_words(call.request_code))
+            words = _code_words(call.request_code)
+            self._note("describe-counterset", call, number, _counterset(guid, catalog), words, holds=_has_bytes(call))
         elif opnum == Opnum.ENUMERATE_COUNTER_SET_INSTANCES and guid is not None:
-            self._note("list-instances", call, number, _counterset(guid, catalog))
-            if call.status == 0 and _is_of_images(guid, catalog):
+            self._note("list-instances", call, number, _counterset(guid, catalog), holds=_has_bytes(call))
+            if call.outcome == "answered" and _is_of_images(guid, catalog):
                 self._see(call, number, _listed(call, guid))
-        elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None and is_poll(call):
-            if call.query.held is None:
-                self._note("poll", call, number, (None, None, None), f"what is not known: {call.query.unknown}")
-                return
-            for guid in self._countersets(call.query, call.query.held):
-                self._note("poll", call, number, _counterset(guid, catalog))
-            self._see(call, number, _polled(call, catalog))
+        elif opnum == Opnum.QUERY_COUNTER_DATA and call.query is not None:
+            tried: _Tried = "perflib-v2", call.query.number
+            if not self._is_try(tried, number, call):
+                self._note_data(number, call)
+            if call.outcome == "answered":
+                self._answered.add(tried)
+
+    def _note_poll(self, number: int, call: Call) -> None:
+        assert call.query is not None
+        catalog = self._analysis.catalogs.of(call.server)
+        side = call.response if call.outcome == "answered" else None
+        columns = perf_data_columns(side.buffer.data) if side is not None and side.buffer is not None else None
+        shown = _sets_shown(call.query, columns) if columns is not None else frozenset()
+        is_damaged = columns is not None and columns.problem is not None
+        if call.query.held is None:
+            words = f"what is not known: {call.query.unknown}"
+            self._note("poll", call, number, _NOTHING, words, holds=bool(shown), is_damaged=is_damaged)
+            return
+        for guid in self._countersets(call.query, call.query.held):
+            # A block that nothing attributes to a counterset may be of any that is held.
+            holds = guid in shown or None in shown
+            self._note("poll", call, number, _counterset(guid, catalog), holds=holds, is_damaged=is_damaged)
+        if columns is not None:
+            self._see(call, number, _polled(call, columns, catalog))
 
     def _countersets(self, view: QueryView, held: Sequence[Identifier]) -> tuple[str, ...]:
         """What was polled; views are shared by polls between which nothing changed."""
@@ -322,24 +402,32 @@ class _Search:
 
     def _winperf(self, number: int, call: Call) -> None:
         assert call.read is not None
+        if not self._is_try(("winperf", call.read.number), number, call):
+            self._note_read(number, call)
+
+    def _note_read(self, number: int, call: Call) -> None:
+        assert call.read is not None
         table = self._analysis.name_tables.of(call.server)
         side = call.response
-        if side is not None and side.buffer_kind == "name-table":
+        if table_language(call.read.value_name, call.read.key) is not None:
             words = value_in_words(call.read.value_name, table, call.read.key)
-            self._note("read-names", call, number, (None, None, None), words)
+            has_names = side is not None and side.buffer_kind == "name-table" and any(side.buffer_data)
+            self._note("read-names", call, number, _NOTHING, words, holds=has_names)
             return
-        if side is None or side.buffer is None or not is_poll(call):
+        block = winperf_rows(side.buffer_data) if side is not None and is_poll(call) else None
+        is_damaged = block is not None and block.problem is not None
+        if block is None or not block.objects:
+            self._note_asked(number, call, table, is_damaged=is_damaged)
             return
-        block = winperf_rows(side.buffer.data)
         server = call.server.ip
         seen: list[_Seen] = []
         for item in block.objects:
-            english = _english(item.name_index, table)
-            name = table.name(item.name_index)
-            target = item.name_index, category_of(english), name.text if name is not None else None
             # Metadata states which counters an object has, not their values.
             kind: ActivityKind = "describe-counterset" if item.is_metadata else "poll"
-            self._note(kind, call, number, target, f'asked for as "{call.read.value_name}"')
+            holds = item.is_metadata or any(instance.values for instance in item.instances)
+            target = _object(item.name_index, table)
+            self._note(kind, call, number, target, _as(call.read), holds=holds, is_damaged=is_damaged)
+            english = _english(item.name_index, table)
             if english is None or not _IMAGES.match(english):
                 continue
             column = _process_id_column([definition.name_index for definition in item.definitions], table)
@@ -350,8 +438,58 @@ class _Search:
                     seen.append(((server, "winperf", item.name_index, instance.name, None), pid))
         self._see(call, number, seen)
 
+    def _note_asked(self, number: int, call: Call, table: NameTable, *, is_damaged: bool) -> None:
+        """Notes a read that was given no object, with those that it asked for by number."""
+        assert call.read is not None
+        first, *others = call.read.value_name.split()[: MAX_DETAILS + 1] or [""]
+        is_metadata = first.casefold().startswith("metadata")
+        indices = [int(word) for word in (others if is_metadata else [first, *others]) if is_index(word)]
+        kind: ActivityKind = "describe-counterset" if is_metadata else "poll"
+        for index in indices:
+            target = _object(index, table)
+            self._note(kind, call, number, target, _as(call.read), holds=False, is_damaged=is_damaged)
+        if not indices:
+            words = f'the value "{call.read.value_name}"'
+            self._note(kind, call, number, _NOTHING, words, holds=False, is_damaged=is_damaged)
 
-def _counterset(guid: str, catalog: Catalog) -> tuple[str, Category | None, str | None]:
+
+def _ending(call: Call, *, is_damaged: bool) -> str:
+    """Why a call showed nothing, in words."""
+    match call.outcome:
+        case "refused" if call.fault is not None:
+            return f"fault {fault_name(call.fault) or hex(call.fault)}"
+        case "refused":
+            assert call.status is not None
+            return "too small a buffer" if call.asks_size else win32_name(call.status) or f"error {call.status}"
+        case "asked":
+            return "no answer"
+        case "unreadable":
+            return call.state
+        case _:
+            return "damaged answer" if is_damaged else "empty answer"
+
+
+def _as(read: PerformanceRead) -> str:
+    return f'asked for as "{read.value_name}"'
+
+
+def _object(index: int, table: NameTable) -> _What:
+    name = table.name(index)
+    return index, category_of(_english(index, table)), name.text if name is not None else None
+
+
+def _has_bytes(call: Call) -> bool:
+    """Whether the answer carries any data."""
+    return call.response is not None and bool(call.response.buffer_data)
+
+
+def _sets_shown(view: QueryView, columns: PerfColumns) -> frozenset[str | None]:
+    """The countersets that have a value in the blocks of an answer; None among them for a block that may be of any."""
+    blocks = np.unique(columns.block[columns.data_size >= 0])
+    return frozenset(counterset_of(view, block) for block in blocks.tolist())
+
+
+def _counterset(guid: str, catalog: Catalog) -> _What:
     return guid, category_of(_english_of(guid, catalog)), catalog.label(guid)
 
 
@@ -365,9 +503,10 @@ def _is_of_images(guid: str, catalog: Catalog) -> bool:
     return name is not None and _IMAGES.match(name) is not None
 
 
-def _countersets_enumerated(call: Call) -> str | None:
-    count = call.response.params.get("pdwOutSize") if call.response is not None and call.status == 0 else None
-    return f"{count} countersets" if isinstance(count, int) else None
+def _countersets_enumerated(call: Call) -> int | None:
+    answered = call.response if call.outcome == "answered" else None
+    count = answered.params.get("pdwOutSize") if answered is not None else None
+    return count if isinstance(count, int) else None
 
 
 def _code_words(code: int | None) -> str | None:
@@ -387,17 +526,15 @@ def _listed(call: Call, guid: str) -> Iterator[_Seen]:
             yield (call.server.ip, "perflib-v2", guid, name, item.get("instance_id")), None
 
 
-def _polled(call: Call, catalog: Catalog) -> Iterator[_Seen]:
+def _polled(call: Call, columns: PerfColumns, catalog: Catalog) -> Iterator[_Seen]:
     """The processes in the blocks of a data answer that are those of a process counterset."""
-    view, side = call.query, call.response
-    if view is None or side is None or side.buffer is None:
-        return
+    view = call.query
+    assert view is not None
     server = call.server.ip
     blocks = {block: known for block, known in view.blocks.items() if _is_of_images(known.counterset, catalog)}
     is_all = view.counterset is not None and _is_of_images(view.counterset, catalog)
     if not blocks and not is_all:
         return
-    columns = perf_data_columns(side.buffer.data)
     pids: dict[_ImageKey, int] = {}
     seen: dict[_ImageKey, None] = {}
     rows = zip(
@@ -407,10 +544,13 @@ def _polled(call: Call, catalog: Catalog) -> Iterator[_Seen]:
         columns.instance_id.tolist(),
         columns.value.tolist(),
         columns.is_int.tolist(),
+        columns.data_size.tolist(),
         strict=True,
     )
     counters: dict[tuple[str, int], bool] = {}
-    for block, column, place, instance_id, value, is_int in rows:
+    for block, column, place, instance_id, value, is_int, size in rows:
+        if size < 0:
+            continue  # an error in the place of the value
         known = blocks.get(block)
         counterset = known.counterset if known is not None else view.counterset if is_all else None
         if counterset is None:

@@ -208,7 +208,7 @@ class _Lifetime:
     def take(self, number: int, call: Call) -> None:
         assert call.query is not None
         assert call.opnum is not None
-        if self._home is None and call.state == "complete" and call.status == 0:
+        if self._home is None and call.outcome == "answered":
             self._home = call.channel
         self._clients[call.client] = None
         self._channels[call.channel] = None

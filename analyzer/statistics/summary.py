@@ -31,7 +31,6 @@ from analyzer.model.statistics import (
     PollStatsRecord,
     Spread,
 )
-from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.pcq.layer import identifiers_of
 from analyzer.rpc.status import fault_name
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 else:
     Integers = array
 
-_ERROR_NOT_ENOUGH_MEMORY = 8
 # So many calls, and their frames, stand for all that a record is about.
 MOST_CALLS = 256
 
@@ -74,10 +72,6 @@ def method_label(call: Call) -> str:
     return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
-def has_failed(call: Call) -> bool:
-    return call.fault is not None or bool(call.status)
-
-
 def is_unread(call: Call) -> bool:
     """Whether a part of it is missing, or could not be read."""
     return call.state in ("partial", "sealed", "malformed", "response-only")
@@ -102,8 +96,8 @@ def method_stats(analysis: Analysis) -> list[MethodStatsRecord]:
     for number, call in analysis.shown:
         one = found.setdefault((interface_label(call), method_label(call)), _Method(call.opnum))
         one.calls += 1
-        one.failed += has_failed(call)
-        one.retried += _is_retried(call)
+        one.failed += call.outcome == "refused"
+        one.retried += call.asks_size
         one.unanswered += call.response is None
         one.unread += is_unread(call)
         if call.request is not None:
@@ -145,14 +139,6 @@ def _by_number(item: tuple[tuple[str, str], _Method]) -> tuple[str, int, str]:
     return interface, one.opnum if one.opnum is not None else sys.maxsize, method
 
 
-def _is_retried(call: Call) -> bool:
-    """Whether the answer only stated that the buffer was too small."""
-    if call.is_winreg:
-        return call.status == ERROR_MORE_DATA
-    needed = call.response.params.get("pdwRtnSize") if call.response is not None else None
-    return call.is_perflib and call.status == _ERROR_NOT_ENOUGH_MEMORY and bool(needed)
-
-
 class _Polled(Struct):
     """The polls of one handle, or the reads of one value: how many were tried, number and time of the first and the last of them,
     and the times of those that were answered."""
@@ -180,7 +166,7 @@ def poll_stats(analysis: Analysis) -> list[PollStatsRecord]:
     reads: dict[tuple[int | None, str], _Polled] = {}
     last: dict[tuple[int | None, str], int] = {}
     for number, call in analysis.shown:
-        is_done = call.state == "complete" and call.status == 0
+        is_done = call.outcome == "answered"
         if call.query is not None and call.opnum == Opnum.QUERY_COUNTER_DATA:
             of_query = queries.setdefault(call.query.number, _Polled((call.server, call.client)))
             of_query.take(number, call.time_ns, is_new=True, is_done=is_done)
@@ -258,7 +244,7 @@ def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
         if call.smb is not None:
             one.sessions[call.smb.session_id] = None
         one.calls += 1
-        one.failed += has_failed(call)
+        one.failed += call.outcome == "refused"
         one.unread += is_unread(call)
         one.polls += is_poll(call)
         one.last = number, call.time_ns
@@ -303,7 +289,7 @@ def is_performance(call: Call) -> bool:
 
 def is_poll(call: Call) -> bool:
     """Whether a call was answered with performance data."""
-    if call.state != "complete" or call.status != 0:
+    if call.outcome != "answered":
         return False
     if call.is_perflib:
         return call.opnum == Opnum.QUERY_COUNTER_DATA

@@ -3,13 +3,14 @@
 Nothing here judges intent: a monitoring system reads process lists too. Severity says how much a reader learns about a machine,
 or how far a client left the usual way: `high` for process lists, anonymous callers, handles of others and new services; `medium`
 for sessions, network counters, enumeration, refusals, irregular intervals and whatever stayed encrypted; `info` for the rest.
+What was asked for and not answered with data is no read: it is one step below.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -51,6 +52,8 @@ _MOST_JITTER = 0.25
 _MANY_REFUSED = 10
 _ERROR_ACCESS_DENIED = 5
 _PROGRAM = "pcq-analyzer"
+# What was asked for and not read matters less than what was read.
+_LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
 # Methods that make a machine run something new.
 _SERVICE_METHODS = {
     "svcctl": (
@@ -173,26 +176,36 @@ class _Search:
 
     def _looked(self, who: Who, activities: list[Activity]) -> Iterator[_Item]:
         looks: tuple[tuple[str | None, Severity, TriageKind, str], ...] = (
-            ("process", "high", "process-list", "read the process list of"),
-            ("terminal-services", "medium", "logged-on-sessions", "read the sessions of users of"),
-            ("network", "medium", "network", "read network counters of"),
-            (None, "info", "counters", "read other counters of"),
+            ("process", "high", "process-list", "the process list of"),
+            ("terminal-services", "medium", "logged-on-sessions", "the sessions of users of"),
+            ("network", "medium", "network", "network counters of"),
+            (None, "info", "counters", "other counters of"),
         )
-        for category, severity, kind, words in looks:
+        for category, severity, kind, what in looks:
             chosen = [one for one in activities if one.category == category and one.kind in ("poll", "list-instances")]
             if not chosen:
                 continue
-            numbers = [number for one in chosen for number in one.calls]
-            text = f"{who.user or 'an unknown user'} {words} {self._host(who.server_ip)}"
-            if kind == "process-list":
-                images = [
-                    image for image in self._found.images if image.server_ip == who.server_ip and _saw(who, image)
-                ]
-                text += f": {_count(len(images), 'process', 'processes')}"
-            else:
-                text += f": {_listed(one.name or one.detail or str(one.target) for one in chosen)}"
+            what += f" {self._host(who.server_ip)}"
+            if not any(one.read for one in chosen):
+                yield self._asked(_LESS[severity], what, who, chosen)
+                continue
+            chosen = [one for one in chosen if one.read]
+            numbers = [number for one in chosen for number in one.read]
+            text = f"{who.user or 'an unknown user'} read {what}"
+            images = sum(image.server_ip == who.server_ip and _saw(who, image) for image in self._found.images)
+            is_counted = kind == "process-list" and images
+            text += f": {_count(images, 'process', 'processes') if is_counted else _named(chosen)}"
             text += f", in {_count(len(set(numbers)), 'answer')}"
             yield self._of_calls(severity, kind, text, self._command("stats"), numbers, who)
+
+    def _asked(self, severity: Severity, what: str, who: Who, activities: Sequence[Activity]) -> _Item:
+        """A finding about somebody who asked and was shown nothing."""
+        numbers = [number for one in activities for number in one.calls]
+        text = (
+            f"{who.user or 'an unknown user'} asked for {what}: {_named(activities)}, {_no_answer(activities)}, "
+            f"in {_count(len(set(numbers)), 'call')}"
+        )
+        return self._of_calls(severity, "attempt", text, self._command("stats"), numbers, who)
 
     def _enumerated(self, who: Who, activities: list[Activity]) -> Iterator[_Item]:
         described = [one for one in activities if one.kind == "describe-counterset"]
@@ -205,14 +218,14 @@ class _Search:
             numbers = [number for one in activities for number in one.calls if one.kind != "poll"]
             text = (
                 f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} about {len(described)} countersets"
-            )
+            ) + _unanswered(described)
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
         if everything:
             numbers = [number for one in everything for number in one.calls]
             text = (
                 f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} for everything: "
-                f"{_count(len(everything), 'object')}"
-            )
+                f"{_count(sum(one.target is not None for one in everything), 'object')}"
+            ) + _unanswered(everything)
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
 
     # Unusual callers, handles and rhythms
@@ -404,6 +417,23 @@ class _Search:
                 (),
                 _frames_of_problems(lost),
             )
+
+
+def _named(activities: Iterable[Activity]) -> str:
+    return _listed(one.name or one.detail or str(one.target) for one in activities)
+
+
+def _unanswered(activities: Sequence[Activity]) -> str:
+    """What became of requests of which none was answered; nothing where one was."""
+    return "" if any(one.read for one in activities) else f", {_no_answer(activities)}"
+
+
+def _no_answer(activities: Sequence[Activity]) -> str:
+    """Why nothing was read: `and was refused: ERROR_ACCESS_DENIED`."""
+    endings = sum((Counter(one.unread) for one in activities), Counter[str]())
+    words = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.most_common())
+    is_refused = sum(one.refused for one in activities) == endings.total()
+    return f"and {'was refused' if is_refused else 'read nothing'}: {_listed(words)}"
 
 
 def _saw(who: Who, image: ImageRecord) -> bool:

@@ -8,11 +8,7 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
 from analyzer.model.view import Outcome, Row
-from analyzer.model.winreg import ERROR_MORE_DATA
 from analyzer.viewmodel.words import answer_words, method_words, request_words, status_words
-
-# ERROR_NOT_ENOUGH_MEMORY of PerflibV2, ERROR_MORE_DATA of the registry: how sizes are asked for.
-_TOO_SMALL = (8, ERROR_MORE_DATA)
 
 
 def rows(analysis: Analysis) -> Iterator[Row]:
@@ -43,15 +39,16 @@ def row_of(call: Call, analysis: Analysis) -> Row:
 
 
 def outcome_of(call: Call) -> Outcome:
-    """What became of a call."""
-    if call.state == "complete":
-        if call.fault is None and not call.status:
+    """What became of a call, for its colour."""
+    match call.outcome:
+        case "answered":
             return "ok"
-        # That a buffer is too small is how sizes are asked for.
-        return "size" if call.fault is None and call.status in _TOO_SMALL else "failed"
-    if call.state == "sealed":
-        return "sealed"
-    return "one-sided" if call.state in ("request-only", "response-only") else "damaged"
+        case "refused":
+            return "size" if call.asks_size else "failed"
+        case _:
+            if call.state == "sealed":
+                return "sealed"
+            return "one-sided" if call.state in ("request-only", "response-only") else "damaged"
 
 
 def frame_label(frame: int, facts: CaptureFacts) -> str:

@@ -7,7 +7,7 @@ whom, how it ended, and one sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from analyzer.audit.findings import Finding
 from analyzer.audit.records import finding_record
 from analyzer.contents.lines import call_record, session_record
 from analyzer.model.analysis import Analysis
-from analyzer.model.call import Call
+from analyzer.model.call import Call, CallOutcome
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
 from analyzer.output.json import document
@@ -27,6 +27,7 @@ from analyzer.views.timeline import Timeline
 
 EntryKind = Literal["call", "session", "finding"]
 Ending = Literal["success", "failure", "unknown"]
+_ENDINGS: Mapping[CallOutcome, Ending] = {"answered": "success", "refused": "failure"}
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -75,9 +76,10 @@ def _of_call(call: Call, analysis: Analysis) -> Entry:
     del record["request"], record["response"]
     record |= {"record": "call", "asked": row.asked, "answered": row.answered}
     caller = f"{row.user} at {call.client}" if row.user is not None else str(call.client)
-    answer = row.answered or row.status
+    # What came back says that the call was answered only where it was.
+    said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
+    answer = ", ".join(filter(None, said)) or row.status
     asked = f" {row.asked}" if row.asked else ""
-    endings: dict[str, Ending] = {"ok": "success", "size": "success", "failed": "failure"}
     return Entry(
         kind="call",
         time_ns=call.time_ns,
@@ -85,7 +87,7 @@ def _of_call(call: Call, analysis: Analysis) -> Entry:
         client=call.client,
         server=call.server,
         user=row.user,
-        ending=endings.get(row.outcome, "unknown"),
+        ending=_ENDINGS.get(call.outcome, "unknown"),
         message=_one_line(f"{caller} → {call.server}: {row.method}{asked} ⇒ {answer}"),
         files=analysis.capture.files,
         record=record,

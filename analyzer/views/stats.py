@@ -171,12 +171,13 @@ def _error_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         yield f"  {one.count:>4}  {kinds[one.kind]}{name} ({one.code:#x}), {one.interface}.{method}: {calls}", "yellow"
 
 
+# What was done, and what was asked for where no answer held anything of it.
 _KIND_WORDS = {
-    "list-countersets": "listed the countersets",
-    "describe-counterset": "asked what {} is",
-    "list-instances": "listed the instances of {}",
-    "read-names": "read {}",
-    "poll": "polled {}",
+    "list-countersets": ("listed the countersets", "asked for the countersets"),
+    "describe-counterset": ("asked what {} is", "asked what {} is"),
+    "list-instances": ("listed the instances of {}", "asked for the instances of {}"),
+    "read-names": ("read {}", "asked for {}"),
+    "poll": ("polled {}", "asked for values of {}"),
 }
 _CATEGORY_WORDS = {
     "process": "Process: this is a list of processes",
@@ -205,12 +206,18 @@ def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, 
 def _activity_words(one: ActivityRecord) -> str:
     name = one.name or (f"object {one.target}" if isinstance(one.target, int) else one.target) or "something"
     target = f"{name} ({one.target})" if one.name is not None and one.target is not None else str(name)
+    verb = _KIND_WORDS[one.kind][not one.with_data]
     if one.kind != "list-countersets" and one.target is None:
-        words = _KIND_WORDS[one.kind].format(one.detail)
+        words = verb.format(one.detail)
     else:
-        words = _KIND_WORDS[one.kind].format(target)
+        words = verb.format(target)
         words += f" ({one.detail})" if one.kind == "list-countersets" and one.detail else ""
-    times = f" in {_counted(one.count, 'call')}" + (f", {one.failed} refused" if one.failed else "")
+    times = f" in {_counted(one.count, 'call')}"
+    if without := sum(one.without_data.values()):
+        endings = one.without_data
+        why = endings if len(endings) == 1 else (f"{ending} {count:,}" for ending, count in endings.items())
+        times += f", {without:,} without data" if one.with_data else ", without data"
+        times += f" ({', '.join(why)})"
     return f"{words}{times}, {_span(one.first_time_ns, one.last_time_ns)}"
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from struct import pack
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from analyzer.core.absence import Missing
 from analyzer.core.events import Event
 from analyzer.core.limits import DEFAULTS
 from analyzer.core.traced import TracedBytes
+from analyzer.formats.conversation import write_conversation
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import CallState, Side
 from analyzer.model.connection import Channel
@@ -289,3 +291,10 @@ def analysis_of(*events: Event, files: tuple[str, ...] = ("made.pcap",)) -> Anal
         closed=frozenset(collected.closed),
         connections=collected.connections,
     )
+
+
+def write_capture(path: Path, *events: Event) -> Path:
+    """A pcapng file of these calls, as `export` writes it."""
+    with path.open("wb") as out:
+        write_conversation(analysis_of(*events).shown, out, files=["made"], names={})
+    return path

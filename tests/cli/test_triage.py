@@ -7,11 +7,16 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from analyzer import analyze
 from analyzer.capture import digest
 from analyzer.model.evidence import FileDigest
 from analyzer.pipeline.verify import inputs_of
+from tests.build.buffers import identifier, perf_data, wide
+from tests.build.calls import COUNTERSET, Calls, winreg, write_capture
 from tests.build.capture import pcap
+from tests.build.rpc import CHANNEL
 from tests.cli.test_commands import CAPTURES, CLEAR, PCQ, frame, run
 from tests.corpus import CORPUS
 from tests.test_corpus import XP
@@ -90,6 +95,64 @@ def test_the_table_holds_the_findings(tmp_path: Path) -> None:
     header, *rows = path.read_text().splitlines()
     assert header.startswith("file,rank,severity,kind,text")
     assert len(rows) == len(of(triaged(PCQ)[1], "triage-finding"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "code"),
+    [
+        (
+            5,
+            "asked for the process list of SRV1 (10.0.0.1): Process, and was refused: ERROR_ACCESS_DENIED, in 2 calls",
+            10,
+        ),
+        (
+            8,
+            "asked for the process list of SRV1 (10.0.0.1): Process, and read nothing: too small a buffer, in 2 calls",
+            10,
+        ),
+        (0, "asked for the process list of SRV1 (10.0.0.1): Process, and read nothing: empty answer, in 2 calls", 10),
+    ],
+)
+def test_a_process_list_that_was_not_given_was_asked_for(status: int, words: str, code: int, tmp_path: Path) -> None:
+    make = Calls()
+    asked = make.stub().string("\\\\SRV1").uuid(COUNTERSET).uint(4096)
+    events = [
+        make.registration(9, wide("Process")),
+        make.exchange(2, asked, make.sized(b"", status, needed=4096 if status else 0)),
+        make.open_query(),
+        make.validate(identifier(COUNTERSET, counter=1, name="a")),
+        make.counter_data(perf_data([]) if status == 0 else b"", status=status, needed=4096),
+    ]
+    path = write_capture(tmp_path / "made.pcapng", *events)
+    exit_code, records = triaged(path)
+    texts = [str(one["text"]) for one in of(records, "triage-finding")]
+    assert f"an unknown user {words}" in texts
+    assert not [text for text in texts if " read the " in text]
+    assert (exit_code, of(records, "triage-process"), records[-1]["process_lists"]) == (code, [], [])
+    assert f"an unknown user {words}" in " ".join(run("triage", path).stdout.split())
+    stats = run("stats", path).stdout
+    assert "asked for the instances of Process" in stats
+    assert "polled" not in stats
+    analysis = analyze(path)
+    assert f"an unknown user {words}" in analysis.triage["text"].to_list()
+
+
+def test_a_capture_of_refusals_reads_nothing(tmp_path: Path) -> None:
+    """All answers are ERROR_ACCESS_DENIED, of both interfaces."""
+    make, registry = Calls(), winreg(channel=replace(CHANNEL, number=1), first_frame=40)
+    calls = [
+        make.exchange(0, make.stub().string("\\\\S").uint(256), make.sized(b"", 5, element=16, room=256)),
+        make.registration(9, b"", status=5),
+        make.exchange(2, make.stub().string("\\\\S").uuid(COUNTERSET).uint(4096), make.sized(b"", 5)),
+        make.open_query(status=5),
+        registry.open_key(),
+        registry.query_value("230", None, status=5),
+        registry.query_value("Counter 009", None, status=5),
+    ]
+    exit_code, records = triaged(write_capture(tmp_path / "denied.pcapng", *calls))
+    found = {(str(one["kind"]), str(one["severity"])) for one in of(records, "triage-finding")}
+    assert found == {("refused-call", "medium"), ("attempt", "medium"), ("attempt", "info")}
+    assert exit_code == 10
 
 
 @pytest.mark.corpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from struct import pack
 
@@ -304,7 +305,10 @@ def test_reads_without_performance_data_are_no_polls() -> None:
         replace(make.query_value("4", block), response=None, state="request-only", reason="lost"),
         make.query_value("4", block, status=2),
     )
-    assert found.activities == ()
+    (one,) = found.activities
+    # The try with too small a buffer is one of a read that was tried again.
+    assert (one.kind, one.target, list(one.calls), one.read, one.failed) == ("poll", 4, [2, 3, 4], array("q"), 3)
+    assert one.unread == {"no answer": 1, "ERROR_FILE_NOT_FOUND": 1, "too small a buffer": 1}
 
 
 def test_activities_of_one_call_come_in_the_order_of_their_targets() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from struct import pack
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from analyzer.model.triage import TriageFile, TriageFinding
 from analyzer.rpc.events import Exchange
 from analyzer.statistics.triage import triage, unreadable
 from tests.build.buffers import (
+    Block,
     Counter,
     Instance,
     PerfObject,
@@ -174,13 +176,16 @@ def lines(*events: Event) -> list[Line]:
     return [(one.severity, one.kind, one.text, one.count, one.call_numbers) for one in found(*events)]
 
 
-def polled_set(make: Calls, name: str, data: bytes | None = None) -> list[Event]:
+ONE_VALUE = perf_data([Block(1, values=((pack("<I", 7),),))])
+
+
+def polled_set(make: Calls, name: str, data: bytes = ONE_VALUE) -> list[Event]:
     """A counterset is named, asked for and polled once: five calls."""
     return [
         make.registration(9, wide(name)),
         make.open_query(),
         make.validate(identifier(COUNTERSET, counter=1, name="a")),
-        make.counter_data(perf_data([]) if data is None else data),
+        make.counter_data(data),
         make.close_query(),
     ]
 
@@ -193,7 +198,7 @@ def polled_set(make: Calls, name: str, data: bytes | None = None) -> list[Event]
             (
                 "high",
                 "process-list",
-                "an unknown user read the process list of SRV1 (10.0.0.1): 0 processes, in 1 answer",
+                "an unknown user read the process list of SRV1 (10.0.0.1): 1 process, in 1 answer",
             ),
         ),
         (
@@ -226,7 +231,7 @@ def test_what_is_read_has_names_or_what_it_was_asked_by() -> None:
     make = winreg()
     block = winperf([PerfObject(9000, (Counter(6, 0x10000, 4),), (Instance("a", -1, (0, 0), (7,)),))])
     unknown = Calls(channel=replace(CHANNEL, number=1), first_frame=50)
-    assert lines(make.open_key(), make.query_value("9000", block), unknown.counter_data(perf_data([])))[-1] == (
+    assert lines(make.open_key(), make.query_value("9000", block), unknown.counter_data(ONE_VALUE))[-1] == (
         "info",
         "counters",
         (
@@ -251,6 +256,110 @@ def test_instances_that_were_listed_are_read_too() -> None:
             (2,),
         )
     ]
+
+
+PROCESS = wide("Process")
+
+
+def instances(make: Calls, names: bytes, status: int = 0) -> Exchange:
+    """The instances of the counterset are asked for."""
+    asked = make.stub().string("\\\\SRV1").uuid(COUNTERSET).uint(4096)
+    return make.exchange(2, asked, make.sized(names, status))
+
+
+def polled(make: Calls, data: bytes, status: int = 0, *, needed: int | None = None) -> list[Event]:
+    """A counter of the counterset is polled once."""
+    asked = [make.open_query(), make.validate(identifier(COUNTERSET, counter=1, name="a"))]
+    return [*asked, make.counter_data(data, status=status, needed=needed)]
+
+
+def unanswered(exchange: Exchange) -> Exchange:
+    return replace(exchange, response=None, state="request-only", reason="no answer was captured")
+
+
+def no_reads() -> dict[str, tuple[list[Event], str]]:
+    """Calls that ask for the list of processes and are not given it, and what is said of them."""
+    cases: dict[str, tuple[list[Event], str]] = {}
+
+    def case(name: str, words: str, count: int, *events: Event) -> None:
+        calls = f"{count} call{'s' if count != 1 else ''}"
+        whole = f"asked for the process list of SRV1 (10.0.0.1): Process, and {words}, in {calls}"
+        cases[name] = ([*events], whole)
+
+    make = Calls()
+    named = make.registration(9, PROCESS)
+    case("instances refused", "was refused: ERROR_ACCESS_DENIED", 1, named, instances(make, b"", 5))
+    case(
+        "instances faulted",
+        "was refused: fault nca_s_op_rng_error",
+        1,
+        named,
+        make.faulted(2, make.stub().string("\\\\SRV1").uuid(COUNTERSET).uint(4), 0x1C010002),
+    )
+    case("no instances", "read nothing: empty answer", 1, named, instances(make, b""))
+    case("instances without an answer", "read nothing: no answer", 1, named, unanswered(instances(make, b"")))
+    case("poll refused", "was refused: ERROR_ACCESS_DENIED", 1, named, *polled(make, b"", 5))
+    case("poll without blocks", "read nothing: empty answer", 1, named, *polled(make, perf_data([])))
+    error = perf_data([Block(0, status=5)])
+    case("poll with an error block", "read nothing: empty answer", 1, named, *polled(make, error))
+    case("poll for a size", "read nothing: too small a buffer", 1, named, *polled(make, b"", 8, needed=4096))
+    damaged = polled(make, b"\x40\0\0")
+    case("damaged poll", "read nothing: damaged answer", 1, named, *damaged)
+    asked = polled(make, b"", 8, needed=4)[:2]
+    garbage = make.exchange(6, make.stub().handle(HANDLE).uint(4096), b"\1\2\3")
+    case("poll that does not decode", "read nothing: malformed", 1, named, *asked, garbage)
+    two = [instances(make, b"", 5), instances(make, b"")]
+    case("refused and empty", "read nothing: ERROR_ACCESS_DENIED 1, empty answer 1", 2, named, *two)
+    return cases
+
+
+@pytest.mark.parametrize("name", no_reads())
+def test_only_an_answer_that_holds_something_is_a_read(name: str) -> None:
+    events, words = no_reads()[name]
+    (attempt,) = (one for one in found(*events) if one.kind == "attempt")
+    assert (attempt.severity, attempt.text) == ("medium", f"an unknown user {words}")
+    assert not {"process-list", "counters"} & {one.kind for one in found(*events)}
+    assert not triage(analysis_of(*events), "made.pcap", None).processes
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"data": None, "status": 5}, "was refused: ERROR_ACCESS_DENIED"),
+        ({"data": None, "status": 234, "needed": 9000}, "read nothing: too small a buffer"),
+        ({"data": winperf([])}, "read nothing: empty answer"),
+        ({"data": winperf([PerfObject(230, (Counter(784, 0x10000, 4),), ())])}, "read nothing: empty answer"),
+    ],
+)
+def test_a_value_that_was_not_given_is_not_read(answer: dict[str, Any], words: str) -> None:
+    make = winreg()
+    events = [make.open_key(), make.query_value("230", **answer), make.query_value("230", **answer)]
+    listed = [(one.severity, one.kind, one.text) for one in found(*events) if one.kind != "refused-call"]
+    text = f"an unknown user asked for the process list of 10.0.0.1: {{}}, and {words}, in 2 calls"
+    assert [(severity, kind) for severity, kind, _ in listed] == [("medium", "attempt")]
+    assert listed[0][2] == text.format(listed[0][2].split(": ")[1].split(",")[0])
+    make = winreg()
+    everything = [make.open_key(), make.query_value("Global", **answer)]
+    assert all("asked" in one.text for one in found(*everything) if one.kind in ("attempt", "enumeration"))
+    assert not {"process-list", "counters"} & {one.kind for one in found(*everything)}
+
+
+def test_sizes_that_were_asked_for_first_are_part_of_the_read() -> None:
+    make = Calls()
+    (one,) = found(make.registration(9, PROCESS), *polled(make, b"", 8, needed=99), make.counter_data(ONE_VALUE))
+    assert (one.kind, one.call_numbers) == ("process-list", (5,))
+    reg = winreg()
+    block = winperf([PerfObject(230, (Counter(784, 0x10000, 4),), (Instance("a", -1, (0, 0), (7,)),))])
+    (one,) = found(reg.open_key(), reg.query_value("230", None, status=234, needed=9), reg.query_value("230", block))
+    assert (one.kind, one.call_numbers) == ("process-list", (3,))
+
+
+def test_countersets_that_nobody_described_were_asked_about() -> None:
+    make = Calls()
+    guids = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(10)]
+    (asked, denied) = found(*(make.registration(9, b"", guid=guid, status=5) for guid in guids))
+    assert (denied.kind, asked.kind, asked.severity) == ("refused-call", "enumeration", "medium")
+    assert asked.text.endswith("about 10 countersets, and was refused: ERROR_ACCESS_DENIED")
 
 
 def described(make: Calls, count: int) -> list[Event]:

@@ -140,7 +140,7 @@ def test_so_many_pairs_are_listed(pairs: int, last: str) -> None:
 def plain(**facts: Any) -> Any:
     """A call of an interface that is not decoded."""
     told = {"channel": 1, "handle": None, "is_perflib": False, "is_winreg": False, "method": None, "opnum": 6}
-    more = {"status": None, "fault": None, "state": "complete", "read": None, "time_ns": 0}
+    more = {"status": None, "fault": None, "state": "complete", "read": None, "time_ns": 0, "outcome": "answered"}
     return SimpleNamespace(interface=SimpleNamespace(uuid=facts.pop("uuid", "a")), **{**told, **more, **facts})
 
 

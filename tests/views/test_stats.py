@@ -50,8 +50,8 @@ KEYS = {
     },
     "error-stats": {"record", "kind", "code", "name", "interface", "method", "count", "call_numbers", "frames"},
     "activity": {
-        "record", "kind", "who", "category", "target", "name", "detail", "count", "call_numbers", "failed", "first_time_ns",
-        "last_time_ns", "frames",
+        "record", "kind", "who", "category", "target", "name", "detail", "count", "call_numbers", "failed", "with_data",
+        "without_data", "first_time_ns", "last_time_ns", "frames",
     },
     "image": {
         "record", "server_ip", "source", "target", "name", "pid", "instance_id", "seen_by", "calls", "first_call", "last_call",
@@ -194,7 +194,8 @@ def test_an_error_has_a_name_or_a_number(changes: dict[str, Any], words: str, mo
 def activity(**changes: Any) -> ActivityRecord:
     facts = {"kind": "poll", "who": Who(None, "10.0.0.2", "10.0.0.1"), "category": None, "target": 230, "name": None}
     times = {"detail": None, "count": 1, "call_numbers": (1,), "failed": 0, "first_time_ns": 0, "last_time_ns": 0}
-    return ActivityRecord(**{**facts, **times, "frames": (1,), **changes})
+    answers = {"with_data": 1, "without_data": {}}
+    return ActivityRecord(**{**facts, **times, **answers, "frames": (1,), **changes})
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,18 @@ def activity(**changes: Any) -> ActivityRecord:
         ({}, "polled object 230 in 1 call"),
         ({"name": "Process"}, "polled Process (230) in 1 call"),
         ({"target": "5a8d", "count": 2}, "polled 5a8d in 2 calls"),
-        ({"name": "Process", "target": "5a8d", "failed": 1}, "polled Process (5a8d) in 1 call, 1 refused"),
+        (
+            {"count": 3, "without_data": {"no answer": 1}, "with_data": 2},
+            "polled object 230 in 3 calls, 1 without data (no answer)",
+        ),
+        (
+            {"name": "Process", "target": "5a8d", "with_data": 0, "without_data": {"ERROR_ACCESS_DENIED": 1}},
+            "asked for values of Process (5a8d) in 1 call, without data (ERROR_ACCESS_DENIED)",
+        ),
+        (
+            {"kind": "list-instances", "count": 3, "with_data": 0, "without_data": {"sealed": 2, "empty answer": 1}},
+            "asked for the instances of object 230 in 3 calls, without data (sealed 2, empty answer 1)",
+        ),
         ({"kind": "describe-counterset", "name": "Process"}, "asked what Process (230) is in 1 call"),
         ({"kind": "list-instances", "name": "Process"}, "listed the instances of Process (230) in 1 call"),
         ({"kind": "read-names", "target": None, "detail": "help texts"}, "read help texts in 1 call"),
