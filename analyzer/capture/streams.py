@@ -16,9 +16,6 @@ from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from isal import isal_zlib
-from isal.igzip_lib import IsalError
-
 from analyzer.capture.digest import HashedFile
 from analyzer.capture.file_kinds import capture_format
 from analyzer.core.errors import InputError
@@ -241,7 +238,10 @@ class _GzipMember:
     """ISA-L's object in the manner of the others: it keeps the input that did not fit."""
 
     def __init__(self) -> None:
+        from isal import isal_zlib  # loaded when a capture needs it
+
         self._inner = isal_zlib.decompressobj(wbits=31)
+        self._damage: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub has an instance
         self._held = b""
 
     @property
@@ -253,7 +253,10 @@ class _GzipMember:
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        out = self._inner.decompress(self._held + data if self._held else data, max_length)
+        try:
+            out = self._inner.decompress(self._held + data if self._held else data, max_length)
+        except self._damage as error:
+            raise ValueError(str(error)) from error
         self._held = self._inner.unconsumed_tail
         return out
 
@@ -295,7 +298,7 @@ class _Decompressed(_Filling):
         while size > 0 and not self._ended:
             try:
                 part = self._more(size)
-            except (OSError, EOFError, ValueError, RuntimeError, IsalError, lzma.LZMAError) as error:  # type: ignore[misc]
+            except (OSError, EOFError, ValueError, RuntimeError, lzma.LZMAError) as error:
                 self.damage = f"the {self._kind} data is damaged ({error})"
                 self._ended = True
                 break

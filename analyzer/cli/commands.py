@@ -60,7 +60,8 @@ def command_line(words: Iterable[str] = ()) -> typer.Typer:
     )
     app.callback()(_root)
     known = _COMMANDS | _GROUPS
-    for name in [word for word in words if word in known] or known:
+    words = list(words)
+    for name in [word for word in words if word in known] or ([] if words == ["--version"] else known):
         module, attribute = known[name]
         found = getattr(import_module(f"analyzer.cli.{module}"), attribute)
         panel, epilog = EXAMPLES.get(name, (None, ()))[0], examples_of(name)

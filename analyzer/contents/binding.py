@@ -7,7 +7,7 @@ they work out of it, once for all answers that share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -28,7 +28,7 @@ from analyzer.pcq.samples import PerflibSample, is_text, samples_of
 _Made = TypeVar("_Made")
 
 
-class Binding(Struct, eq=False):
+class Binding(Struct, frozen=True, eq=False):
     """A layout of answers, the query that they answer (None: winperf, or not known), and what their server named."""
 
     layout: Layout | V1Layout
@@ -36,7 +36,7 @@ class Binding(Struct, eq=False):
     server: Endpoint
     catalog: Catalog
     names: NameTable
-    has_text: bool = False
+    has_text: bool
     # What others worked out of the binding, by their own keys: the eight that were used last.
     _made: Kept[Any] = field(default_factory=lambda: Kept(8))
 
@@ -51,10 +51,10 @@ class Binding(Struct, eq=False):
         layout = self.layout
         return len(layout.places) if isinstance(layout, V1Layout) else len(layout.data_sizes)
 
-    def samples(self, most_instances: int | None = None) -> list[PerflibSample]:
-        """The samples of a data answer, with values and clocks of 0; of each block those of `most_instances` only."""
+    def samples(self) -> list[PerflibSample]:
+        """The samples of a data answer, with values and clocks of 0."""
         assert isinstance(self.layout, Layout)
-        rows = (row for part in self.layout.parts for row in part_rows(part, most_instances))
+        rows = (row for part in self.layout.parts for row in part_rows(part))
         return list(samples_of(answer_of(rows), self.query, self.catalog))
 
 
@@ -85,10 +85,9 @@ class Bindings:
     def _binding(self, call: Call, layout: Layout | V1Layout, query: QueryView | None) -> Binding:
         def make() -> Binding:
             catalog = self._analysis.catalogs.of(call.server)
-            binding = Binding(layout, query, call.server, catalog, self._analysis.name_tables.of(call.server))
-            if isinstance(layout, Layout):
-                binding.has_text = any(is_text(sample.counter_type) for sample in binding.samples(1))
-            return binding
+            rows = (row for part in layout.parts for row in part_rows(part, 1)) if isinstance(layout, Layout) else ()
+            has_text = any(is_text(one.counter_type) for one in samples_of(answer_of(rows), query, catalog))
+            return Binding(layout, query, call.server, catalog, self._analysis.name_tables.of(call.server), has_text)
 
         return self._known.get((id(layout), id(query), call.server), make, lambda made: made.num_values)
 
@@ -112,7 +111,7 @@ def part_rows(part: Part, most_instances: int | None = None) -> Iterator[PerfRow
         )
 
 
-def answer_of(rows: Iterator[PerfRow]) -> PerfData:
+def answer_of(rows: Iterable[PerfRow]) -> PerfData:
     """A data answer of these rows, with clocks of 0."""
     return PerfData(None, None, 0, 0, 0, None, tuple(rows), None, ())
 

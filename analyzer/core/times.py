@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from fractions import Fraction
 from functools import lru_cache
 
 NS_PER_S = 1_000_000_000
@@ -95,6 +94,8 @@ def parse_duration(text: str) -> int | None:
         return None
     # The micro sign and the Greek letter are one letter in any case, and both are typed.
     unit = (match[2] or "s").casefold().replace("\u03bc", "\u00b5")
+    from fractions import Fraction  # a hundredth of a second, and only options have durations
+
     return int(Fraction(match[1]) * UNITS_NS[unit])
 
 

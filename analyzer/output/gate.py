@@ -8,7 +8,6 @@ says so. What stands in a file system but is no file (a terminal, a pipe, `/dev/
 from __future__ import annotations
 
 import os
-import secrets
 import select
 import stat
 import sys
@@ -110,7 +109,7 @@ def _failing(path: Path) -> Iterator[None]:
 @contextmanager
 def _replaced(path: Path, target: Path, *, force: bool, private: bool) -> Iterator[BinaryIO]:
     """A new file beside the target, which takes its place when everything is written."""
-    beside = target.parent / f".pcq-{secrets.token_hex(8)}.part"
+    beside = target.parent / f".pcq-{os.urandom(8).hex()}.part"
     with _failing(path):
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), _mode(private))
     removed = "; what was written of it has been removed"

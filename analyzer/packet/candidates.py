@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.core.arrays import distinct
 from analyzer.core.limits import DEFAULTS
 
 SMB_PORT, NBSS_PORT, EPMAPPER_PORT, KERBEROS_PORT = 445, 139, 135, 88
@@ -85,7 +86,7 @@ class Flows:
     def port_pairs(self) -> npt.NDArray[np.int64]:
         """Both ports of each known flow in one number, the smaller one first."""
         if self._pairs is None:
-            self._pairs = np.unique(np.array([min(a, b) << 16 | max(a, b) for (_, a), (_, b) in self._known], np.int64))
+            self._pairs = distinct(np.array([min(a, b) << 16 | max(a, b) for (_, a), (_, b) in self._known], np.int64))
         return self._pairs
 
     def __contains__(self, key: FlowKey) -> bool:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from analyzer.capture.frame import Frame, FrameBlock, rows_at
+from analyzer.core.arrays import distinct
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.packet.candidates import KERBEROS_PORT, End, FlowKey, flow_key, is_by_port
 from analyzer.packet.columns import payloads_of
@@ -135,7 +136,7 @@ class FrameSorter(Dissector):
     @property
     def met(self) -> Hashes:
         """The numbers of all flows with TCP that are not ours by port, ascending."""
-        return np.unique(np.concatenate([NO_FLOWS, *self._met]))
+        return distinct(np.concatenate([NO_FLOWS, *self._met]))
 
     @property
     def links(self) -> set[tuple[Pair, Pair]]:
@@ -181,7 +182,7 @@ class FrameSorter(Dissector):
                 note(kind, np.array([index]), bool(len(item.payload) or item.missing))
             elif isinstance(item, Lost):
                 self._count_lost(item)
-        chosen = [Chosen(kind, np.unique(np.concatenate(parts)), has_data) for kind, (parts, has_data) in found.items()]
+        chosen = [Chosen(kind, distinct(np.concatenate(parts)), has_data) for kind, (parts, has_data) in found.items()]
         return held.block, chosen
 
     def _is_ours(self, item: Found) -> bool:
@@ -198,7 +199,7 @@ class FrameSorter(Dissector):
         if not len(others):
             return common
         hashes = flow_hashes(held.views, common.ip[others], common.tcp[others])
-        self._met.append(np.unique(hashes))
+        self._met.append(distinct(hashes))
         wanted = self._wanted
         if len(self._flows):
             for key in self._flows:
@@ -245,6 +246,6 @@ def _kinds(held: Held, common: TcpFrames) -> Iterator[tuple[Kind, IntArray]]:
             addresses = raw.ljust(2 * size, b"\0")
             src, dst = addresses[:size], addresses[size:]
             here = positions[of_frame == number]
-            for way in np.unique(asks[here]).tolist():
+            for way in distinct(asks[here]).tolist():
                 ends_of = (src, KERBEROS_PORT if way == 1 else 0), (dst, KERBEROS_PORT if way == 2 else 0)
                 yield _kind_of(*ends_of), here[asks[here] == way]

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from analyzer.core.arrays import distinct
 from analyzer.packet import links
 from analyzer.packet.candidates import KERBEROS_PORT
 from analyzer.packet.plain import (
@@ -118,7 +119,7 @@ def _udp(views: Views, frames: IntArray, at: IntArray, ends: IntArray, inner: In
     enough = at + UDP_LEN + HEADER_LEN <= ends
     inner.leave(frames[~enough])
     frames, at, ends, ports = frames[enough], at[enough] + UDP_LEN, ends[enough], ports[enough]
-    for port in np.unique(ports).tolist():
+    for port in distinct(ports).tolist():
         chosen = ports == port
         _BY_PORT[port](views, frames[chosen], at[chosen], ends[chosen], inner)
 

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from analyzer.core.arrays import distinct
 from analyzer.core.events import Moment
 from analyzer.model.call import Call, handle_of
 from analyzer.model.perflib import INTERFACE, Opnum
@@ -180,7 +181,7 @@ class Following:
             self._to_begin = self._to_end = np.empty(0, np.int64)
         lost = np.array([(*loss.after, loss.channel) for loss in losses], np.int64).reshape(-1, 3)
         # One window of time after the other: nothing as long as the capture is sorted, or held in memory.
-        bounds = np.unique(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
+        bounds = distinct(moments.column("first_time")[order[_AT_ONCE::_AT_ONCE]])
         begin_windows = _windows(bounds, moments.column("begin_time")[order[begins - self._first]])
         end_windows = _windows(bounds, _end_times(moments, order[ends - self._first]))
         lost_windows = _windows(bounds, lost[:, 0])

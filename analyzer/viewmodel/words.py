@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analyzer.audit.catalogue import Requirement
 from analyzer.buffers import PERF_NO_INSTANCES, BufferDecode
 from analyzer.buffers.names import counter_type_name
 from analyzer.buffers.regular import Grid, Layout, read_regular
@@ -27,6 +26,9 @@ from analyzer.pcq.samples import counterset_of, perflib_samples
 from analyzer.rpc.status import fault_name
 from analyzer.viewmodel.service_words import service_answer_words, service_request_words
 from analyzer.winperf.samples import winperf_samples
+
+if TYPE_CHECKING:
+    from analyzer.audit.catalogue import Requirement
 
 _SHOWN_ITEMS = 6
 _SHOWN_TEXT, _SHOWN_VALUE_NAME = 60, 200

@@ -154,6 +154,7 @@ BY_IDENTITY = """
     buffers.regular_v1: V1Block V1Layout
     buffers.same_layout: _Known
     capture.frame: FrameBlock PlacedBlock
+    contents.binding: Binding
     contents.chunks: ChunkPart SampleChunk
     formats.counter_tables: _Column
     model.analysis: Analysis Part

@@ -156,7 +156,7 @@ def test_where_there_is_nobody_to_tell_nothing_is_stated(monkeypatch: pytest.Mon
 
 
 def test_a_file_in_the_way_beside_it_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate.secrets, "token_hex", lambda length: "ab" * length)
+    monkeypatch.setattr(os, "urandom", lambda length: b"\xab" * length)
     beside = tmp_path / ".pcq-abababababababab.part"
     beside.write_bytes(b"somebody's")
     with pytest.raises(InputError, match="cannot be written: File exists"):

@@ -1,0 +1,19 @@
+"""What numpy does not do, or does only with modules that take long to load."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+def distinct(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
+    """Returns the different values, sorted. numpy.unique loads numpy.ma for this, a tenth of our start."""
+    ordered = np.sort(values)
+    is_first = np.ones(len(ordered), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    found: npt.NDArray[_Scalar] = ordered[is_first]
+    return found
