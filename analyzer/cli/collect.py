@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from secrets import token_hex
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,9 +19,10 @@ from analyzer.output.gate import say
 from analyzer.output.terminal import status_line
 
 if TYPE_CHECKING:
-    from analyzer.collect.cluster import Watcher
-    from analyzer.collect.collection import Done, Request
+    from analyzer.auth.keyring import Keyring
+    from analyzer.collect.collection import Done, Executor, Request
     from analyzer.collect.manifest import StageEntry
+    from analyzer.collect.workers import Watcher
 
 # So many files that could not be read are named.
 _NAMED = 10
@@ -43,7 +44,12 @@ Dataset = Annotated[
     ),
 ]
 Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster, not a local one.")
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="Use this Dask cluster (tls://HOST:PORT), not this machine."),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option("--insecure", help="Send secrets also to a scheduler without TLS: all who reach it can read them."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="Workers on this machine (as many as cores).")]
 Memory = Annotated[
@@ -74,6 +80,7 @@ def collect(
     until: Until = None,
     retries: Retries = 3,
     profile: ProfileName = "windows",
+    insecure: Insecure = False,
 ) -> None:
     """Collect sets of captures into a dataset of Parquet tables, on all cores or on a Dask cluster. (Extra: cluster)"""
     reading.refuse_redaction("a dataset keeps frames as they were captured")
@@ -85,13 +92,9 @@ def collect(
             "the cluster has workers of its own", param_hint="--workers" if workers else "--memory"
         )
     window = _time("--since", since), _time("--until", until)
-    try:
-        from analyzer.collect.cluster import DaskExecutor, cluster
-    except ImportError:
-        raise InputError("collect needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
-    from analyzer.collect.collection import abandon
     from analyzer.collect.collection import collect as run
     from analyzer.collect.sources import shown
+    from analyzer.collect.workers import LocalWorkers
     from analyzer.output.store import StorageError
 
     keys = token_hex(8)
@@ -99,21 +102,32 @@ def collect(
     asked |= {"scheduler": scheduler, "workers": str(workers) if workers else None, "memory": memory}
     stated = {option: value for option, value in asked.items() if value is not None}
     request = _request(reading, sources, output, window, retries, profile, keys, stated)
-    if scheduler is not None and not scheduler.startswith("tls://") and reading.keyring:
-        say("warning: the keys travel to the workers as they are; a scheduler at tls:// encrypts them on their way")
+    given: dict[str, Any] = {"keys": keys, "retries": retries}
     try:
-        with cluster(
-            reading.keyring, keys=keys, scheduler=scheduler, workers=workers, memory=memory, retries=retries
-        ) as client:
-            say(f"dashboard: {client.dashboard_link}")
-            with watching_stages() as watcher:
-                done = run(request, DaskExecutor(client, retries, watcher))
+        with watching_stages() as watcher:
+            if scheduler is not None:
+                with _cluster(reading.keyring, scheduler, watcher, insecure=insecure, **given) as executor:
+                    done = run(request, executor)
+            else:
+                given |= {"workers": workers, "memory": memory, "watcher": watcher}
+                with LocalWorkers(reading.keyring, **given) as executor:
+                    done = run(request, executor)
     except StorageError as error:
         raise InputError(str(error), hint="What was there before is as it was.") from None
-    finally:
-        # Where a run was ended, workers wrote until they were gone.
-        abandon(request)
     raise typer.Exit(_report(done, output))
+
+
+@contextmanager
+def _cluster(
+    keyring: Keyring, scheduler: str, watcher: Watcher | None, *, keys: str, retries: int, insecure: bool
+) -> Iterator[Executor]:
+    """A Dask cluster that is there already."""
+    try:
+        from analyzer.collect.cluster import DaskExecutor, cluster
+    except ImportError:
+        raise InputError("--scheduler needs Dask", hint="pip install 'pcq-analyzer[cluster]'") from None
+    with cluster(keyring, scheduler, keys=keys, insecure=insecure) as client:
+        yield DaskExecutor(client, retries, watcher)
 
 
 def _request(

@@ -1,6 +1,6 @@
 """A run: sources in, a dataset with all that was in it before and all that is in them out.
 
-Stages, each a set of tasks that know nothing of each other (`Executor` runs them, on a Dask cluster or here):
+Stages, each a set of tasks that know nothing of each other (`Executor` runs them, on this machine or on a Dask cluster):
 
     cut      each new file once: pieces by pair of hosts, facts                                      (`cut`)
     analyse  each conversation that is touched: the pipeline over its pieces                         (`analyse`)
@@ -50,6 +50,7 @@ from analyzer.collect.manifest import (
 from analyzer.collect.plan import Groups, Index, Reading, hull, linked, reading
 from analyzer.collect.render import render
 from analyzer.collect.sources import SourceFile, shown
+from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.limits import Limits
@@ -69,6 +70,9 @@ class Executor(Protocol):
     def run(
         self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
     ) -> Iterator[tuple[Task, Result | Exception]]: ...
+
+    def stop(self) -> None:
+        """Ends what still runs, as far as that can be done."""
 
 
 class Request(Struct, frozen=True):
@@ -119,16 +123,11 @@ def collect(request: Request, executor: Executor) -> Done:
     try:
         return run.run(known)
     except BaseException:
-        abandon(request)
+        executor.stop()
+        with suppress(OSError):
+            store.remove(job.staging)
+            store.prune(STAGING)
         raise
-
-
-def abandon(request: Request) -> None:
-    """Removes what a run left that was ended; what workers write even then, the next run removes."""
-    store = Store(request.dataset)
-    with suppress(OSError):
-        store.remove(f"{STAGING}/{request.run}")
-        store.prune(STAGING)
 
 
 class _Run:
@@ -392,14 +391,11 @@ class _Run:
 
 def reason_of(error: BaseException) -> str:
     """Why a task ended, in words. The text of an exception that nobody foresaw may hold anything: its kind is stated."""
-    name = type(error).__name__
-    if name == "KilledWorker":
-        return "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)"
     if isinstance(error, MemoryError):
         return "memory ran out"
-    if isinstance(error, InputError | OSError):
+    if isinstance(error, InputError | OSError | TaskError):
         return str(error)
-    return f"the program failed ({name})"
+    return f"the program failed ({type(error).__name__})"
 
 
 def _cost_of_conversation(facts: ConversationFacts) -> tuple[float, int]:

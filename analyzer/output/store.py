@@ -43,8 +43,10 @@ def file_system(url: str) -> tuple[Any, str]:
 
     Raises `InputError` where there is none of the scheme, its package is not installed, or it cannot be reached.
     """
-    from fsspec.core import url_to_fs
-
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise InputError("datasets need fsspec", hint="pip install 'pcq-analyzer[cluster]'") from None
     scheme = url.partition("://")[0]
     try:
         if urlsplit(url).password is not None:

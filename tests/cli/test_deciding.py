@@ -735,25 +735,24 @@ def test_who_calls_without_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def collecting(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was asked of a cluster and of a collection, and whether what was begun was given up."""
+    """What was asked of workers or of a cluster, and of a collection."""
     from analyzer.collect import cluster
 
-    collection = "analyzer.collect.collection"
     asked: list[Any] = []
 
     @contextmanager
-    def of(keyring: Keyring, **given: Any) -> Iterator[Any]:
-        asked.append((keyring, given))
-        yield SimpleNamespace(dashboard_link="http://dashboard")
+    def of(*given: Any, **options: Any) -> Iterator[Any]:
+        asked.append((given, options))
+        yield "those"
 
     def collected(request: Any, executor: Any) -> Any:
         asked.append((request, executor))
         return SimpleNamespace(request=request)
 
+    monkeypatch.setattr("analyzer.collect.workers.LocalWorkers", of)
     monkeypatch.setattr(cluster, "cluster", of)
     monkeypatch.setattr(cluster, "DaskExecutor", lambda client, retries, watcher: (client, retries, watcher))
-    monkeypatch.setattr(f"{collection}.collect", collected)
-    monkeypatch.setattr(f"{collection}.abandon", lambda request: asked.append(request))
+    monkeypatch.setattr("analyzer.collect.collection.collect", collected)
     monkeypatch.setattr(collect, "_report", lambda done, output: 5 if output else 4)
     return asked
 
@@ -763,15 +762,13 @@ def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp
     words = ["--since", "2026-11-20", "--until", "2026-11-20T00:00:01", "--retries", "7", "--profile", "strict"]
     result = run("collect", CLEAR, "-o", tmp_path / "a" / ".." / "set", *words, "--workers", "2", "--memory", "1GB")
     assert result.exit_code == 5, result.output
-    assert "dashboard: http://dashboard\n" in result.stderr
-    (keyring, given), (request, executor), abandoned = collecting
+    ((keyring,), given), (request, executor) = collecting
     assert not keyring
-    assert abandoned is request
     keys = given.pop("keys")
     assert len(keys) == 16
     assert int(keys, 16) >= 0
-    assert given == {"scheduler": None, "workers": 2, "memory": "1GB", "retries": 7}
-    assert executor[1:] == (7, None)
+    assert given == {"workers": 2, "memory": "1GB", "retries": 7, "watcher": None}
+    assert executor == "those"
     assert [one.url for one in request.sources] == [str(CLEAR)]
     assert request.dataset == str(tmp_path / "set")
     day = 1_795_132_800_000_000_000
@@ -788,24 +785,18 @@ def test_a_collection_is_asked_for_as_the_options_say(collecting: list[Any], tmp
 
 
 @pytest.mark.needs("distributed")
-@pytest.mark.parametrize(
-    ("scheduler", "words", "is_warned"),
-    [
-        ("tcp://host:1", ("--password", "x"), True),
-        ("tls://host:1", ("--password", "x"), False),
-        ("tcp://host:1", (), False),
-        (None, ("--password", "x"), False),
-    ],
-)
-def test_keys_that_travel_in_the_clear_are_a_warning(
-    scheduler: str | None, words: tuple[str, ...], is_warned: bool, collecting: list[Any], tmp_path: Path
+@pytest.mark.parametrize("words", [(), ("--insecure",)])
+def test_a_collection_on_a_cluster_is_asked_for_as_the_options_say(
+    words: tuple[str, ...], collecting: list[Any], tmp_path: Path
 ) -> None:
-    given = () if scheduler is None else ("--scheduler", scheduler)
-    result = run("collect", CLEAR, "-o", tmp_path / "set", *given, *words)
-    assert ("warning: the keys travel to the workers as they are" in result.stderr) is is_warned
-    assert collecting[0][1]["scheduler"] == scheduler
-    assert collecting[1][0].retries == 3
-    assert collecting[1][0].profile == "windows"
+    result = run("collect", CLEAR, "-o", tmp_path / "set", "--scheduler", "tls://host:1", "--password", "x", *words)
+    assert result.exit_code == 5, result.output
+    ((keyring, scheduler), given), (request, executor) = collecting
+    assert keyring
+    assert scheduler == "tls://host:1"
+    assert given == {"keys": request.keys, "insecure": bool(words)}
+    assert executor == ("those", 3, None)
+    assert (request.retries, request.profile) == (3, "windows")
 
 
 @pytest.mark.parametrize(("words", "option"), [(("--workers", "1"), "--workers"), (("--memory", "1GB"), "--memory")])

@@ -64,6 +64,9 @@ class Here:
             self.ran.append((stage, task))
             yield task, function(task)
 
+    def stop(self) -> None:
+        """Nothing runs between tasks."""
+
 
 def frames_of(path: Path) -> tuple[int, list[Given]]:
     """The link type and the frames of a capture."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.collect import cluster as module
 from analyzer.collect.analyse import analyse
-from analyzer.collect.collection import _OF_BATCH, Request, _Run, _safe, abandon, collect, reason_of
+from analyzer.collect.collection import _OF_BATCH, Request, _Run, _safe, collect, reason_of
 from analyzer.collect.cut import cut_file, flows_met
 from analyzer.collect.facts import (
     BatchFacts,
@@ -31,10 +29,11 @@ from analyzer.collect.manifest import Facts, Manifest, SkippedEntry
 from analyzer.collect.pieces import Place
 from analyzer.collect.plan import Index, Reading
 from analyzer.collect.render import render
+from analyzer.collect.workers import TaskError
 from analyzer.core.errors import InputError
 from analyzer.core.limits import DEFAULTS
 from analyzer.model.metadata import Metadata
-from analyzer.output.store import Store, StoreError
+from analyzer.output.store import StoreError
 from analyzer.packet.sorting import Kind
 from tests.collect.test_stages import A, B, C, D, conversation, file_facts, source
 
@@ -59,6 +58,9 @@ class Stages:
             self.sizes.append(size(task))
             yield task, self.answers[stage](task)
 
+    def stop(self) -> None:
+        pass
+
 
 def run_of(stages: Any = None, facts: Facts | None = None, **request: Any) -> _Run:
     given: dict[str, Any] = {"sources": [], "missing": [], "dataset": "out", "limits": DEFAULTS, "run": "abc"}
@@ -73,16 +75,10 @@ def with_places(facts: FileFacts, *pairs: tuple[str, str], client: str | None = 
 # -------------------------------------------------------------------------------------------------------------- words
 
 
-KilledWorker = type("KilledWorker", (Exception,), {})  # by the name that Dask gives it
-
-
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (
-            KilledWorker("x"),
-            "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)",
-        ),
+        (TaskError("each worker was killed"), "each worker was killed"),
         (MemoryError("x"), "memory ran out"),
         (InputError("a sentence"), "a sentence"),
         (OSError("no answer"), "no answer"),
@@ -597,15 +593,6 @@ def test_a_directory_that_is_no_dataset_is_left_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "_staging").exists()
 
 
-def test_what_a_run_left_is_removed_and_what_others_write_stays(tmp_path: Path) -> None:
-    for name in ("ours", "theirs"):
-        Store(str(tmp_path)).write(f"_staging/{name}/x", b"")
-    abandon(Request([], [], str(tmp_path), DEFAULTS, run="ours"))
-    assert [path.name for path in (tmp_path / "_staging").iterdir()] == ["theirs"]
-    abandon(Request([], [], str(tmp_path), DEFAULTS, run="theirs"))
-    assert not (tmp_path / "_staging").exists()
-
-
 def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
     one, other = (Request([], [], "out", DEFAULTS) for _ in range(2))
     assert one.run != other.run
@@ -614,30 +601,6 @@ def test_runs_have_names_of_their_own_and_defaults_as_documented() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- cluster
-
-
-@pytest.mark.parametrize(
-    ("given", "limit"),
-    [
-        (None, "auto"),
-        ("256MiB", 1 << 28),
-        ("2GB", 2_000_000_000),
-        ("800MiB", 800 << 20),
-        ("268435455", "too little for a worker"),
-        ("255MiB", "too little for a worker"),
-        ("much", "is no size of memory"),
-    ],
-)
-def test_memory_is_what_a_worker_can_work_with(given: str | None, limit: Any) -> None:
-    if isinstance(limit, str) and given is not None:
-        with pytest.raises(InputError, match=limit) as caught:
-            module._memory_of(given)
-        assert caught.value.hint in (
-            "As 2GB or 800MiB.",
-            "It takes 256 MiB at least, 2GB do for most.",
-        )
-    else:
-        assert module._memory_of(given) == limit
 
 
 class Future:
@@ -764,7 +727,7 @@ def test_a_scheduler_that_cannot_be_reached(error: Exception, words: str, monkey
         raise error
 
     monkeypatch.setattr(module, "Client", client)
-    with pytest.raises(InputError) as caught, module.cluster(Keyring(), scheduler="tcp://x"):
+    with pytest.raises(InputError) as caught, module.cluster(Keyring(), "tcp://x"):
         pytest.fail("reached")
     assert str(caught.value) == words
     assert caught.value.hint == "dask scheduler starts one, dask worker ADDRESS its workers."
@@ -773,77 +736,6 @@ def test_a_scheduler_that_cannot_be_reached(error: Exception, words: str, monkey
 def test_a_scheduler_elsewhere_has_the_keys_and_its_workers_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = Scheduler({"tcp://a": module.program_version()})
     monkeypatch.setattr(module, "Client", lambda address, timeout: scheduler)
-    monkeypatch.setattr(module, "LocalCluster", lambda **_: pytest.fail("a cluster of this machine"))
-    with module.cluster(Keyring(), keys="k", scheduler="tcp://x") as client:
+    with module.cluster(Keyring(), "tcp://x", keys="k") as client:
         assert client is scheduler
     assert scheduler.asked == ["client", "pcq-keys-k", "no pcq-keys-k", "closed"]
-
-
-@pytest.mark.parametrize(("workers", "cores", "expected"), [(3, 8, 3), (None, 8, 8), (None, None, 1)])
-def test_a_cluster_of_this_machine_has_a_worker_a_core(
-    workers: int | None, cores: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import dask
-
-    client, given = Scheduler(), []
-    seen: dict[str, Any] = {}
-
-    class Local:
-        def __init__(self, **options: Any) -> None:
-            given.append(options)
-            seen["signal"] = signal.getsignal(signal.SIGINT)
-            seen.update({name: os.environ.get(name) for name in module._ENVIRONMENT})
-
-        def __enter__(self) -> Local:
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            given.append("closed")
-
-    monkeypatch.setattr(module, "LocalCluster", Local)
-    monkeypatch.setattr(module, "Client", lambda local: client if isinstance(local, Local) else None)
-    monkeypatch.setattr(module.os, "cpu_count", lambda: cores)
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    for name in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS", "MALLOC_TRIM_THRESHOLD_", "DASK_LOGGING__DISTRIBUTED"):
-        monkeypatch.delenv(name, raising=False)
-    before = signal.getsignal(signal.SIGINT)
-    with module.cluster(Keyring(), keys="k", workers=workers, memory="512MiB", retries=7) as found:
-        assert found is client
-        assert dask.config.get("distributed.scheduler.allowed-failures") == 7
-        assert dask.config.get("distributed.worker.memory.pause") is False
-        assert signal.getsignal(signal.SIGINT) is before
-        assert os.environ["POLARS_MAX_THREADS"] == "1"
-    assert given == [
-        {
-            "n_workers": expected,
-            "threads_per_worker": 1,
-            "processes": True,
-            "host": "127.0.0.1",
-            "dashboard_address": "127.0.0.1:8787",
-            "memory_limit": 512 << 20,
-            "silence_logs": 50,
-        },
-        "closed",
-    ]
-    # What is started hears of no Ctrl-C; what the user has set stays.
-    assert seen == {
-        "signal": signal.SIG_IGN,
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "5",
-        "POLARS_MAX_THREADS": "1",
-        "MALLOC_TRIM_THRESHOLD_": "65536",
-        "DASK_LOGGING__DISTRIBUTED": "critical",
-    }
-    assert client.asked == ["client", "pcq-keys-k", "pcq-aside", "no pcq-keys-k", "closed"]
-    assert "POLARS_MAX_THREADS" not in os.environ
-    assert os.environ["OMP_NUM_THREADS"] == "5"
-
-
-def test_a_worker_is_in_a_process_group_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(module.os, "setpgid", lambda *given: asked.append(given))
-    module.AsidePlugin().setup(None)
-    assert asked == [(0, 0)]
-    monkeypatch.delattr(module.os, "setpgid")
-    module.AsidePlugin().setup(None)
-    assert len(asked) == 1

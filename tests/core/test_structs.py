@@ -24,7 +24,7 @@ from analyzer.core.events import CaptureEnds, Event, Problem
 from analyzer.core.traced import Extent
 
 # Packages of extras, without which the modules that use them at once cannot be loaded.
-OF_EXTRAS = {"bokeh", "dask", "distributed", "textual"}
+OF_EXTRAS = {"dask", "distributed", "textual"}
 
 
 def loaded(name: str) -> ModuleType | None:

@@ -1,0 +1,286 @@
+"""Stages on this machine: processes that each talk to this one through a pipe of their own. No port is opened.
+
+Keys travel through these pipes and stay in the memory of the processes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import signal
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from threading import Thread, current_thread, main_thread
+from typing import Any, Protocol, Self, TypeVar
+
+from msgspec import Struct
+
+from analyzer.auth.keyring import Keyring
+from analyzer.collect.keys import hold
+from analyzer.core.errors import InputError
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+# numpy and polars would start a thread for each core in each worker, and there is a worker for each core already.
+_ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+}
+KILLED = "each worker that tried was killed (out of memory, perhaps: the limit is that of --memory)"
+# A worker takes 150 MB before it has read a byte.
+_LEAST_MEMORY = 256 << 20
+_UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {f"{unit}I": 1 << 10 * power for power, unit in enumerate("KMGT", 1)}
+# So many workers in a row may end while they start.
+_MOST_STARTS = 5
+# The limit that a control group sets for the memory of its processes (Linux, cgroup v2).
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+class Watcher(Protocol):
+    """Hears how far a stage has come: its name, bytes done and in all, tasks done and in all."""
+
+    def __call__(self, stage: str, done: int, total: int, tasks: int, of: int) -> None: ...
+
+
+class Progress:
+    """Reports to a watcher, if there is one, how far the tasks of a stage have come."""
+
+    def __init__(self, stage: str, tasks: Sequence[Task], size: Callable[[Task], int], watcher: Watcher | None) -> None:
+        self._stage, self._size, self._watcher = stage, size, watcher
+        self._total, self._of = sum(map(size, tasks)), len(tasks)
+        self._done = self._finished = 0
+        self._report()
+
+    def is_done(self, task: Any) -> None:
+        self._done, self._finished = self._done + self._size(task), self._finished + 1
+        self._report()
+
+    def _report(self) -> None:
+        if self._watcher is not None:
+            self._watcher(self._stage, self._done, self._total, self._finished, self._of)
+
+
+class TaskError(Exception):
+    """Why a task ended for good, in a sentence. The text of an exception that nobody foresaw may hold anything, so that its kind
+    alone is stated."""
+
+
+class _Attempt(Struct, frozen=True):
+    """A task, and how often it was tried before."""
+
+    task: Any
+    failures: int = 0
+
+
+class _Worker:
+    """A process, the task that it has, and whether it has started to the end."""
+
+    def __init__(self, keyring: Keyring, keys: str, memory: int) -> None:
+        context = get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=_work, args=(other, keyring, keys, memory), daemon=True)
+        self.attempt: _Attempt | None = None
+        self.is_ready = False
+        with _interrupts_ignored():
+            self.process.start()
+        other.close()
+
+    def give(self, function: Callable[[Any], Any], attempt: _Attempt) -> None:
+        self.attempt = attempt
+        with suppress(OSError):  # it has ended; the next read says so
+            self.pipe.send((function, attempt.task))
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class LocalWorkers:
+    """Runs stages in processes of this machine (`collection.Executor`): so many, one for each core if not given, each with so much
+    memory. A task that fails, or whose process ends, is tried again up to `retries` times."""
+
+    def __init__(
+        self,
+        keyring: Keyring,
+        *,
+        keys: str = "",
+        workers: int | None = None,
+        memory: str | None = None,
+        retries: int = 3,
+        watcher: Watcher | None = None,
+    ) -> None:
+        """Raises `InputError` where `memory` is no size, or one with which no worker could work."""
+        self._most = workers or os.cpu_count() or 1
+        self._of_each = keyring, keys, memory_of(memory, self._most)
+        self._retries, self._watcher = retries, watcher
+        self._workers: list[_Worker] = []
+        self._failed_starts = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def run(
+        self, stage: str, function: Callable[[Task], Result], tasks: Sequence[Task], size: Callable[[Task], int]
+    ) -> Iterator[tuple[Task, Result | Exception]]:
+        """The longest tasks begin first, so that none of them is alone at the end. Raises `InputError` where no worker can be
+        started."""
+        progress, finished = Progress(stage, tasks, size, self._watcher), 0
+        waiting = deque(_Attempt(task) for task in sorted(tasks, key=size, reverse=True))
+        while finished < len(tasks):
+            self._hand_out(function, waiting)
+            for attempt, result in self._answers():
+                if isinstance(result, Exception) and attempt.failures < self._retries:
+                    waiting.append(_Attempt(attempt.task, attempt.failures + 1))
+                    continue
+                finished += 1
+                progress.is_done(attempt.task)
+                yield attempt.task, result
+
+    def stop(self) -> None:
+        """Ends the workers, whatever they are doing."""
+        while self._workers:
+            self._workers.pop().end()
+
+    def _hand_out(self, function: Callable[[Any], Any], waiting: deque[_Attempt]) -> None:
+        """Gives each idle worker a task; starts workers as long as there are tasks for them."""
+        idle = [worker for worker in self._workers if worker.attempt is None]
+        while waiting:
+            if idle:
+                worker = idle.pop()
+            elif len(self._workers) < self._most:
+                with _environment():
+                    worker = _Worker(*self._of_each)
+                self._workers.append(worker)
+            else:
+                return
+            worker.give(function, waiting.popleft())
+
+    def _answers(self) -> Iterator[tuple[_Attempt, Any]]:
+        """Waits for workers; yields the tasks that ended, each with its result or the exception that it ended in."""
+        by_pipe = {worker.pipe: worker for worker in self._workers if worker.attempt is not None}
+        for pipe in wait(list(by_pipe)):
+            worker = by_pipe[pipe]  # type: ignore[index]
+            attempt = worker.attempt
+            assert attempt is not None
+            try:
+                answer = worker.pipe.recv()
+            except (EOFError, OSError):
+                yield self._lost(worker, attempt)
+                continue
+            if not worker.is_ready:
+                worker.is_ready, self._failed_starts = True, 0
+                continue
+            worker.attempt = None
+            yield attempt, answer
+
+    def _lost(self, worker: _Worker, attempt: _Attempt) -> tuple[_Attempt, Exception]:
+        self._workers.remove(worker)
+        worker.end()
+        if not worker.is_ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _MOST_STARTS:
+                raise InputError(
+                    "no worker could be started",
+                    hint="The dataset is as it was. With fewer --workers, each has more memory.",
+                )
+            # The task was never begun: this attempt does not count.
+            attempt = _Attempt(attempt.task, attempt.failures - 1)
+        return attempt, TaskError(KILLED)
+
+
+def _work(pipe: Connection, keyring: Keyring, keys: str, memory: int) -> None:
+    """What a worker does: a task after the other, until the other end of its pipe is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    hold(keyring, keys)
+    pipe.send(None)
+    while True:
+        try:
+            function, task = pipe.recv()
+        except EOFError:
+            return
+        try:
+            result = function(task)
+        except Exception as error:
+            result = _portable(error)
+        pipe.send(result)
+
+
+def _portable(error: Exception) -> Exception:
+    """An exception that another process can be given."""
+    if isinstance(error, InputError | OSError | MemoryError):
+        with suppress(Exception):
+            pickle.loads(pickle.dumps(error))
+            return error
+    return TaskError(f"the program failed ({type(error).__name__})")
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it has ended, however that was."""
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """What is started meanwhile never hears of Ctrl-C, which is for the command: it ends its workers."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _environment() -> Iterator[None]:
+    """What is started meanwhile has these variables, where nobody has set them."""
+    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    os.environ.update({name: value for name, value in _ENVIRONMENT.items() if before[name] is None})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+
+
+def memory_of(given: str | None, workers: int) -> int:
+    """How many bytes of data each of so many workers may have; their share of what there is if not given."""
+    if given is None:
+        return max(_memory_there_is() // workers, _LEAST_MEMORY)
+    text = given.strip().upper()
+    unit = text.lstrip("0123456789. ")
+    try:
+        limit = int(float(text.removesuffix(unit)) * _UNITS[unit.removesuffix("B") or unit])
+    except (ValueError, KeyError, OverflowError):
+        raise InputError(f"{given} is no size of memory", hint="As 2GB or 800MiB.") from None
+    if limit < _LEAST_MEMORY:
+        raise InputError(
+            f"{given} of memory is too little for a worker", hint="It takes 256 MiB at least, 2GB do for most."
+        )
+    return limit
+
+
+def _memory_there_is() -> int:
+    there_is = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError):
+        return min(there_is, int(_GROUP_LIMIT.read_text()))
+    return there_is
