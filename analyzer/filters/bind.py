@@ -19,7 +19,7 @@ from typing import Any
 
 from analyzer.core.times import UNITS_NS, parse_time
 from analyzer.filters.fields import NUMBERS, TEXTS, Field, buffer_field
-from analyzer.filters.names import buffer_names, named_methods, numbers_of
+from analyzer.filters.names import buffer_names, named_methods, numbers_of, with_article
 from analyzer.filters.tree import (
     And,
     Compare,
@@ -210,7 +210,9 @@ class _Binder:
         if function.name == "count":
             return made(Kind.NUMBER, lambda resolve: (len(values(resolve)),))
         if inner.kind not in TEXTS and inner.kind is not Kind.ANY:
-            raise self.fail(f"{function.name} needs a field of text, and {inner.name} is {_a(inner.kind)}", at)
+            raise self.fail(
+                f"{function.name} needs a field of text, and {inner.name} is {with_article(inner.kind)}", at
+            )
         if function.name == "len":
             return made(Kind.NUMBER, lambda resolve: [len(one) for one in values(resolve) if isinstance(one, str)])
         change: Callable[[str], str] = str.lower if function.name == "lower" else str.upper
@@ -251,7 +253,7 @@ class _Binder:
         operator, classes = node.operator, (_class(left.kind), _class(right.kind))
         if classes[0] != classes[1] and Kind.ANY not in classes:
             raise self.fail(
-                f"{left.name} is {_a(left.kind)} and {right.name} is {_a(right.kind)}; "
+                f"{left.name} is {with_article(left.kind)} and {right.name} is {with_article(right.kind)}; "
                 f"quote {right.name} to mean the text",
                 node.at,
             )
@@ -296,7 +298,7 @@ class _Binder:
             return self._pattern(literal)
         if operator == "&":
             if ref.kind not in NUMBERS and ref.kind is not Kind.ANY:
-                raise self.fail(f"& needs a number, and {ref.name} is {_a(ref.kind)}", at)
+                raise self.fail(f"& needs a number, and {ref.name} is {with_article(ref.kind)}", at)
             mask = self._number(ref, literal)
             if not isinstance(mask, int):
                 raise self.fail(f"{_quoted(literal.text)} has no bits", literal.at)
@@ -304,7 +306,7 @@ class _Binder:
             return lambda value: _is_whole(value) and value & bits != 0
         if operator in _LESS:
             if ref.kind not in _COMPARABLE:
-                raise self.fail(f"{operator} needs a number or a time, and {ref.name} is {_a(ref.kind)}", at)
+                raise self.fail(f"{operator} needs a number or a time, and {ref.name} is {with_article(ref.kind)}", at)
             less, limit = _LESS[operator], self._number(ref, literal)
             return lambda value: _is_number(value) and less(value, limit)
         equal = self._equal(ref, literal)
@@ -339,7 +341,9 @@ class _Binder:
                 and int(low) <= int(address) <= int(high)
             )
         if ref.kind not in _COMPARABLE:
-            raise self.fail(f"a range is of numbers, times or addresses, and {ref.name} is {_a(ref.kind)}", member.at)
+            raise self.fail(
+                f"a range is of numbers, times or addresses, and {ref.name} is {with_article(ref.kind)}", member.at
+            )
         least, most = self._number(ref, member.low), self._number(ref, member.high)
         if least > most:
             raise self.fail(f"the range {member} is empty: its first value is the greater", member.at)
@@ -347,11 +351,13 @@ class _Binder:
 
     def _need_text(self, ref: _Ref, place: Operand | Compare) -> None:
         if ref.kind not in TEXTS and ref.kind is not Kind.ANY:
-            raise self.fail(f"contains and matches need text, and {ref.name} is {_a(ref.kind)}", place.at)
+            raise self.fail(f"contains and matches need text, and {ref.name} is {with_article(ref.kind)}", place.at)
 
     def _require_comparable(self, ref: _Ref, node: Compare) -> None:
         if ref.kind not in _COMPARABLE:
-            raise self.fail(f"{node.operator} needs a number or a time, and {ref.name} is {_a(ref.kind)}", node.at)
+            raise self.fail(
+                f"{node.operator} needs a number or a time, and {ref.name} is {with_article(ref.kind)}", node.at
+            )
 
     # ------------------------------------------------------------------------------------------------ values
 
@@ -426,7 +432,7 @@ class _Binder:
             near = near_names(text.upper(), names)
             more = f"; near it: {', '.join(near)}" if near else ""
             raise self.fail(f"{_quoted(text)} is no {kind} by number or name{more}", literal.at)
-        raise self.fail(f"{ref.name} is {_a(kind)}, and {_quoted(text)} is none", literal.at)
+        raise self.fail(f"{ref.name} is {with_article(kind)}, and {_quoted(text)} is none", literal.at)
 
     def _network(self, literal: Word | Text) -> IPv4Network | IPv6Network:
         try:
@@ -502,7 +508,7 @@ def _plain_number(text: str) -> int | Fraction | None:
         return None
     if _NUMBER.fullmatch(text):
         return int(text, 0) if text.lstrip("+-")[:2].lower() in ("0x", "0b") else int(text)
-    return Fraction(text) if _DECIMAL.fullmatch(text) else None
+    return _whole(Fraction(text)) if _DECIMAL.fullmatch(text) else None
 
 
 def _whole(number: Fraction) -> int | Fraction:
@@ -543,9 +549,3 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
 def _quoted(text: str) -> str:
     shown = text if len(text) <= 60 else text[:57] + "..."
     return shown if shown.isprintable() and shown else ascii(shown)
-
-
-def _a(kind: Kind) -> str:
-    if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
-        return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
-    return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"

@@ -1,12 +1,17 @@
-"""The text of a filter in, its tree out. docs/filters.md has the language; Wireshark's wireshark-filter(4) is its model."""
+"""The text of a filter in, its tree out. docs/filters.md has the language; Wireshark's wireshark-filter(4) is its model.
+
+`tables` gives the same grammar to the script of the page (web/src/parse.ts), which has no lark.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lark import Lark, Token, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.grammar import Rule
+from lark.lexer import PatternStr, TerminalDef
 
 from analyzer.filters.tree import (
     WORD_CHARACTER,
@@ -33,6 +38,15 @@ from analyzer.filters.tree import (
 MAX_LENGTH, MAX_DEPTH = 10_000, 50
 
 _END = f"(?!{WORD_CHARACTER})"
+
+
+def _words(words: str) -> str:
+    """Words in capitals or small letters, and no others: without regard to case `s` would be `ſ` too."""
+    return re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", f"({words})")
+
+
+_FUNCTIONS = "len|count|lower|upper"
+_COMPARISONS = "contains|matches|any_eq|any_ne|all_eq|all_ne|eq|ne|gt|ge|lt|le"
 _GRAMMAR = rf"""
 ?start: or_
 ?or_: xor_ (_OR xor_)*
@@ -53,15 +67,15 @@ range_: operand ".." operand
 ?operand: WORD | STRING | RAW
     | FUNCTION "(" operand ")" -> function
 
-_OR.2: /\|\||or{_END}/i
-_XOR.2: /\^\^|xor{_END}/i
-_AND.2: /&&|and{_END}/i
-NOT.2: /!(?!=)|not{_END}/i
-QUANTIFIER.2: /(any|all){_END}(?=\s+[\w"'])/i
-_IN.2: /in{_END}/i
-COMPARE.2: /===|!==|==|!=|~=|<=|>=|<|>|~|&(?!&)|(contains|matches|any_eq|any_ne|all_eq|all_ne|eq|ne|gt|ge|lt|le){_END}/i
-FUNCTION.2: /(len|count|lower|upper)(?=\s*\()/i
-RAW.3: /r"[^"]*"|r'[^']*'/i
+_OR.2: /\|\||{_words("or")}{_END}/
+_XOR.2: /\^\^|{_words("xor")}{_END}/
+_AND.2: /&&|{_words("and")}{_END}/
+NOT.2: /!(?!=)|{_words("not")}{_END}/
+QUANTIFIER.2: /{_words("any|all")}{_END}(?=\s+[\w"'])/
+_IN.2: /{_words("in")}{_END}/
+COMPARE.2: /===|!==|==|!=|~=|<=|>=|<|>|~|&(?!&)|{_words(_COMPARISONS)}{_END}/
+FUNCTION.2: /{_words(_FUNCTIONS)}(?=\s*\()/
+RAW.3: /[rR]"[^"]*"|[rR]'[^']*'/
 STRING: /"([^"\\]|\\.)*"|'([^'\\]|\\.)*'/s
 WORD: /{WORD_CHARACTER}+/
 %ignore /\s+/
@@ -113,6 +127,71 @@ def parse(source: str) -> Node:
 @cache
 def _parser() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
+
+
+# What Python's `\w` and `\s` are to JavaScript.
+_WORD_IN_JAVASCRIPT = r"\p{L}\p{N}_"
+_SPACE_IN_JAVASCRIPT = r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+
+
+def tables() -> dict[str, Any]:
+    """The grammar as an LALR parser, without lark.
+
+    `terminals` are names and JavaScript patterns in the order they are tried, of which `ignore` is left out. A state says by the
+    name of a terminal or rule what follows: a state, or -1 less the number of the rule that ends there. A rule has the name of
+    what it makes, that of its tree, what becomes of each part (`k` kept, `i` its parts in its place, `d` dropped), and whether a
+    single part stands for the tree.
+    """
+    data, memo = _parser().memo_serialize([TerminalDef, Rule])
+    parser = data["parser"]["parser"]
+    names = parser["tokens"]
+    rules = {number: entry for number, entry in sorted(memo.items()) if entry["__type__"] == "Rule"}
+    rank = {number: at for at, number in enumerate(rules)}
+    # States are numbered as they are reached, which is the same in every run.
+    rows = {
+        number: sorted((names[token], action) for token, action in row.items())
+        for number, row in parser["states"].items()
+    }
+    order = [parser["start_states"]["start"]]
+    for number in order:
+        order += dict.fromkeys(to for _, (is_reduce, to) in rows[number] if not is_reduce and to not in order)
+    place = {number: at for at, number in enumerate(order)}
+    return {
+        "terminals": [[one.name, _pattern_in_javascript(one)] for one in sorted(_parser().terminals, key=_tried)],
+        "ignore": data["parser"]["lexer_conf"]["ignore"],
+        "states": [
+            {name: -1 - rank[to["@"]] if is_reduce else place[to] for name, (is_reduce, to) in rows[number]}
+            for number in order
+        ],
+        "end": place[parser["end_states"]["start"]],
+        "rules": [_rule(rule) for rule in rules.values()],
+        "operators": _OPERATORS,
+        "signs": _SIGNS,
+        "escapes": _UNESCAPED,
+        "most": [MAX_LENGTH, MAX_DEPTH],
+    }
+
+
+def _tried(terminal: TerminalDef) -> tuple[Any, ...]:
+    """lark's order of terminals."""
+    pattern = terminal.pattern
+    return -terminal.priority, -pattern.max_width, -len(pattern.value), terminal.name
+
+
+def _pattern_in_javascript(terminal: TerminalDef) -> str:
+    value = terminal.pattern.value
+    if isinstance(terminal.pattern, PatternStr):
+        return re.sub(r"[.(){}]", r"\\\g<0>", value)
+    return value.replace(r"\w", _WORD_IN_JAVASCRIPT).replace(r"\s", _SPACE_IN_JAVASCRIPT)
+
+
+def _rule(rule: dict[str, Any]) -> list[Any]:
+    parts = (
+        "d" if part.get("filter_out") else "i" if part["__type__"] == "NonTerminal" and part["name"][0] == "_" else "k"
+        for part in rule["expansion"]
+    )
+    name, alias = rule["origin"]["name"], rule["alias"]
+    return [name, alias or name, "".join(parts), rule["options"]["expand1"] and alias is None]
 
 
 class _Builder:

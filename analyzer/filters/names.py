@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from analyzer.core.times import UNITS_NS
 from analyzer.core.win32 import win32_numbers
 from analyzer.filters.fields import call_fields
+from analyzer.filters.grammar import tables
 from analyzer.model.perflib import RequestCode
 from analyzer.model.record import Kind
 from analyzer.rpc.interfaces import PERFLIB_V2_METHODS
@@ -43,8 +45,16 @@ def named_methods() -> Mapping[str, str]:
     return {name.removeprefix("PerflibV2").lower(): name for name in PERFLIB_V2_METHODS}
 
 
+def with_article(kind: Kind) -> str:
+    """A kind as messages name it: `a number`, `text`, `in seconds`."""
+    if kind in (Kind.TEXT, Kind.SECONDS, Kind.FLAG, Kind.ANY):
+        return {Kind.SECONDS: "in seconds"}.get(kind, str(kind))
+    return f"an {kind}" if str(kind)[0] in "aeiou" else f"a {kind}"
+
+
 def vocabulary() -> dict[str, Any]:
-    """All of it, and the fields of calls with kind, paths, choices and meaning, for a program that reads filters itself."""
+    """All of it, the fields of calls with kind, paths, choices and meaning, and the grammar, for a program that reads filters
+    itself."""
     return {
         "fields": [
             [field.name, field.kind.name, list(field.paths), list(field.choices), field.meaning]
@@ -53,4 +63,7 @@ def vocabulary() -> dict[str, Any]:
         "buffers": sorted(buffer_names()),
         "methods": list(PERFLIB_V2_METHODS),
         "numbers": {kind.name: numbers_of(kind) for kind in NAMED},
+        "kinds": {kind.name: with_article(kind) for kind in Kind},
+        "units": UNITS_NS,
+        "grammar": tables(),
     }

@@ -186,6 +186,8 @@ def test_one_meaning_has_one_form(written: str, printed: str) -> None:
         ("opnum == 1e999999999", 10, "opnum is a number, and 1e999999999 is none"),
         ("opnum == " + "9" * 5000, 10, "opnum is a number, and"),
         ("user == \x00", 9, "'\\x00' was not expected here"),
+        # A letter that is an s in capitals makes no operator of a word.
+        ("user contain\u017f x", 6, "contain\u017f was not expected here"),
     ],
 )
 def test_a_mistake_is_reported_with_its_place(written: str, column: int, sentence: str) -> None:
@@ -618,6 +620,11 @@ def test_a_literal_means_values_of_the_kinds_it_can_be_read_as(value: bool | int
         assert CallFilter(f"buffer.index == {text}").passes(record) is expected, (text, value)
 
 
+def test_a_whole_number_has_bits_however_it_is_written() -> None:
+    assert CallFilter("opnum & 0.2e1").passes({"opnum": 6})
+    assert not CallFilter("opnum & 1.0").passes({"opnum": 6})
+
+
 def test_a_number_may_have_so_many_digits() -> None:
     """A longer one is a mistake, so that nothing is computed with it."""
     most = 100
@@ -629,7 +636,7 @@ def test_a_number_may_have_so_many_digits() -> None:
 def test_other_programs_get_all_that_filters_can_name() -> None:
     """The filter of the page of `report` reads it."""
     found = vocabulary()
-    assert set(found) == {"fields", "buffers", "methods", "numbers"}
+    assert set(found) == {"fields", "buffers", "methods", "numbers", "kinds", "units", "grammar"}
     assert [one[0] for one in found["fields"]] == [field.name for field in call_fields().values()]
     assert all(len(one) == 5 for one in found["fields"])
     assert found["numbers"]["STATUS"]["ERROR_MORE_DATA"] == 234

@@ -1,7 +1,7 @@
 // The calls of the page: the columns of the list, the layers of one call, and which calls pass a filter.
 
-import { block, remembered, type DetailBlock, type Fields, type Head, type RawLayer, type Shape, type Value } from "./data";
-import { type Bound, type CallParts, type Depth, type Field, type Knowledge, type Resolve, compile, depthOf, knowledge, ofRecord } from "./filter";
+import { block, remembered, type DetailBlock, type Head, type RawLayer, type Shape, type Value } from "./data";
+import { type Bound, type CallParts, type Depth, type Field, type Knowledge, type Resolve, type Vocabulary, compile, depthOf, knowledge, ofRecord } from "./filter";
 
 interface Columns {
   base: string; texts: string[]; time: number[]; client: number[]; server: number[]; user: number[]; interface: number[]; method: number[];
@@ -110,7 +110,7 @@ export async function rowsOf(): Promise<Rows> {
 
 let known: Promise<Knowledge> | null = null;
 export function fieldsKnown(): Promise<Knowledge> {
-  known ??= block<Fields>("fields").then((raw) => knowledge(raw!));
+  known ??= block<Vocabulary>("fields").then((raw) => knowledge(raw!));
   return known;
 }
 

@@ -34,11 +34,6 @@ export interface RawLayer {
 export interface RawSide { name: "request" | "response"; missing: string | null; kind: string | null; problem: string | null; lacking: string | null; layers: RawLayer[] }
 export interface RawCall { facts: [string, string, string][]; sides: RawSide[] }
 export interface DetailBlock { shapes: Shape[]; frames: Record<string, string>; calls: RawCall[] }
-export interface Fields {
-  fields: [name: string, kind: string, paths: string[], choices: string[], meaning: string][];
-  buffers: string[]; methods: string[]; numbers: Record<string, Record<string, number>>;
-}
-
 export function head(): Head {
   return JSON.parse(document.getElementById("head")!.textContent!) as Head;
 }

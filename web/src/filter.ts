@@ -1,252 +1,37 @@
 // The filter language of pcq-analyzer (docs/filters.md), evaluated on records in the page.
 //
-// A port of analyzer/filters: the same grammar, kinds of fields and rules for fields without or with several values. A test holds
-// both equal on every sample capture. Only `matches` is another engine's: JavaScript's regular expressions.
+// The grammar, fields, kinds, units and names come from the command (`vocabulary` of analyzer/filters/names.py). What a comparison
+// means is written here as in analyzer/filters/bind.py; tests hold both equal. Only `matches` is another engine's: JavaScript's
+// regular expressions.
 
-export class FilterError extends Error {
-  constructor(message: string, public readonly start: number, public readonly stop: number) {
-    super(message);
-  }
-}
+import { FilterError, type Call, type Grammar, type Node, type Operand, type Place, type Quantifier, type Range, type Text, type Word, grouped, parse, printable } from "./parse";
+
+export { FilterError };
 
 export interface Field { name: string; kind: string; paths: string[]; choices: string[]; meaning: string }
 export interface Knowledge {
   fields: Map<string, Field>; buffers: Set<string>; methods: string[]; numbers: Record<string, Map<string, number>>;
+  kinds: Record<string, string>; units: Record<string, number>; grammar: Grammar;
 }
 export type Resolve = (field: Field) => unknown[];
 // What a filter has to look at: columns of the list, whole records, decoded buffers.
 export type Depth = "rows" | "records" | "buffers";
 export interface Bound { passes: (resolve: Resolve) => boolean; fields: Set<Field> }
 
-interface Raw {
+// What `vocabulary` of names.py gives.
+export interface Vocabulary {
   fields: [name: string, kind: string, paths: string[], choices: string[], meaning: string][];
   buffers: string[]; methods: string[]; numbers: Record<string, Record<string, number>>;
+  kinds: Record<string, string>; units: Record<string, number>; grammar: Grammar;
 }
 
-export function knowledge(raw: Raw): Knowledge {
+export function knowledge(raw: Vocabulary): Knowledge {
   return {
+    ...raw,
     fields: new Map(raw.fields.map(([name, kind, paths, choices, meaning]) => [name, { name, kind, paths, choices, meaning }])),
     buffers: new Set(raw.buffers),
-    methods: raw.methods,
     numbers: Object.fromEntries(Object.entries(raw.numbers).map(([kind, names]) => [kind, new Map(Object.entries(names))])),
   };
-}
-
-// ---------------------------------------------------------------------------------------------------------------- tree
-
-type Place = [start: number, stop: number];
-interface Word { tag: "word"; text: string; at: Place }
-interface Text { tag: "text"; text: string; at: Place }
-interface Call { tag: "function"; name: string; argument: Operand; at: Place }
-type Operand = Word | Text | Call;
-interface Range { tag: "range"; low: Operand; high: Operand; at: Place }
-type Quantifier = "any" | "all" | null;
-type Node =
-  | { tag: "exists"; operand: Operand }
-  | { tag: "compare"; left: Operand; operator: string; right: Operand; quantifier: Quantifier; at: Place }
-  | { tag: "in"; left: Operand; members: (Operand | Range)[]; quantifier: Quantifier }
-  | { tag: "not" | "group"; part: Node }
-  | { tag: "and" | "or" | "xor"; parts: Node[]; chain?: true };
-
-const MAX_LENGTH = 10_000;
-const MAX_DEPTH = 50;
-const OPERATORS: Record<string, string> = {
-  "==": "==", eq: "==", any_eq: "==", "!=": "!=", ne: "!=", all_ne: "!=", "===": "===", all_eq: "===", "!==": "!==", "~=": "!==",
-  any_ne: "!==", "<": "<", lt: "<", "<=": "<=", le: "<=", ">": ">", gt: ">", ">=": ">=", ge: ">=", "&": "&", contains: "contains",
-  matches: "matches", "~": "matches",
-};
-const CHARACTER = String.raw`(?:[\p{L}\p{N}_:/\\$@*+%#\-]|\.(?!\.))`;
-const END = `(?!${CHARACTER})`;
-const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/uy;
-const sticky = (source: string): RegExp => new RegExp(source, "uys");
-// (?i) of one letter after the other: the flag would make character classes fold in ways that Python's do not.
-const caseless = (words: string): string => words.replace(/[a-z]/g, (one) => `[${one}${one.toUpperCase()}]`);
-
-const TOKENS = {
-  or: sticky(String.raw`\|\||${caseless("or")}${END}`),
-  xor: sticky(String.raw`\^\^|${caseless("xor")}${END}`),
-  and: sticky(`&&|${caseless("and")}${END}`),
-  not: sticky(`!(?!=)|${caseless("not")}${END}`),
-  quantifier: sticky(String.raw`(?:${caseless("any")}|${caseless("all")})${END}(?=\s+[\p{L}\p{N}_"'])`),
-  in: sticky(`${caseless("in")}${END}`),
-  compare: sticky(
-    `===|!==|==|!=|~=|<=|>=|<|>|~|&(?!&)|(?:${caseless("contains|matches|any_eq|any_ne|all_eq|all_ne|eq|ne|gt|ge|lt|le")})${END}`,
-  ),
-  function: sticky(String.raw`(?:${caseless("len|count|lower|upper")})(?=\s*\()`),
-  raw: sticky(String.raw`[rR]"[^"]*"|[rR]'[^']*'`),
-  string: sticky(String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`),
-  word: sticky(`${CHARACTER}+`),
-} as const;
-
-export function parse(source: string): Node {
-  const length = Array.from(source).length;
-  if (length > MAX_LENGTH) throw new FilterError(`a filter may have ${MAX_LENGTH} characters, this one has ${length}`, 0, 1);
-  const parser = new Parser(source);
-  if (parser.done()) throw new FilterError("the filter is empty", 0, 1);
-  const tree = parser.either();
-  if (!parser.done()) parser.unexpected("and, or, or the end");
-  measure(tree, 0);
-  return tree;
-}
-
-function tooDeep(at: number): FilterError {
-  return new FilterError(`this filter nests deeper than ${MAX_DEPTH} levels`, at, at + 1);
-}
-
-function measure(node: Node, depth: number): void {
-  if (depth > MAX_DEPTH) throw tooDeep(0);
-  if ("part" in node) measure(node.part, depth + 1);
-  if ("parts" in node && !node.chain) for (const part of node.parts) measure(part, depth + 1);
-}
-
-class Parser {
-  private at = 0;
-  private nested = 0;
-  constructor(private readonly source: string) {}
-
-  done(): boolean {
-    this.skip();
-    return this.at >= this.source.length;
-  }
-
-  private skip(): void {
-    SPACE.lastIndex = this.at;
-    if (SPACE.test(this.source)) this.at = SPACE.lastIndex;
-  }
-
-  unexpected(wanted: string): never {
-    this.skip();
-    if (this.at >= this.source.length) {
-      throw new FilterError(`the filter ends here, but ${wanted} must follow`, this.source.length, this.source.length + 1);
-    }
-    const found = this.source[this.at]!;
-    if (found === '"' || found === "'") throw new FilterError("this text has no closing quote", this.at, this.source.length);
-    if (found === "=") throw new FilterError("a single = is no operator, write == or !=", this.at, this.at + 1);
-    throw new FilterError(`${found} was not expected here, but ${wanted}`, this.at, this.at + 1);
-  }
-
-  private take(token: RegExp): string | null {
-    this.skip();
-    token.lastIndex = this.at;
-    const match = token.exec(this.source);
-    if (match === null || match[0] === "") return null;
-    this.at += match[0].length;
-    return match[0];
-  }
-
-  private sign(text: string): boolean {
-    this.skip();
-    if (!this.source.startsWith(text, this.at)) return false;
-    this.at += text.length;
-    return true;
-  }
-
-  either(): Node {
-    return this.joined("or", TOKENS.or, () => this.joined("xor", TOKENS.xor, () => this.joined("and", TOKENS.and, () => this.unary())));
-  }
-
-  private joined(tag: "or" | "xor" | "and", token: RegExp, part: () => Node): Node {
-    const parts = [part()];
-    while (this.take(token) !== null) parts.push(part());
-    return parts.length === 1 ? parts[0]! : { tag, parts };
-  }
-
-  private unary(): Node {
-    if (this.nested > MAX_DEPTH) throw tooDeep(this.at);
-    if (this.take(TOKENS.not) !== null) return { tag: "not", part: this.inside() };
-    if (this.sign("(")) {
-      this.nested++;
-      const part = this.either();
-      this.nested--;
-      if (!this.sign(")")) this.unexpected(")");
-      return { tag: "group", part };
-    }
-    const quantifier = this.take(TOKENS.quantifier);
-    return this.relation(quantifier === null ? null : (quantifier.toLowerCase() as Quantifier));
-  }
-
-  private inside(): Node {
-    this.nested++;
-    const part = this.unary();
-    this.nested--;
-    return part;
-  }
-
-  private relation(quantifier: Quantifier): Node {
-    const start = this.at;
-    const left = this.operand(0);
-    const after = this.at;
-    const negated = this.take(TOKENS.not) !== null;
-    if (this.take(TOKENS.in) !== null) {
-      const found: Node = { tag: "in", left, members: this.members(), quantifier };
-      return negated ? { tag: "not", part: found } : found;
-    }
-    if (negated) this.unexpected("in");
-    this.at = after;
-    const relations: Node[] = [];
-    let before = left;
-    for (;;) {
-      this.skip();
-      const at = this.at;
-      const sign = this.take(TOKENS.compare);
-      if (sign === null) break;
-      const place: Place = [at, this.at];
-      const right = this.operand(0);
-      relations.push({ tag: "compare", left: before, operator: OPERATORS[sign.toLowerCase()]!, right, quantifier, at: place });
-      before = right;
-    }
-    if (relations.length === 0) {
-      if (quantifier !== null) throw new FilterError(`${quantifier} stands before a comparison, and this is none`, start, this.at);
-      return { tag: "exists", operand: left };
-    }
-    return relations.length === 1 ? relations[0]! : { tag: "and", parts: relations, chain: true };
-  }
-
-  private members(): (Operand | Range)[] {
-    if (!this.sign("{")) this.unexpected("{");
-    const members: (Operand | Range)[] = [];
-    do {
-      const low = this.operand(0);
-      if (this.sign("..")) {
-        const high = this.operand(0);
-        members.push({ tag: "range", low, high, at: [low.at[0], high.at[1]] });
-      } else members.push(low);
-    } while (this.sign(","));
-    if (!this.sign("}")) this.unexpected("} or a comma");
-    return members;
-  }
-
-  private operand(depth: number): Operand {
-    if (depth > MAX_DEPTH) throw tooDeep(this.at);
-    this.skip();
-    const start = this.at;
-    const raw = this.take(TOKENS.raw);
-    if (raw !== null) return { tag: "text", text: raw.slice(2, -1), at: [start, this.at] };
-    const name = this.take(TOKENS.function);
-    if (name !== null) {
-      if (!this.sign("(")) this.unexpected("(");
-      const argument = this.operand(depth + 1);
-      if (!this.sign(")")) this.unexpected(")");
-      return { tag: "function", name: name.toLowerCase(), argument, at: [start, this.at] };
-    }
-    const string = this.take(TOKENS.string);
-    if (string !== null) return { tag: "text", text: unescaped(string.slice(1, -1), start), at: [start, this.at] };
-    const word = this.take(TOKENS.word);
-    if (word === null) this.unexpected("a field or a value");
-    return { tag: "word", text: word, at: [start, this.at] };
-  }
-}
-
-const UNESCAPED: Record<string, string> = { n: "\n", r: "\r", t: "\t", 0: "\0", "\\": "\\", '"': '"', "'": "'" };
-
-function unescaped(text: string, at: number): string {
-  return text.replace(/\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))/gsu, (match, x, u, long, one) => {
-    const code = (x ?? u ?? long) as string | undefined;
-    if (code === undefined) return UNESCAPED[one as string] ?? match;
-    const number = parseInt(code, 16);
-    if (number > 0x10ffff) throw new FilterError(`${match} is no character`, at, at + text.length + 2);
-    return String.fromCodePoint(number);
-  });
 }
 
 // ---------------------------------------------------------------------------------------------------------------- binding
@@ -258,17 +43,8 @@ const FIELD_FIRST = new Set(["contains", "matches", "&"]);
 const SWAPPED: Record<string, string> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 const FLAGS: Record<string, boolean> = { true: true, 1: true, false: false, 0: false };
 const GUID = /^\{?([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})\}?$/;
+const MOST_OF_PATTERN = 1000;
 const DECIMAL = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?`;
-const UNITS: Record<string, bigint> = {
-  ns: 1n, us: 1000n, "µs": 1000n, ms: 1_000_000n, s: 1_000_000_000n, min: 60_000_000_000n, h: 3_600_000_000_000n,
-};
-const WORDS: Record<string, string> = {
-  NUMBER: "a number", STATUS: "a status", FAULT: "a fault status", REQUEST_CODE: "a request code", COUNTER_TYPE: "a counter type",
-  SECONDS: "in seconds", TIME: "a time", TEXT: "text", CHOICE: "a word", METHOD: "a method", INTERFACE: "an interface",
-  NAME: "a name or GUID", HANDLE: "a handle", GUID: "a GUID", ADDRESS: "an address", FLAG: "true or false", ANY: "anything",
-  GROUP: "a group",
-};
-
 interface Ref { name: string; kind: string; values: Resolve1; field: Field; at: Place }
 type Resolve1 = (resolve: Resolve) => unknown[];
 type Predicate = (resolve: Resolve) => boolean;
@@ -276,14 +52,10 @@ type Test = (value: unknown) => boolean;
 // A number exactly: a fraction of whole numbers.
 interface Ratio { top: bigint; bottom: bigint }
 
-export function bind(tree: Node, known: Knowledge): Bound {
-  const binder = new Binder(known);
-  const passes = binder.node(tree);
-  return { passes, fields: binder.used };
-}
-
 export function compile(source: string, known: Knowledge): Bound {
-  return bind(parse(source), known);
+  const binder = new Binder(known);
+  const passes = binder.node(parse(source, known.grammar));
+  return { passes, fields: binder.used };
 }
 
 // How much of a call a filter looks at; `quick` are paths that the list has.
@@ -298,13 +70,11 @@ class Binder {
   constructor(private readonly known: Knowledge) {}
 
   private fail(sentence: string, at: Place): FilterError {
-    return new FilterError(sentence, at[0], at[1]);
+    return new FilterError(sentence, at);
   }
 
   node(node: Node): Predicate {
     switch (node.tag) {
-      case "group":
-        return this.node(node.part);
       case "not": {
         const inner = this.node(node.part);
         return (resolve) => !inner(resolve);
@@ -342,7 +112,7 @@ class Binder {
   private unknown(name: string): string {
     const lower = name.toLowerCase();
     const near = [...this.known.fields.keys()].filter((one) => one.toLowerCase().endsWith(`.${lower}`) || one.toLowerCase().startsWith(lower));
-    return `no field is called ${name}${near.length > 0 ? `; near it: ${near.slice(0, 3).join(", ")}` : ""}`;
+    return `no field is called ${quoted(name)}${near.length > 0 ? `; near it: ${near.slice(0, 3).join(", ")}` : ""}`;
   }
 
   private ref(operand: Operand): Ref | null {
@@ -369,7 +139,7 @@ class Binder {
     const made = (kind: string, values: Resolve1): Ref => ({ name: spelled(call), kind, values, field: inner.field, at: call.at });
     if (call.name === "count") return made("NUMBER", (resolve) => [inner.values(resolve).length]);
     if (!TEXTS.has(inner.kind) && inner.kind !== "ANY") {
-      throw this.fail(`${call.name} needs a field of text, and ${inner.name} is ${WORDS[inner.kind]}`, call.at);
+      throw this.fail(`${call.name} needs a field of text, and ${inner.name} is ${this.known.kinds[inner.kind]}`, call.at);
     }
     const texts: (resolve: Resolve) => string[] = (resolve) => inner.values(resolve).filter((one): one is string => typeof one === "string");
     if (call.name === "len") return made("NUMBER", (resolve) => texts(resolve).map((one) => Array.from(one).length));
@@ -407,7 +177,7 @@ class Binder {
     }
     const classes = [classOf(left.kind), classOf(right.kind)];
     if (classes[0] !== classes[1] && !classes.includes("ANY")) {
-      throw this.fail(`${left.name} is ${WORDS[left.kind]} and ${right.name} is ${WORDS[right.kind]}; quote ${right.name} to mean the text`, node.at);
+      throw this.fail(`${left.name} is ${this.known.kinds[left.kind]} and ${right.name} is ${this.known.kinds[right.kind]}; quote ${right.name} to mean the text`, node.at);
     }
     const operator = node.operator;
     if (operator === "matches") throw this.fail("matches needs a pattern in quotes", right.at);
@@ -418,7 +188,7 @@ class Binder {
     } else if (operator === "&") {
       pair = (one, other) => isWhole(one) && isWhole(other) && (BigInt(one) & BigInt(other)) !== 0n;
     } else if (operator in SWAPPED) {
-      if (!COMPARABLE.has(left.kind)) throw this.fail(`${operator} needs a number or a time, and ${left.name} is ${WORDS[left.kind]}`, node.at);
+      if (!COMPARABLE.has(left.kind)) throw this.fail(`${operator} needs a number or a time, and ${left.name} is ${this.known.kinds[left.kind]}`, node.at);
       pair = (one, other) => isNumber(one) && isNumber(other) && ordered(operator, compareNumbers(one, other));
     } else {
       const equal = operator.startsWith("=") && operator !== "!==";
@@ -446,13 +216,13 @@ class Binder {
       return (value) => typeof value === "string" && pattern.test(value);
     }
     if (operator === "&") {
-      if (!NUMBERS.has(ref.kind) && ref.kind !== "ANY") throw this.fail(`& needs a number, and ${ref.name} is ${WORDS[ref.kind]}`, at);
+      if (!NUMBERS.has(ref.kind) && ref.kind !== "ANY") throw this.fail(`& needs a number, and ${ref.name} is ${this.known.kinds[ref.kind]}`, at);
       const mask = this.number(ref, literal);
-      if (mask.bottom !== 1n) throw this.fail(`${literal.text} has no bits`, literal.at);
+      if (mask.bottom !== 1n) throw this.fail(`${quoted(literal.text)} has no bits`, literal.at);
       return (value) => isWhole(value) && (BigInt(value) & mask.top) !== 0n;
     }
     if (operator in SWAPPED) {
-      if (!COMPARABLE.has(ref.kind)) throw this.fail(`${operator} needs a number or a time, and ${ref.name} is ${WORDS[ref.kind]}`, at);
+      if (!COMPARABLE.has(ref.kind)) throw this.fail(`${operator} needs a number or a time, and ${ref.name} is ${this.known.kinds[ref.kind]}`, at);
       const limit = this.number(ref, literal);
       return (value) => isNumber(value) && ordered(operator, compareTo(value, limit));
     }
@@ -476,20 +246,20 @@ class Binder {
     if (low.tag === "function" || high.tag === "function") throw this.fail("a range is between values", member.at);
     if (ref.kind === "ADDRESS") {
       const [first, last] = [this.address(low), this.address(high)];
-      if (first.version !== last.version || first.number > last.number) throw this.fail("this is no range of addresses", member.at);
+      if (first.version !== last.version || first.number > last.number) throw this.fail(`${spelled(low)}..${spelled(high)} is no range of addresses`, member.at);
       return (value) => {
         const address = typeof value === "string" ? addressOf(value) : null;
         return address !== null && address.version === first.version && first.number <= address.number && address.number <= last.number;
       };
     }
-    if (!COMPARABLE.has(ref.kind)) throw this.fail(`a range is of numbers, times or addresses, and ${ref.name} is ${WORDS[ref.kind]}`, member.at);
+    if (!COMPARABLE.has(ref.kind)) throw this.fail(`a range is of numbers, times or addresses, and ${ref.name} is ${this.known.kinds[ref.kind]}`, member.at);
     const [least, most] = [this.number(ref, low), this.number(ref, high)];
-    if (least.top * most.bottom > most.top * least.bottom) throw this.fail("the range is empty: its first value is the greater", member.at);
+    if (least.top * most.bottom > most.top * least.bottom) throw this.fail(`the range ${spelled(low)}..${spelled(high)} is empty: its first value is the greater`, member.at);
     return (value) => isNumber(value) && compareTo(value, least) >= 0 && compareTo(value, most) <= 0;
   }
 
   private needText(ref: Ref, at: Place): void {
-    if (!TEXTS.has(ref.kind) && ref.kind !== "ANY") throw this.fail(`contains and matches need text, and ${ref.name} is ${WORDS[ref.kind]}`, at);
+    if (!TEXTS.has(ref.kind) && ref.kind !== "ANY") throw this.fail(`contains and matches need text, and ${ref.name} is ${this.known.kinds[ref.kind]}`, at);
   }
 
   private equal(ref: Ref, literal: Word | Text): Test {
@@ -497,7 +267,7 @@ class Binder {
     if (ref.kind === "ANY") return equalToAnything(literal);
     if (ref.kind === "ADDRESS") {
       const network = networkOf(text);
-      if (network === null) throw this.fail(`${text} is no IP address or network`, literal.at);
+      if (network === null) throw this.fail(`${quoted(text)} is no IP address or network`, literal.at);
       return (value) => {
         const address = typeof value === "string" ? addressOf(value) : null;
         return address !== null && address.version === network.version && address.number >> network.shift === network.number >> network.shift;
@@ -505,7 +275,7 @@ class Binder {
     }
     if (ref.kind === "FLAG") {
       const flag = Object.hasOwn(FLAGS, text.toLowerCase()) ? FLAGS[text.toLowerCase()] : undefined;
-      if (flag === undefined) throw this.fail(`${ref.name} is true or false, and ${text} is neither`, literal.at);
+      if (flag === undefined) throw this.fail(`${ref.name} is true or false, and ${quoted(text)} is neither`, literal.at);
       return (value) => value === flag;
     }
     if (COMPARABLE.has(ref.kind)) {
@@ -522,7 +292,7 @@ class Binder {
     switch (ref.kind) {
       case "CHOICE":
         if (!ref.field.choices.includes(text) && !/^\p{Nd}+$/u.test(text)) {
-          throw this.fail(`${ref.name} is never ${text}; it is one of ${ref.field.choices.join(", ")}`, literal.at);
+          throw this.fail(`${ref.name} is never ${quoted(text)}; it is one of ${ref.field.choices.join(", ")}`, literal.at);
         }
         return new Set([text]);
       case "METHOD": {
@@ -534,7 +304,7 @@ class Binder {
       case "NAME":
         return new Set([plainGuid(text)]);
       case "GUID":
-        if (!GUID.test(text)) throw this.fail(`${ref.name} is a GUID, and ${text} is none`, literal.at);
+        if (!GUID.test(text)) throw this.fail(`${ref.name} is a GUID, and ${quoted(text)} is none`, literal.at);
         return new Set([plainGuid(text)]);
       case "HANDLE":
         return new Set([/^\p{Nd}+$/u.test(text) ? `q${text}` : plainGuid(text)]);
@@ -547,31 +317,32 @@ class Binder {
     const { text } = literal;
     if (ref.kind === "TIME") {
       const time = timeOf(text);
-      if (time === null) throw this.fail(`${text} is no time like 2026-11-20, 2026-11-20T13:50 or 2026-11-20T13:50:16.25Z`, literal.at);
+      if (time === null) throw this.fail(`${quoted(text)} is no time like 2026-11-20, 2026-11-20T13:50 or 2026-11-20T13:50:16.25Z`, literal.at);
       return { top: time, bottom: 1n };
     }
     if (ref.kind === "SECONDS") {
-      const match = new RegExp(`^(${DECIMAL})(ns|us|µs|ms|s|min|h)?$`).exec(text);
-      if (match === null || text.length > 100) throw this.fail(`${ref.name} is in seconds, and ${text} is no duration like 0.5 or 500ms`, literal.at);
+      const match = new RegExp(`^(${DECIMAL})(${Object.keys(this.known.units).join("|")})?$`).exec(text);
+      if (match === null || text.length > 100) throw this.fail(`${ref.name} is in seconds, and ${quoted(text)} is no duration like 0.5 or 500ms`, literal.at);
       const ratio = decimal(match[1]!);
-      return reduced({ top: ratio.top * UNITS[match[2] ?? "s"]!, bottom: ratio.bottom });
+      return reduced({ top: ratio.top * BigInt(this.known.units[match[2] ?? "s"]!), bottom: ratio.bottom });
     }
     const plain = plainNumber(text);
     if (plain !== null) return plain;
     const names = this.known.numbers[ref.kind];
     const found = names?.get(text.toUpperCase());
     if (found !== undefined) return { top: BigInt(found), bottom: 1n };
-    throw this.fail(names === undefined ? `${ref.name} is ${WORDS[ref.kind]}, and ${text} is none` : `${text} is no ${WORDS[ref.kind]!.slice(2)} by number or name`, literal.at);
+    throw this.fail(names === undefined ? `${ref.name} is ${this.known.kinds[ref.kind]}, and ${quoted(text)} is none` : `${quoted(text)} is no ${this.known.kinds[ref.kind]!.slice(2)} by number or name`, literal.at);
   }
 
   private address(literal: Word | Text): Address {
     const address = addressOf(literal.text);
-    if (address === null) throw this.fail(`${literal.text} is no IP address`, literal.at);
+    if (address === null) throw this.fail(`${quoted(literal.text)} is no IP address`, literal.at);
     return address;
   }
 
   private pattern(literal: Word | Text): RegExp {
-    if (Array.from(literal.text).length > 1000) throw this.fail("a pattern may have 1000 characters", literal.at);
+    const { length } = Array.from(literal.text);
+    if (length > MOST_OF_PATTERN) throw this.fail(`a pattern may have ${grouped(MOST_OF_PATTERN)} characters, this one has ${grouped(length)}`, literal.at);
     let source = literal.text;
     let flags = "iu";
     const inline = /^\(\?([ims]*)(?:-([ims]+))?\)/.exec(source);
@@ -582,15 +353,12 @@ class Binder {
     }
     // The command's engine, whose time is linear, knows neither of these.
     if (/\(\?<?[=!]|\\[1-9]/.test(source)) throw this.fail("this is no regular expression: it looks around or refers back", literal.at);
-    source = source.replaceAll("(?P<", "(?<");
+    // Nor does JavaScript take a backslash before every sign.
+    source = source.replaceAll("(?P<", "(?<").replace(/\\([!-/:-@[-`{-~])/g, (_, sign: string) => `\\x${sign.charCodeAt(0).toString(16)}`);
     try {
       return new RegExp(source, flags);
     } catch {
-      try {
-        return new RegExp(source, flags.replace("u", ""));
-      } catch {
-        throw this.fail("this is no regular expression", literal.at);
-      }
+      throw this.fail("this is no regular expression", literal.at);
     }
   }
 }
@@ -601,7 +369,12 @@ const DEFAULT: Record<string, Quantifier> = { "!=": "all", "===": "all" };
 
 function spelled(operand: Operand): string {
   if (operand.tag === "function") return `${operand.name}(${spelled(operand.argument)})`;
-  return operand.text;
+  return operand.tag === "word" ? operand.text : JSON.stringify(operand.text);
+}
+
+function quoted(text: string): string {
+  const letters = Array.from(text);
+  return printable(letters.length <= 60 ? text : `${letters.slice(0, 57).join("")}...`) || "''";
 }
 
 function quantified(values: Resolve1, test: Test, quantifier: Quantifier): Predicate {

@@ -104,7 +104,7 @@ function App({ head, rows }: { head: Head; rows: Rows }) {
         if (abort.signal.aborted) return;
         setBusy(false);
         if (!(error instanceof FilterError)) throw error;
-        setWrong(`column ${error.start + 1}: ${error.message}`);
+        setWrong(`column ${error.at[0] + 1}: ${error.message}`);
       });
     return () => abort.abort();
   }, [filter]);
