@@ -64,7 +64,8 @@ def export(
         reading.refuse_cases(files, "a slice is of captured packets")
     # Checked before anything is read.
     decrypted, packets = (
-        destination_of(path, files, reading, force=force, private=path is sliced and secrets is not None)
+        # What is decrypted, and keys, are for the owner only.
+        destination_of(path, files, reading, force=force, private=path is pcapng or secrets is not None)
         if path is not None
         else None
         for path in (pcapng, sliced)

@@ -598,31 +598,12 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
         except typer.Exit:
             if not failures:
                 raise
-        except _CONTRADICTIONS as error:
-            if (case := _case_of(values)) is None:
-                raise
-            raise InputError(
-                f"{case} is a damaged case: what it holds does not fit together ({type(error).__name__})",
-                hint="Save it again from its captures. If it was not changed, this is an error of the program.",
-            ) from error
         if failures:
             raise ReadingFailedError("the capture was read in part only") from failures[0]
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {item.name: item.annotation for item in parameters}
     return with_options
-
-
-# What comes of records that contradict each other. Those of captures are made by the program; those of a case, by whoever wrote it.
-_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
-
-
-def _case_of(values: dict[str, Any]) -> str | None:
-    """The case that a command was given in place of captures."""
-    from analyzer.pipeline.case import is_case
-
-    names = values.get("files") or [values.get("file")]
-    return next((name for name in names if is_case(name)), None)
 
 
 # What says where a result goes, not what it is; and secrets, of which only that some were given is stated.

@@ -21,11 +21,11 @@ def save(
     force: Force = False,
 ) -> None:
     """Save the whole analysis, decrypted and without keys: every command takes the case in place of the captures."""
-    from analyzer.pipeline.case import write_case
+    from analyzer.pipeline.case import read_back, write_case
 
-    destination = destination_of(output, files, reading, force=force)
+    destination = destination_of(output, files, reading, force=force, private=True)
     analysis = replace(reading, hashing=True).analysis(files)
-    with destination.opened() as out:
+    with destination.opened(read_back) as out:
         manifest = write_case(analysis, out, limits=reading.limits, options=reading.stated)
     rows = ", ".join(f"{table.rows:,} {name}" for name, table in manifest.tables.items() if table.rows)
     say(f"{output}: {rows or 'nothing of ours'}; it holds what was decrypted, and no key")

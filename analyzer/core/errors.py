@@ -1,4 +1,5 @@
-"""The two kinds of errors that are not bugs: unusable input, and bytes that disagree with their specification."""
+"""The two kinds of errors that are not bugs: unusable input (a damaged case is such), and bytes that disagree with their
+specification."""
 
 from __future__ import annotations
 
@@ -13,6 +14,10 @@ class InputError(Exception):
         self.hint = hint
         if hint is not None:
             self.add_note(hint)
+
+
+class CaseError(InputError):
+    """A case that is not what a case holds: only what reads one raises it."""
 
 
 class DecodeError(Exception):

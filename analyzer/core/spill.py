@@ -10,10 +10,9 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from mmap import mmap
+from typing import Protocol
 from weakref import finalize
 
-from analyzer.core.errors import InputError
 from analyzer.core.traced import Source, TracedBytes
 
 # What is appended is written in pieces of so much, and read so.
@@ -157,23 +156,26 @@ class Log:
                 yield self._file.read(held + first, min(_SEGMENT, length - first))
 
 
-class MappedLog(Log):
-    """A log of `length` bytes that lies in a file, from a place on, and is only read. Whoever wrote the file may have written
-    anything: a part of it that is not there is an `InputError`."""
+class Readable(Protocol):
+    """Bytes that lie elsewhere, and say so where some of them are not there."""
 
-    __slots__ = ("_bytes", "_start")
+    def read(self, position: int, length: int) -> bytes: ...
 
-    def __init__(self, data: mmap | bytes, start: int, length: int) -> None:
+
+class ReadLog(Log):
+    """A log that lies elsewhere and is only read."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: Readable) -> None:
         super().__init__(0)
-        self._bytes, self._start, self._end = data, start, length
+        self._source = source
 
     def append(self, data: bytes) -> int:
         raise TypeError("a log of a file is only read")
 
     def read(self, position: int, length: int) -> bytes:
-        if not 0 <= position <= position + length <= self._end:
-            raise InputError("the case is damaged: its calls end before what they hold")
-        return bytes(self._bytes[self._start + position : self._start + position + length])
+        return self._source.read(position, length)
 
 
 class LoggedParts(TracedBytes):

@@ -1,24 +1,24 @@
 """An analysis as bytes and back: the packed calls in one log, all else as one MessagePack record. Nothing of a key is among it.
 
-What a case file keeps so that every command can read it (docs/case-file.md). A state whose `VERSION` is another is refused by
-whoever opens it.
+What a case file keeps so that every command can read it (docs/case-file.md).
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from operator import add, le
 from typing import Any, get_args
 
 from msgspec import MsgspecError, Struct, msgpack
 from msgspec.structs import replace
 
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CaseError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name, Texts
 from analyzer.core.origins import pack_origins, packed_length
-from analyzer.core.spill import MappedLog
+from analyzer.core.spill import Log
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call, CallState
 from analyzer.model.catalog import Catalogs, CounterEntry, CountersetEntry, Described
@@ -27,9 +27,7 @@ from analyzer.model.name_tables import NameTables
 from analyzer.model.pdus import Pdus
 from analyzer.model.query import Held, Identifier, InOrder, QueryView
 from analyzer.model.sample import IdSource
-from analyzer.model.store import CallStore, CallWriter, Shared
-
-VERSION = 1
+from analyzer.model.store import CallStore, CallWriter, PackedCall, Shared
 
 
 class _Counter(Struct, array_like=True):
@@ -75,7 +73,6 @@ class _View(Struct, array_like=True):
 class State(Struct):
     """All of an analysis but the log of its calls."""
 
-    version: int
     capture: CaptureFacts
     places: bytes
     lengths: bytes
@@ -95,8 +92,8 @@ class State(Struct):
     name_tables: dict[str, _NameTable]
 
 
-def dump(analysis: Analysis) -> tuple[bytes, Iterator[bytes]]:
-    """The state of an analysis, and its log in pieces."""
+def dump(analysis: Analysis) -> tuple[bytes, Log]:
+    """The state of an analysis, and its log: the calls in order, each behind its long parts. No byte is of two calls."""
     writer = CallWriter()
     views: array[int] = array("q")
     states: list[_View] = []
@@ -115,9 +112,8 @@ def dump(analysis: Analysis) -> tuple[bytes, Iterator[bytes]]:
             seen.append(query)
             states.append(_packed_view(query, lists))
         views.append(number)
-    places, lengths, shared, pieces = writer.packed()
+    places, lengths, shared, log = writer.packed()
     state = State(
-        version=VERSION,
         capture=replace(analysis.capture, names=dict(analysis.capture.names)),
         places=places,
         lengths=lengths,
@@ -139,12 +135,12 @@ def dump(analysis: Analysis) -> tuple[bytes, Iterator[bytes]]:
         },
         name_tables={ip: _NameTable(*table.packed()) for ip, table in analysis.name_tables.all()},
     )
-    return msgpack.encode(state), pieces
+    return msgpack.encode(state), log
 
 
-def load(state: bytes, log: MappedLog) -> Analysis:
+def load(state: bytes, log: Log) -> Analysis:
     """The analysis of which `dump` made these. Whoever wrote them may have written anything: what cannot be is an error of msgspec,
-    a `ValueError` or a `LookupError`; in a call it is an `InputError` when the call is looked at."""
+    a `ValueError` or a `LookupError`; in a call it is a `CaseError` when the call is looked at."""
     found = msgpack.decode(state, type=State)
     lists = found.lists
     states = [_view(view, lists) for view in found.states]
@@ -154,6 +150,7 @@ def load(state: bytes, log: MappedLog) -> Analysis:
         raise ValueError("it says of other calls than it has what they hold")
     if views and not -1 <= min(views) <= max(views) < len(states):
         raise IndexError("calls refer to states of handles that are not there")
+    writer.check_places()
     calls = CallStore(writer, range(len(writer)), views, states)
     catalogs, tables = Catalogs(), NameTables()
     for ip, countersets in found.catalogs.items():
@@ -177,7 +174,13 @@ def load(state: bytes, log: MappedLog) -> Analysis:
 
 
 class _ReadCalls(CallWriter):
-    """Calls that somebody else packed: what does not fit together is an `InputError`."""
+    """Calls that somebody else packed: what does not fit together is a `CaseError`."""
+
+    def check_places(self) -> None:
+        """Raises `ValueError` where calls do not lie one behind the other: each byte of a case is read for one call only."""
+        ends = map(add, self._places, self._lengths)
+        if len(self) and (self._places[0] < 0 or not all(map(le, ends, self._places[1:]))):
+            raise ValueError("calls that lie in each other")
 
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         try:
@@ -185,8 +188,21 @@ class _ReadCalls(CallWriter):
             if call.state not in _STATES:
                 raise ValueError("a state that no call has")
         except (MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            raise InputError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
+            raise CaseError(f"the case is damaged: call {at + 1} cannot be read ({error})") from None
         return call
+
+    def row(self, at: int) -> PackedCall:
+        found = super().row(at)
+        first, stop = self._places[at - 1] + self._lengths[at - 1] if at else 0, self._places[at]
+        sides = [side for side in (found.request, found.response) if side is not None]
+        parts = [part for side in sides for pdus in side.pdus for part in (pdus.whole, pdus.origins, pdus.unsealed)]
+        logged = [part for part in parts if isinstance(part, tuple)]
+        if logged and (
+            sum(length for _, length in logged) > stop - first
+            or not all(first <= position <= position + length <= stop for position, length in logged)
+        ):
+            raise ValueError("bytes that are not its own")
+        return found
 
     def _pdus(self, row: Any) -> Pdus:
         found = super()._pdus(row)

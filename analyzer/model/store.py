@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, get_type_hints, overload
 
 from msgspec import Struct, msgpack
 
@@ -128,7 +128,7 @@ class _PackedSide(Struct, array_like=True, frozen=True, gc=False):
     frames_of_dropped: tuple[int, ...] = ()
 
 
-class _PackedCall(Struct, array_like=True, frozen=True, gc=False):
+class PackedCall(Struct, array_like=True, frozen=True, gc=False):
     """A call; what is a number in place of a value refers to `_Common` by that name."""
 
     common: int
@@ -167,7 +167,7 @@ _COMMON = (
 
 _common_of = attrgetter(*_COMMON)
 _ENCODER = msgpack.Encoder()
-_DECODER = msgpack.Decoder(_PackedCall)
+_DECODER = msgpack.Decoder(PackedCall)
 
 
 # State, interface and method (its number, where it has no name) of a call.
@@ -308,7 +308,7 @@ class CallWriter:
         self.unbound: dict[tuple[int, int], array[int]] = {}
 
     @classmethod
-    def of(cls, log: Log, places: bytes, lengths: bytes, shared: Shared) -> CallWriter:
+    def of(cls, log: Log, places: bytes, lengths: bytes, shared: Shared) -> Self:
         """Calls that were packed elsewhere, to be read."""
         types = get_type_hints(Call)
         writer = cls()
@@ -320,12 +320,12 @@ class CallWriter:
         writer.tally.update(dict(shared.tally))
         return writer
 
-    def packed(self) -> tuple[bytes, bytes, Shared, Iterator[bytes]]:
-        """Where each call lies in the log and how long it is, what calls share, and the log in pieces."""
+    def packed(self) -> tuple[bytes, bytes, Shared, Log]:
+        """Where each call lies in the log and how long it is, what calls share, and the log."""
         commons = _ENCODER.encode(self._commons.items_by_number)
         tables = self._smbs.items_by_number, self._texts.items_by_number, self._steps.items_by_number
         shared = Shared(commons, *tables, list(self.tally.items()))
-        return self._places.tobytes(), self._lengths.tobytes(), shared, self._log.pieces()
+        return self._places.tobytes(), self._lengths.tobytes(), shared, self._log
 
     def __len__(self) -> int:
         return len(self._places)
@@ -450,9 +450,13 @@ class CallWriter:
 
     # Reading
 
+    def row(self, at: int) -> PackedCall:
+        """The call at a position as it is packed."""
+        return _DECODER.decode(self._log.read(self._places[at], self._lengths[at]))
+
     def read(self, at: int, number: int, query: QueryView | None) -> Call:
         """The call at a position, with its number and the state of its query handle."""
-        row = _DECODER.decode(self._log.read(self._places[at], self._lengths[at]))
+        row = self.row(at)
         (
             client,
             server,

@@ -41,7 +41,7 @@ from analyzer.notebook.dataset import is_dataset
 from analyzer.notebook.html import call_html, capture_html, findings_html
 from analyzer.output.json import document
 from analyzer.output.progress import watching
-from analyzer.pipeline.case import is_case, open_case, write_case
+from analyzer.pipeline.case import is_case, open_case, read_back, write_case
 from analyzer.pipeline.metadata import load_metadata
 from analyzer.pipeline.run import Engine, Source, digests_of, stream
 from analyzer.pipeline.run import analyze as run
@@ -166,7 +166,8 @@ class Capture:
         """
         from analyzer.output.gate import Destination
 
-        with Destination(Path(path), force=force).sparing(self.analysis.capture.files).opened() as out:
+        destination = Destination(Path(path), force=force, private=True).sparing(self.analysis.capture.files)
+        with destination.opened(read_back) as out:
             write_case(self.analysis, out, digests=digests_of(self.analysis.capture))
         return Path(path)
 

@@ -11,16 +11,18 @@ import os
 import select
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO, BinaryIO, cast
 
 from analyzer.core.errors import InputError
 from analyzer.output.escapes import printable
 
 STANDARD_OUTPUT = "-"
 PRIVATE = 0o600
+# The names of files that are being written.
+_PART_BEGINS, _PART_ENDS = ".pcq-", ".part"
 # Names of what was opened before the program began; what they lead to has been opened for writing already.
 _DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
 
@@ -33,22 +35,30 @@ class Destination:
     """Where a result goes: standard output, where `path` is None or `-`, else a file.
 
     `force` lets it take the place of an existing file; `reads` are files that it never takes the place of; what is `private`
-    can be read by its owner only.
+    can be read by its owner only. With a `mark`, the first text of this kind in what is written becomes the digest of all of it
+    (`sealed.py`).
     """
 
     def __init__(
-        self, path: Path | None = None, *, force: bool = False, reads: Sequence[Path] = (), private: bool = False
+        self,
+        path: Path | None = None,
+        *,
+        force: bool = False,
+        reads: Sequence[Path] = (),
+        private: bool = False,
+        mark: str | None = None,
     ) -> None:
         is_stdout = path is None or str(path) in (STANDARD_OUTPUT, "/dev/stdout")
         self.path = None if is_stdout else path
         self._force = force
         self.reads = tuple(reads)
         self._private = private
+        self.mark = mark
 
     def sparing(self, names: Iterable[str | Path]) -> Destination:
         """The same, which does not take the place of these files either."""
         more = tuple(Path(name) for name in names)
-        return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private)
+        return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
     def check(self) -> None:
         """Raises `InputError` where it cannot be written, before anything is read in vain."""
@@ -56,8 +66,23 @@ class Destination:
             _target(self.path, self._force, self.reads)
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """The destination, open for bytes. An `InputError` says what could not be written, and that it was removed."""
+    def opened(self, check: Callable[[Path], None] | None = None) -> Iterator[BinaryIO]:
+        """The destination, open for bytes. An `InputError` says what could not be written, and that it was removed.
+
+        `check` reads back a file that is written, before it takes its place, and raises an `InputError` where it is not good.
+        """
+        with self._opened(check) as out:
+            if self.mark is None:
+                yield out
+                return
+            from analyzer.output.sealed import SealedOutput
+
+            sealed = SealedOutput(out, self.mark)
+            yield cast(BinaryIO, sealed)
+            sealed.finish()
+
+    @contextmanager
+    def _opened(self, check: Callable[[Path], None] | None) -> Iterator[BinaryIO]:
         if self.path is None:
             with standard_output() as out:
                 yield out
@@ -68,7 +93,7 @@ class Destination:
             with _failing(self.path), self.path.open("wb") as out:
                 yield out
         else:
-            with _replaced(self.path, target, force=self._force, private=self._private) as out:
+            with _replaced(self.path, target, force=self._force, private=self._private, check=check) as out:
                 yield out
 
 
@@ -107,18 +132,23 @@ def _failing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _replaced(path: Path, target: Path, *, force: bool, private: bool) -> Iterator[BinaryIO]:
+def _replaced(
+    path: Path, target: Path, *, force: bool, private: bool, check: Callable[[Path], None] | None
+) -> Iterator[BinaryIO]:
     """A new file beside the target, which takes its place when everything is written."""
-    beside = target.parent / f".pcq-{os.urandom(8).hex()}.part"
+    tidy(target.parent)
     with _failing(path):
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), _mode(private))
+        part = Part(target.parent, private=private)
+    beside = part.path
     removed = "; what was written of it has been removed"
     try:
         try:
-            with os.fdopen(descriptor, "wb") as out:
+            with part.opened() as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())
+            if check is not None:
+                _read_back(check, beside, path)
             if not private and target.exists():
                 beside.chmod(stat.S_IMODE(target.stat().st_mode))
             _take_place(beside, target, force=force)
@@ -132,10 +162,67 @@ def _replaced(path: Path, target: Path, *, force: bool, private: bool) -> Iterat
         if not isinstance(error, InputError):
             say(f"{path} is not written{removed}")
         raise
+    finally:
+        part.close()
 
 
-def _mode(private: bool) -> int:
-    return PRIVATE if private else 0o666
+def _read_back(check: Callable[[Path], None], beside: Path, path: Path) -> None:
+    try:
+        check(beside)
+    except InputError as error:
+        why = str(error).removeprefix(f"{beside} ")
+        raise InputError(f"{path} is not written: what was written does not read back ({why})") from error
+
+
+class Part:
+    """A new file in a directory for what is being written. It is locked while somebody writes it, so that `tidy` knows whose it is.
+
+    What is `private` can be read by its owner only. Raises `OSError` where no file can be made.
+    """
+
+    def __init__(self, directory: Path, *, private: bool) -> None:
+        mode = PRIVATE if private else 0o666
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        while True:
+            self.path = directory / f"{_PART_BEGINS}{os.urandom(8).hex()}{_PART_ENDS}"
+            self._descriptor = os.open(self.path, flags, mode)
+            _locked(self._descriptor)
+            if os.fstat(self._descriptor).st_nlink:
+                return
+            # Somebody tidied between the two.
+            os.close(self._descriptor)
+
+    def opened(self) -> BinaryIO:
+        """The file, open for bytes. It stays locked when that is closed."""
+        return os.fdopen(os.dup(self._descriptor), "wb")
+
+    def close(self) -> None:
+        """The file has taken its place, or is removed."""
+        os.close(self._descriptor)
+
+
+def tidy(directory: Path) -> None:
+    """Removes what runs that were killed left in a directory: files that nobody who writes them has locked."""
+    with suppress(OSError):
+        for path in directory.glob(f"{_PART_BEGINS}*{_PART_ENDS}"):
+            with suppress(OSError):
+                descriptor = os.open(path, os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+                try:
+                    if stat.S_ISREG(os.fstat(descriptor).st_mode) and _locked(descriptor):
+                        path.unlink()
+                finally:
+                    os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Locks a file for this process, where nobody else has it and the system has such locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def _take_place(beside: Path, target: Path, *, force: bool) -> None:

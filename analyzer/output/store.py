@@ -7,7 +7,6 @@ that was not completed. Names are relative to the root, with `/` between their p
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from analyzer.core.errors import InputError
+from analyzer.output.gate import Part
 
 # What fsspec needs for the URLs of other storage, by their scheme.
 _PACKAGES = {
@@ -140,17 +140,20 @@ class Store:
         assert self.local is not None
         target = self.local / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.with_name(f".pcq-{secrets.token_hex(8)}.part")
+        # What is decrypted is for its owner only.
+        part = Part(target.parent, private=True)
         try:
-            with beside.open("xb") as out:
+            with part.opened() as out:
                 yield out
                 out.flush()
                 os.fsync(out.fileno())
-            beside.replace(target)
+            part.path.replace(target)
         except BaseException:
             with suppress(OSError):
-                beside.unlink()
+                part.path.unlink()
             raise
+        finally:
+            part.close()
 
     @contextmanager
     def _object(self, name: str) -> Iterator[BinaryIO]:

@@ -1,57 +1,32 @@
 """Cases: an analysis saved as one file, and opened again in place of its captures (docs/case-file.md).
 
-A case is a ZIP archive: a manifest, tables as Parquet for any program, and the state from which every command of ours prints what
-it prints of the captures. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
+A case is a container (`container.py`) of tables as Parquet, for any program, and of the state from which every command of ours
+prints what it prints of the captures. What was decrypted is in it as it was decrypted; keys are not, and none are needed.
 """
 
 from __future__ import annotations
 
-import mmap
-import os
-import struct
-import zipfile
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from stat import S_ISREG
-from typing import IO, Any
+from typing import IO
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CaseError, InputError
 from analyzer.core.limits import DEFAULTS, Limits
-from analyzer.core.spill import MappedLog
+from analyzer.core.spill import ReadLog
 from analyzer.model.analysis import Analysis
+from analyzer.model.capture import SCHEMA
 from analyzer.model.evidence import FileDigest
 from analyzer.model.packed import dump, load
+from analyzer.pipeline.container import Container, Entry, EntryReader, damaged, is_container, measured, write
 
-FORMAT, VERSION = "pcq-case", 1
-_MANIFEST, _STATE, _LOG = "manifest.json", "state/state.msgpack", "state/calls.log"
-_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-# Every entry has the same date, so that the same analysis gives the same file.
-_DATE = (1980, 1, 1, 0, 0, 0)
-_PIECE = 1 << 20
-# What a manifest may be long: it names files and columns.
-_MOST_MANIFEST = 16 << 20
-# The records that end an archive, how long they and a comment can be, and what its directory may be long (APPNOTE 4.3.14, 4.3.16).
-_END, _END_64, _LONGEST_END, _MOST_DIRECTORY, _IN_END_64 = b"PK\5\6", b"PK\6\6", 66 << 10, 1 << 20, (1 << 32) - 1
-# A state is packed to a third or a tenth.
-_MOST_RATIO, _FREE_STATE = 20, 2 << 20
-# What makes a ZIP archive, or the state in it, unusable, in the words of the libraries that read them.
-_DAMAGED = (
-    zipfile.BadZipFile,
-    zlib.error,
-    msgspec.MsgspecError,
-    struct.error,
-    EOFError,
-    LookupError,
-    ValueError,
-    TypeError,
-    ArithmeticError,
-    RuntimeError,
-)
+FORMAT, VERSION = "pcq-case", 2
+_STATE, _LOG = "state/state.msgpack", "state/calls.log"
+# What comes of reading a manifest or a state that holds other things than it should.
+_CONTRADICTIONS = (msgspec.MsgspecError, LookupError, ValueError, TypeError, ArithmeticError, RecursionError)
 
 
 class TableFacts(Struct, frozen=True):
@@ -64,7 +39,8 @@ class TableFacts(Struct, frozen=True):
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """The manifest of a case. `limits` and `options` are those the captures were read with, `program` is the version that saved
-    it. `problems` are those of its table; of a case without tables, those of reading alone, since no buffer was decoded."""
+    it. `problems` are those of its table; of a case without tables, those of reading alone, since no buffer was decoded. `entries`
+    are all that it holds, in their order."""
 
     format: str
     version: int
@@ -82,140 +58,92 @@ class Manifest(Struct, frozen=True, kw_only=True):
     limits: dict[str, int]
     options: dict[str, str] = field(default_factory=dict)
     tables: dict[str, TableFacts] = field(default_factory=dict)
+    entries: tuple[Entry, ...]
+
+
+class _Kind(Struct, frozen=True):
+    """What a manifest says of its own form."""
+
+    format: str
+    version: int
+    schema: int
+    program: str
 
 
 def is_case(source: object) -> bool:
     """Whether a source of captures is a case, or the directory that one was unpacked to."""
-    if not isinstance(source, str | Path):
-        return False
-    path = Path(source)
-    try:
-        if not path.is_file():  # what comes out of a pipe can be read but once
-            return path.is_dir() and (path / _MANIFEST).is_file()
-        with path.open("rb") as file:
-            head = file.read(_LOCAL_HEADER.size + len(_MANIFEST))
-    except (OSError, ValueError):
-        return False
-    return head[:4] == b"PK\3\4" and head[_LOCAL_HEADER.size :] == _MANIFEST.encode()
+    return isinstance(source, str | Path) and is_container(Path(source))
 
 
 def open_case(path: str | Path, *, hashing: bool = False) -> Analysis:
-    """The analysis that a case holds. Raises `InputError` for what is none, damaged, or of a later version.
+    """The analysis that a case holds. Raises `InputError` for what is none, damaged, or of another version.
 
     `hashing` lets the facts of the capture state the digests of its files.
     """
     place = Path(path)
+    manifest, entries = _opened(place)
+    for name in (_STATE, _LOG):
+        if name not in entries:
+            raise damaged(place, f"{name} is not in it")
     try:
-        manifest, state, log = _from_directory(place) if place.is_dir() else _from_archive(place)
-        analysis = load(state, log)
+        analysis = load(entries[_STATE].whole(), ReadLog(entries[_LOG]))
     except OSError as error:
-        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-    except _DAMAGED as error:
+        raise _unreadable(place, error) from None
+    except _CONTRADICTIONS as error:
         raise damaged(place, f"{error}") from error
     return replace(analysis, capture=replace(analysis.capture, digests=manifest.digests if hashing else ()))
 
 
-def damaged(place: Path, why: str) -> InputError:
-    """The error for a case that cannot be read to its end."""
-    return InputError(f"{place} is a damaged case: {why}", hint="Save it again from its captures.")
-
-
 def manifest_of(path: str | Path) -> Manifest:
-    """The manifest of a case. Raises `InputError` for a file that is no case, or damaged."""
+    """The manifest of a case. Raises `InputError` as `open_case` does."""
+    return _opened(Path(path))[0]
+
+
+def check_case(path: str | Path) -> Manifest:
+    """Reads every byte of a case, and returns its manifest. Raises `InputError` where one is not what was written."""
     place = Path(path)
+    manifest, entries = _opened(place)
     try:
-        if place.is_dir():
-            return _checked(_file(place / _MANIFEST, _MOST_MANIFEST), place)
-        with _archive(place) as archive:
-            return _checked(_entry(archive, _MANIFEST, _MOST_MANIFEST), place)
+        for entry in entries.values():
+            entry.check()
     except OSError as error:
-        raise InputError(f"{place} cannot be read: {error.strerror or error}") from None
-    except _DAMAGED as error:
-        raise damaged(place, f"{error}") from error
+        raise _unreadable(place, error) from None
+    return manifest
 
 
-def _archive(place: Path) -> zipfile.ZipFile:
-    """The archive. Its directory is read at once: that of a case has a dozen entries, and each takes memory."""
-    with place.open("rb") as file:
-        file.seek(-min(_LONGEST_END, file.seek(0, 2)), 2)
-        tail = file.read()
-    at, at64 = tail.rfind(_END), tail.rfind(_END_64)
-    sizes = [int.from_bytes(tail[at + 12 : at + 16], "little")] if at >= 0 else []
-    if at64 >= 0:
-        sizes.append(int.from_bytes(tail[at64 + 40 : at64 + 48], "little"))
-    if any(_MOST_DIRECTORY < size != _IN_END_64 for size in sizes):
-        raise zipfile.BadZipFile("it has more entries than a case has")
-    return zipfile.ZipFile(place)
+def read_back(path: Path) -> None:
+    """Opens a case that was just written, and reads every byte of it. Raises `InputError`."""
+    check_case(path)
+    open_case(path)
 
 
-def _entry(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
-    """The bytes of an entry, which may be so many whatever the archive promises."""
-    info = archive.getinfo(name)
-    if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise zipfile.BadZipFile(f"{name} is encrypted, or compressed with what no case is compressed with")
-    if info.file_size > most:
-        raise zipfile.BadZipFile(f"{name} would be {info.file_size} bytes, more than {most}")
-    with archive.open(info) as file:
-        return file.read(info.file_size)
+def _opened(place: Path) -> tuple[Manifest, dict[str, EntryReader]]:
+    try:
+        container = Container(place)
+        manifest = _checked(container.manifest, place)
+        return manifest, container.entries(manifest.entries)
+    except OSError as error:
+        raise _unreadable(place, error) from None
 
 
-def _most_state(packed: int) -> int:
-    """What a state of so many bytes in the archive may become."""
-    return max(_FREE_STATE, packed * _MOST_RATIO)
-
-
-def _file(path: Path, most: int | None = None) -> bytes:
-    """The bytes of a file in a directory, which must be one: what is no file may have no end, or never come."""
-    if not path.is_file():
-        raise zipfile.BadZipFile(f"{path.name} is not there, or no file")
-    if most is not None and path.stat().st_size > most:
-        raise zipfile.BadZipFile(f"{path.name} has more than {most} bytes")
-    return path.read_bytes()
+def _unreadable(place: Path, error: OSError) -> InputError:
+    return InputError(f"{place} cannot be read: {error.strerror or error}")
 
 
 def _checked(text: bytes, place: Path) -> Manifest:
-    stated = msgspec.json.decode(text)
-    version = stated.get("version") if isinstance(stated, dict) else None
-    if not isinstance(version, int) or stated.get("format") != FORMAT:
-        raise InputError(f"{place} is no case")
-    if version > VERSION:
-        raise InputError(
-            f"{place} is a case of version {version}, saved by pcq-analyzer {stated.get('program')}",
-            hint=f"This program reads versions up to {VERSION}: take a newer one.",
-        )
-    return msgspec.convert(stated, Manifest)
-
-
-def _from_directory(place: Path) -> tuple[Manifest, bytes, MappedLog]:
-    manifest = _checked(_file(place / _MANIFEST, _MOST_MANIFEST), place)
-    log = _mapped(place / _LOG)
-    return manifest, _file(place / _STATE), MappedLog(log, 0, len(log))
-
-
-def _from_archive(place: Path) -> tuple[Manifest, bytes, MappedLog]:
-    with _archive(place) as archive:
-        manifest = _checked(_entry(archive, _MANIFEST, _MOST_MANIFEST), place)
-        state = _entry(archive, _STATE, _most_state(archive.getinfo(_STATE).compress_size))
-        info = archive.getinfo(_LOG)
-    whole = _mapped(place)
-    *_, name_length, extra_length = _LOCAL_HEADER.unpack_from(whole, info.header_offset)
-    start = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
-    log = MappedLog(whole, start, info.file_size)
-    if info.compress_type != zipfile.ZIP_STORED or start + info.file_size > len(whole):
-        raise zipfile.BadZipFile("its calls are not stored as they should be")
-    check = 0
-    for at in range(0, info.file_size, _PIECE):
-        check = zlib.crc32(log.read(at, min(_PIECE, info.file_size - at)), check)
-    if check != info.CRC:
-        raise zipfile.BadZipFile("its calls are not those that were saved")
-    return manifest, state, log
-
-
-def _mapped(path: Path) -> mmap.mmap | bytes:
-    if not path.is_file():
-        raise zipfile.BadZipFile(f"{path.name} is not there, or no file")
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if path.stat().st_size else b""
+    try:
+        kind = msgspec.json.decode(text, type=_Kind)
+        if kind.format != FORMAT:
+            raise InputError(f"{place} is no case")
+        if (kind.version, kind.schema) != (VERSION, SCHEMA):
+            raise CaseError(
+                f"{place} is a case of version {kind.version} with records of schema {kind.schema}, saved by pcq-analyzer "
+                f"{kind.program}; this program reads version {VERSION} with schema {SCHEMA}",
+                hint="Save it again from its captures, or read it with the program that saved it.",
+            )
+        return msgspec.json.decode(text, type=Manifest)
+    except _CONTRADICTIONS as error:
+        raise damaged(place, f"its manifest is none ({error})") from error
 
 
 def write_case(
@@ -232,12 +160,16 @@ def write_case(
     from importlib.metadata import version
 
     from analyzer.formats.case_tables import case_tables
-    from analyzer.model.capture import SCHEMA
 
     state, log = dump(analysis)
     facts = analysis.capture
-    # The manifest stands first, which is how a case is recognised; its entries for tables are known once these are written.
     tables = case_tables(analysis, profile) if with_tables else []
+    # The manifest states all entries and stands first: they are made, and read twice.
+    contents: dict[str, Callable[[], Iterable[bytes]]] = {
+        f"tables/{table.name}.parquet": table.pieces for table in tables
+    }
+    contents |= {_STATE: lambda: (state,), _LOG: log.pieces}
+    entries = [(measured(name, pieces()), pieces) for name, pieces in contents.items()]
     manifest = Manifest(
         format=FORMAT,
         version=VERSION,
@@ -255,45 +187,7 @@ def write_case(
         limits=msgspec.structs.asdict(limits),
         options=options or {},
         tables={table.name: TableFacts(f"tables/{table.name}.parquet", table.rows, table.columns) for table in tables},
+        entries=tuple(entry for entry, _ in entries),
     )
-    place = out if _is_file(out) else _Onwards(out)
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_STORED) as archive:
-        _put(archive, _MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n"])
-        for table in tables:
-            _put(archive, f"tables/{table.name}.parquet", table.pieces())
-        _put(archive, _STATE, [state], zipfile.ZIP_DEFLATED)
-        _put(archive, _LOG, log)
+    write(out, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n", entries)
     return manifest
-
-
-def _is_file(out: IO[bytes]) -> bool:
-    """Whether what is written can be gone back to. Devices claim it, and keep nothing."""
-    try:
-        return S_ISREG(os.fstat(out.fileno()).st_mode)
-    except OSError:
-        return out.seekable()
-
-
-class _Onwards:
-    """What can only be written to."""
-
-    def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
-
-    def write(self, data: bytes) -> int:
-        return self._out.write(data)
-
-    def flush(self) -> None:
-        self._out.flush()
-
-    def close(self) -> None:
-        """Whoever opened it closes it."""
-
-
-def _put(archive: zipfile.ZipFile, name: str, pieces: Any, how: int = zipfile.ZIP_STORED) -> None:
-    info = zipfile.ZipInfo(name, _DATE)
-    info.compress_type = how
-    info.external_attr = 0o644 << 16
-    with archive.open(info, "w", force_zip64=name == _LOG) as entry:
-        for piece in pieces:
-            entry.write(piece)

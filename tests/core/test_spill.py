@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.core.errors import InputError
-from analyzer.core.spill import Log, LoggedBytes, LoggedParts, MappedLog, SpillFile
+from analyzer.core.spill import Log, LoggedBytes, LoggedParts, ReadLog, SpillFile
 from analyzer.core.traced import Extent, FrameSource, TracedBytes
 
 SEGMENT = 1 << 18
@@ -241,13 +240,12 @@ def test_a_temporary_file_goes_with_the_last_that_holds_it(monkeypatch: pytest.M
     assert made[0].closed
 
 
-def test_a_log_of_a_file_is_read_within_its_ends() -> None:
-    log = MappedLog(b"??0123456789!!", 2, 10)
-    for start in range(11):
-        for stop in range(start, 11):
-            assert log.read(start, stop - start) == b"0123456789"[start:stop]
-    for start, length in ((-1, 2), (0, 11), (10, 1), (11, 0), (5, -1)):
-        with pytest.raises(InputError, match="damaged"):
-            log.read(start, length)
+def test_a_log_that_lies_elsewhere_is_only_read() -> None:
+    class Source:
+        def read(self, position: int, length: int) -> bytes:
+            return b"0123456789"[position : position + length]
+
+    log = ReadLog(Source())
+    assert (log.read(2, 3), LoggedBytes(log, 4, 5, FrameSource(1, 0, 0)).part(1, 3)) == (b"234", b"56")
     with pytest.raises(TypeError):
         log.append(b"x")

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer.core.absence import Missing
-from analyzer.core.spill import Log, LoggedBytes, MappedLog
+from analyzer.core.spill import Log, LoggedBytes
 from analyzer.core.traced import TracedBytes
 from analyzer.model import store
 from analyzer.model.call import Call, Side
@@ -155,9 +155,8 @@ def test_pdus_are_the_same_when_they_were_packed(
         # And in another log, as in a case.
         other = CallWriter(memory=0)
         other.append(writer[0])
-        places, lengths, shared, pieces = other.packed()
-        log = b"".join(pieces)
-        read = CallWriter.of(MappedLog(log, 0, len(log)), places, lengths, shared)
+        places, lengths, shared, log = other.packed()
+        read = CallWriter.of(log, places, lengths, shared)
         check(packed_request(read[0]).pdus, made.fragments())
         assert read.tally == other.tally == writer.tally
 
@@ -354,11 +353,11 @@ def test_what_calls_have_in_common_is_kept_once() -> None:
         writer.append(plain_call(calls.exchange(6, b"ask", b"answer")))
     writer.append(replace(writer[0], pipe="other"))
     writer.append(writer[0])
-    _, _, shared, pieces = writer.packed()
+    _, _, shared, log = writer.packed()
     assert len(shared.smbs) == 1
     assert shared.texts.count("PerflibV2QueryCounterData") == 1
     assert shared.tally == [(("complete", "PerflibV2", "PerflibV2QueryCounterData"), 22)]
-    assert sum(map(len, pieces)) < 22 * 300
+    assert sum(map(len, log.pieces())) < 22 * 300
     assert [writer[at].pipe for at in (0, 20, 21)] == [writer[0].pipe, "other", writer[0].pipe]
 
 

@@ -10,10 +10,10 @@ import pytest
 from msgspec import ValidationError, msgpack
 from msgspec.structs import asdict, replace
 
-from analyzer.core.errors import InputError
+from analyzer.core.errors import CaseError, InputError
 from analyzer.core.events import Problem
 from analyzer.core.naming import Name
-from analyzer.core.spill import MappedLog
+from analyzer.core.spill import Log
 from analyzer.core.traced import TracedBytes, untraced
 from analyzer.model import scmr
 from analyzer.model.analysis import Analysis, Selected
@@ -34,9 +34,7 @@ ITEMS = [Identifier(GUID, 0, number, 5, number, f"i{number}") for number in rang
 
 
 def again(analysis: Analysis) -> Analysis:
-    state, pieces = dump(analysis)
-    log = b"".join(pieces)
-    return load(state, MappedLog(log, 0, len(log)))
+    return load(*dump(analysis))
 
 
 def some_analysis(calls: Sequence[Call]) -> Analysis:
@@ -120,10 +118,9 @@ def test_all_else_of_an_analysis_comes_back() -> None:
 
 
 def damaged(analysis: Analysis, **changes: Any) -> Analysis:
-    state, pieces = dump(analysis)
+    state, log = dump(analysis)
     made = msgpack.decode(state, type=State)
-    log = b"".join(pieces)
-    return load(msgpack.encode(State(**(asdict(made) | changes))), MappedLog(log, 0, len(log)))
+    return load(msgpack.encode(State(**(asdict(made) | changes))), log)
 
 
 def test_calls_that_do_not_fit_what_is_said_of_them_are_refused() -> None:
@@ -387,3 +384,43 @@ def test_what_a_call_says_of_its_service(
     alone = replace(call, response=None)
     expected = facts if opnum not in (17, 29) else ServiceFacts("Spooler", None, None, None, None, None)
     assert service_facts(alone) == expected
+
+
+def test_long_parts_lie_in_front_of_their_call_and_are_used_once() -> None:
+    """Otherwise a case of a megabyte, each call of which has it whole, would be a gigabyte."""
+    make = Calls()
+    calls = [replace(plain_call(make.exchange(6, bytes(5000), b"")), number=at + 1) for at in range(2)]
+    state, log = dump(some_analysis(calls))
+    made = msgpack.decode(state, type=State)
+    places, lengths = array("q", made.places), array("I", made.lengths)
+    end = places[0] + lengths[0]
+    record = msgpack.decode(log.read(places[1], lengths[1]))
+    pdus = record[10][0][0]
+    whole = pdus[0]
+    assert end <= whole[0]
+    assert whole[0] + whole[1] <= places[1]
+
+    def read(changed: list[Any]) -> bytes:
+        record[10][0][0] = changed
+        row, again = msgpack.encode(record), Log(1 << 20)
+        again.append(log.read(0, places[1]))
+        again.append(row)
+        rows = array("I", [lengths[0], len(row)]).tobytes()
+        found = load(msgpack.encode(replace(made, lengths=rows)), again)
+        side = found.calls[1].request
+        assert side is not None
+        return side.stub.data
+
+    assert len(read(pdus)) == 5000
+    for other in (
+        [0, whole[1]],
+        [whole[0] - 1, whole[1]],
+        [whole[0], places[1] - whole[0] + 1],
+        [-1, 1],
+        [whole[0], -1],
+    ):
+        with pytest.raises(CaseError, match=r"call 2 cannot be read .bytes that are not its own"):
+            read([other, *pdus[1:]])
+    # All that is there for the first part, once more for another.
+    with pytest.raises(CaseError, match="bytes that are not its own"):
+        read([*pdus[:-1], whole])

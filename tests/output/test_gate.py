@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -157,12 +158,66 @@ def test_where_there_is_nobody_to_tell_nothing_is_stated(monkeypatch: pytest.Mon
 
 def test_a_file_in_the_way_beside_it_is_left_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "urandom", lambda length: b"\xab" * length)
-    beside = tmp_path / ".pcq-abababababababab.part"
-    beside.write_bytes(b"somebody's")
+    other = gate.Part(tmp_path, private=False)
+    with other.opened() as out:
+        out.write(b"somebody's")
     with pytest.raises(InputError, match="cannot be written: File exists"):
         write_document(b"ours", Destination(tmp_path / "x"))
-    assert beside.read_bytes() == b"somebody's"
-    assert names_in(tmp_path) == [beside.name]
+    assert other.path.read_bytes() == b"somebody's"
+    assert names_in(tmp_path) == [".pcq-abababababababab.part"]
+    other.close()
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_one_there(tmp_path: Path) -> None:
+    code = (
+        "import os, signal\nfrom pathlib import Path\nfrom analyzer.output.gate import Destination\n"
+        f"with Destination(Path({str(tmp_path / 'x')!r})).opened() as out:\n"
+        "    out.write(b'half')\n    out.flush()\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = names_in(tmp_path)
+    # Another run that is still writing there, and files that are none of ours, stay.
+    alive = gate.Part(tmp_path, private=False)
+    others = ["notes.part", ".pcq-x", "y"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"")
+    os.mkfifo(tmp_path / ".pcq-fifo.part")
+    (tmp_path / ".pcq-link.part").symlink_to(tmp_path / "y")
+    write_document(b"whole", Destination(tmp_path / "x"))
+    assert names_in(tmp_path) == sorted(["x", alive.path.name, ".pcq-fifo.part", ".pcq-link.part", *others])
+    assert left not in names_in(tmp_path)
+    alive.close()
+
+
+def test_a_file_that_was_tidied_before_it_was_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, made = gate._locked, []
+
+    def locked(descriptor: int) -> bool:
+        if not made:
+            made.append(next(tmp_path.iterdir()))
+            made[0].unlink()
+        return real(descriptor)
+
+    monkeypatch.setattr(gate, "_locked", locked)
+    write_document(b"whole", Destination(tmp_path / "x"))
+    assert (tmp_path / "x").read_bytes() == b"whole"
+    assert names_in(tmp_path) == ["x"]
+
+
+def test_what_does_not_read_back_takes_no_place(tmp_path: Path) -> None:
+    def check(path: Path) -> None:
+        assert path.read_bytes() == b"new"
+        raise InputError(f"{path} is damaged")
+
+    (tmp_path / "x").write_bytes(b"old")
+    why = "x is not written: what was written does not read back .is damaged"
+    with pytest.raises(InputError, match=why), Destination(tmp_path / "x", force=True).opened(check) as out:
+        out.write(b"new")
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert names_in(tmp_path) == ["x"]
 
 
 def test_what_takes_a_place_is_on_the_disk_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,7 +192,8 @@ def test_a_local_file_is_on_the_disk_before_it_takes_its_place(tmp_path: Path, m
     store = Store(str(tmp_path))
     store.write("x", b"whole")
     assert sizes == [5]
-    monkeypatch.setattr(store_module.secrets, "token_hex", lambda length: "ab" * length)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(os, "urandom", lambda length: b"\xab" * length)
     (tmp_path / ".pcq-abababababababab.part").write_bytes(b"somebody's")
     with pytest.raises(StoreError, match="File exists"):
         store.write("y", b"ours")

@@ -1,0 +1,76 @@
+"""A digest that stands in the text it is of: SHA-256 of all bytes, its own 64 digits counted as zeros.
+
+What is written has a mark in the place of the digest. `SealedOutput` passes bytes on up to the mark, keeps what comes then until
+the end, and writes the digest where the mark was. Reading is the same with the digest as the mark.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import BinaryIO
+
+from analyzer.core.spill import Log
+
+# How long a digest is, and so a mark.
+DIGITS = 64
+_MEMORY = 16 << 20
+
+
+def new_mark() -> str:
+    """A text that no capture holds, as long as a digest."""
+    return f"pcq{os.urandom(DIGITS).hex()}"[:DIGITS]
+
+
+class SealedOutput:
+    """Bytes on their way out. Behind the mark they wait for the end, in a temporary file where there are many."""
+
+    def __init__(self, out: BinaryIO, mark: str) -> None:
+        self._out, self._mark = out, mark.encode()
+        self._digest = sha256()
+        # The end of what was written, where the mark may have begun; what waits behind it.
+        self._begun = b""
+        self._waiting: Log | None = None
+
+    def write(self, data: bytes) -> int:
+        """Takes bytes."""
+        if self._waiting is not None:
+            self._wait(data)
+            return len(data)
+        joined = self._begun + bytes(data)
+        at = joined.find(self._mark)
+        if at >= 0:
+            self._pass(joined[:at])
+            self._digest.update(b"0" * DIGITS)
+            self._waiting = Log(_MEMORY)
+            self._wait(joined[at + DIGITS :])
+            return len(data)
+        first = next(n for n in range(min(DIGITS - 1, len(joined)), -1, -1) if joined.endswith(self._mark[:n]))
+        self._pass(joined[: len(joined) - first])
+        self._begun = joined[len(joined) - first :]
+        return len(data)
+
+    def flush(self) -> None:
+        """What need not wait is written."""
+        self._out.flush()
+
+    def finish(self) -> str | None:
+        """Writes what waits. Returns the digest, None where there was no mark."""
+        if self._waiting is None:
+            self._pass(self._begun)
+            return None
+        found = self._digest.hexdigest()
+        self._out.write(found.encode())
+        for piece in self._waiting.pieces():
+            self._out.write(piece)
+        return found
+
+    def _pass(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._out.write(data)
+
+    def _wait(self, data: bytes) -> None:
+        assert self._waiting is not None
+        self._digest.update(data)
+        if data:
+            self._waiting.append(bytes(data))
