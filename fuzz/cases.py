@@ -15,6 +15,7 @@ import msgspec
 from analyzer.auth.keyring import Keyring
 from analyzer.model.packed import dump
 from analyzer.pipeline.case import FORMAT, VERSION
+from analyzer.pipeline.container import measured
 from analyzer.pipeline.run import analyze
 from fuzz import captures
 from fuzz.mutation import Mutator
@@ -48,7 +49,7 @@ def _cases() -> tuple[tuple[bytes, bytes], ...]:
         records = captures.records_of(path.read_bytes())[:_FRAMES]
         data = path.read_bytes()[: 24 + sum(len(header) + len(frame) for header, frame in records)]
         state, log = dump(analyze([io.BytesIO(data)], Keyring.load(path.with_suffix(".secrets.json")), pdus=False))
-        found.append((state, b"".join(log)))
+        found.append((state, b"".join(log.pieces())))
     return tuple(found)
 
 
@@ -96,7 +97,9 @@ def _change(rng: Mutator, value: Any) -> None:
 def write(folder: Path, data: bytes) -> None:
     """A directory as a case is unpacked to."""
     size = int.from_bytes(data[:4], "little")
+    entries = {"state/state.msgpack": data[4 : 4 + size], "state/calls.log": data[4 + size :]}
     (folder / "state").mkdir(parents=True, exist_ok=True)
-    (folder / "manifest.json").write_bytes(msgspec.json.encode(_MANIFEST))
-    (folder / "state/state.msgpack").write_bytes(data[4 : 4 + size])
-    (folder / "state/calls.log").write_bytes(data[4 + size :])
+    for name, content in entries.items():
+        (folder / name).write_bytes(content)
+    stated = [measured(name, [content]) for name, content in entries.items()]
+    (folder / "manifest.json").write_bytes(msgspec.json.encode({**_MANIFEST, "entries": stated}))
