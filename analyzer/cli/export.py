@@ -62,9 +62,8 @@ def export(
         raise typer.BadParameter("it is the file of --pcapng too", param_hint="--slice")
     if sliced is not None:
         reading.refuse_cases(files, "a slice is of captured packets")
-    # Checked before anything is read.
+    # Checked before anything is read. What is decrypted, and keys, are for the owner only.
     decrypted, packets = (
-        # What is decrypted, and keys, are for the owner only.
         destination_of(path, files, reading, force=force, private=path is pcapng or secrets is not None)
         if path is not None
         else None
