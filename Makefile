@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 SETUP := PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/setup.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage golden hostile fuzz package test-lowest buffers page man constraints clean
+.PHONY: help timeline test wine spark setup-package setup-tests lint pytest properties mutants coverage golden hostile faults fuzz package test-lowest buffers page man constraints clean
 
 help:
 	@echo 'make timeline    print the timeline of $(notdir $(CAPTURE))'
@@ -31,6 +31,7 @@ help:
 	@echo 'make spark       read a dataset of collect with Spark, which is installed for it; needs Java'
 	@echo 'make package     build twice, compare, install the wheel elsewhere and use it'
 	@echo 'make test-lowest run the tests with the lowest versions that pyproject.toml allows'
+	@echo 'make faults      let each operation of each command fail in turn; FAULTS_ARGS passes arguments on'
 	@echo 'make fuzz        run the fuzz targets for a minute each; FUZZ_ARGS passes arguments on'
 	@echo 'make buffers     compile ksy/ into analyzer/buffers/_generated, and the Wireshark dissector from it'
 	@echo 'make page        build web/ into analyzer/formats/page_assets'
@@ -94,6 +95,9 @@ package:
 
 test-lowest:
 	@PYTHON='$(PYTHON)' VENV='$(VENV)' sh .ci/lowest.sh $(PYTEST_ARGS)
+
+faults: setup-tests
+	$(BIN)/python -m tests.faults.run $(FAULTS_ARGS)
 
 fuzz: setup-tests
 	$(BIN)/python -m fuzz.run $(FUZZ_ARGS)

@@ -45,3 +45,21 @@ class Mutator(random.Random):
             made[at : at + self.randrange(64)] = other[start : start + (1 << self.randrange(9))]
         elif kind == 9:
             del made[at:]
+
+
+class Led(Mutator):
+    """Random numbers that bytes say, so that whoever changes the bytes by coverage changes what is made of them; behind their end,
+    any numbers, the same for the same bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._data, self._at = data, 0
+
+    def random(self) -> float:
+        return self.getrandbits(53) / (1 << 53)
+
+    def getrandbits(self, bits: int, /) -> int:
+        width = (bits + 7) // 8
+        piece = self._data[self._at : self._at + width]
+        self._at += width
+        return int.from_bytes(piece, "little") >> 8 * width - bits if len(piece) == width else super().getrandbits(bits)

@@ -18,6 +18,7 @@ import json
 import resource
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from fuzz.mutation import Mutator
+from fuzz.mutation import Led, Mutator
 
 HERE = Path(__file__).resolve().parent
 CORPUS, REGRESSIONS = HERE / "corpus", HERE / "regressions"
@@ -177,13 +178,17 @@ def guided(name: str, seconds: float, arguments: Sequence[str]) -> None:
     with atheris.instrument_imports(include=["analyzer"]):
         from fuzz.targets import TARGETS
 
-    folder = CORPUS / name
+    target = TARGETS[name]
+    made, folder = target.made, CORPUS / name
+    if made is not None:
+        # What is changed are the numbers that inputs are made by.
+        folder = Path(tempfile.mkdtemp(prefix=f"pcq-fuzz-{name}-"))
     folder.mkdir(parents=True, exist_ok=True)
-    for data in TARGETS[name].seeds():
+    for data in target.seeds():
         path = folder / hashlib.sha256(data).hexdigest()[:16]
         if len(data) < 4096 and not path.exists():
             path.write_bytes(data)
-    target = TARGETS[name].run
+    run = target.run if made is None else lambda data: target.run(made(Led(data)))
     options = [
         f"-max_total_time={int(seconds)}",
         "-timeout=10",
@@ -192,7 +197,7 @@ def guided(name: str, seconds: float, arguments: Sequence[str]) -> None:
         f"-artifact_prefix={REGRESSIONS / name}/",
     ]
     (REGRESSIONS / name).mkdir(parents=True, exist_ok=True)
-    atheris.Setup(["fuzz", *options, *arguments, str(folder)], target)
+    atheris.Setup(["fuzz", *options, *arguments, str(folder)], run)
     atheris.Fuzz()
 
 

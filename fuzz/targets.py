@@ -6,6 +6,7 @@ anything else, a run of more than `MOST_SECONDS`, and more memory than the proce
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
 import os
@@ -336,6 +337,44 @@ def _case(data: bytes) -> None:
         _command([name, str(_scratch() / "case"), *options])
 
 
+def _collect(data: bytes) -> None:
+    """The bytes as a capture, collected into a dataset, and once more beside a capture of ours."""
+    from tests.collect.sets import collected
+
+    keyring = Keyring.build(passwords=[captures.PASSWORD])
+    with tempfile.TemporaryDirectory(dir=_scratch()) as folder:
+        given = Path(folder) / "captures"
+        given.mkdir()
+        for name, content in (("a.pcap", data), ("b.pcap", captures.files()[0])):
+            (given / name).write_bytes(content)
+            with contextlib.suppress(InputError):
+                collected(given, Path(folder) / "dataset", keyring)
+
+
+_MOST_KEYS = 12
+
+
+def _browse(data: bytes) -> None:
+    """The first bytes are keys that somebody presses, the others the capture."""
+    from analyzer.browse.app import Browser
+
+    async def pressed(app: Browser) -> None:
+        async with app.run_test(size=(100, 30)) as pilot:
+            await app.workers.wait_for_complete()
+            await pilot.press(*(_KEYS[byte % len(_KEYS)] for byte in data[:_MOST_KEYS]))
+            await app.workers.wait_for_complete()
+
+    with contextlib.suppress(InputError):
+        analysis = analyze([io.BytesIO(data[_MOST_KEYS:])], _KEYRING)
+        asyncio.run(pressed(Browser(lambda _: analysis, "made.pcap", 200)))
+
+
+_KEYS = (
+    *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "tab", "space", "escape", "slash"),
+    *("h", "l", "L", "1", "2", "3", "j", "G", "period", "o", "p"),
+)
+
+
 def _verify(data: bytes) -> None:
     path = _scratch() / "result"
     path.write_bytes(data)
@@ -491,6 +530,8 @@ TARGETS: dict[str, Target] = {
     "analysis": Target(_analysis, list, lambda rng: captures.capture(rng)[1]),
     "commands": Target(_commands, list, _made_command),
     "case": Target(_case, list, _made_case),
+    "collect": Target(_collect, list, lambda rng: captures.capture(rng)[1]),
+    "browse": Target(_browse, list, lambda rng: rng.randbytes(_MOST_KEYS) + captures.capture(rng)[1]),
     "verify": Target(
         _verify,
         _texts(

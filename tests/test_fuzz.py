@@ -14,6 +14,8 @@ from fuzz.targets import COMMANDS, TARGETS
 INPUTS = 150
 FEWER = {
     "analysis": 12,
+    "browse": 4,
+    "collect": 6,
     "commands": len(COMMANDS),
     "case": 12,
     "counter-path": 40,

@@ -23,27 +23,24 @@ _CARRYING = {6: 28, 3: 12, 2: 28}
 
 
 def frame_offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
-    """The offsets of the frames of these numbers (from 1); of a file that cannot be read so, none.
+    """The offsets of the frames of these numbers (from 1); of a file of another form, none.
 
-    Ends quietly where the file is cut or damaged: what was found before stands.
+    Ends quietly where the file is cut or damaged: what was found before stands. Raises `OSError` where it cannot be read.
     """
     wanted = set(numbers)
     if not wanted:
         return {}
-    try:
-        with path.open("rb") as file:
-            head = file.read(4)
-            walk = (
-                _pcap_offsets(file, _PCAP[head])
-                if head in _PCAP
-                else _pcapng_offsets(file)
-                if head == _SECTION
-                else iter(())
-            )
-            numbered = enumerate(islice(walk, max(wanted)), 1)
-            return {number: offset for number, offset in numbered if number in wanted and offset is not None}
-    except OSError:
-        return {}
+    with path.open("rb") as file:
+        head = file.read(4)
+        walk = (
+            _pcap_offsets(file, _PCAP[head])
+            if head in _PCAP
+            else _pcapng_offsets(file)
+            if head == _SECTION
+            else iter(())
+        )
+        numbered = enumerate(islice(walk, max(wanted)), 1)
+        return {number: offset for number, offset in numbered if number in wanted and offset is not None}
 
 
 def _pcap_offsets(file: BinaryIO, order: str) -> Iterator[int | None]:

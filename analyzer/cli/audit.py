@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -264,16 +264,27 @@ def _write(view: AuditView, pages: tuple[RulePage, ...], fail_on: FailOn, form: 
     from analyzer.output.json import line
 
     if form is AuditFormat.sarif:
-        from analyzer.capture.offsets import frame_offsets
         from analyzer.formats.sarif import sarif_log
 
-        write_document(line(sarif_log(view, pages, frame_offsets, writing.evidence())), writing.destination)
+        write_document(line(sarif_log(view, pages, _offsets, writing.evidence())), writing.destination)
     elif form is AuditFormat.junit:
         from analyzer.formats.junit import junit_xml
 
         write_document(junit_xml(view, fail_on.failing, writing.evidence()), writing.destination)
     else:
         writing.write(view, form.value)
+
+
+def _offsets(path: Path, numbers: Collection[int]) -> dict[int, int]:
+    """Where frames stand in their file; nothing of one that is not at hand, as with a case and standard input."""
+    from analyzer.capture.offsets import frame_offsets
+
+    try:
+        return frame_offsets(path, numbers)
+    except OSError as error:
+        if path.exists():
+            say(f"{path} could not be read a second time ({error.strerror}): findings are without their places in it")
+        return {}
 
 
 def _plain(form: AuditFormat) -> str:

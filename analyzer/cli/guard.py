@@ -46,10 +46,10 @@ def run_process() -> None:
 
 def guarded(arguments: Sequence[str]) -> int:
     """Runs a command. Returns its exit code, or that of what kept it from ending by itself."""
-    occupy_standard_descriptors()
-    signals = _Signals()
-    reserve = bytearray(_RESERVE_BYTES)
+    signals, reserve = None, b""
     try:
+        occupy_standard_descriptors()
+        reserve, signals = bytes(_RESERVE_BYTES), _Signals()
         with signals:
             from analyzer.cli.commands import run
 
@@ -66,7 +66,7 @@ def guarded(arguments: Sequence[str]) -> int:
         return error.code if isinstance(error.code, int) else EXIT_DONE
     except BaseException as error:  # Rust's panics are no `Exception`
         del reserve
-        if signals.caught is not None:
+        if signals is not None and signals.caught is not None:
             return signals.code
         _say_failure(error, arguments)
         return EXIT_FAILED

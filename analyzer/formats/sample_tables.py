@@ -7,6 +7,7 @@ these, and laid out over the rows with numpy. Texts go through a list of all dis
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from errno import EIO
 from typing import Any, BinaryIO
 
@@ -43,6 +44,15 @@ def sample_tables(items: Iterable[SampleChunk | SampleRecord]) -> Iterator[pl.Da
         yield tables.of(waiting)
 
 
+@contextmanager
+def writing_natively() -> Iterator[None]:
+    """polars says in a text of its own that a file could not be written: an OSError."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(EIO, str(error)) from error
+
+
 def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata: dict[str, str] | None = None) -> None:
     """Writes tables of one schema, at least one, as one Parquet file, a row group at a time. A file that cannot be written is
     an OSError."""
@@ -59,11 +69,12 @@ def write_sample_parquet(tables: Iterator[pl.DataFrame], out: BinaryIO, metadata
 
     frame = register_io_source(source, schema=first.schema)
     try:
-        frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True, metadata=metadata)
-    except pl.exceptions.PolarsError as error:
+        with writing_natively():
+            frame.sink_parquet(out, row_group_size=ROWS_AT_ONCE, maintain_order=True, metadata=metadata)
+    except OSError:
         if ours:
             raise ours[0] from None
-        raise OSError(EIO, str(error)) from error
+        raise
 
 
 def _cut(chunk: SampleChunk) -> Iterator[SampleChunk]:

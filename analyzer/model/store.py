@@ -334,10 +334,12 @@ class CallWriter:
         """The position of the call from now on."""
         at = len(self._places)
         place, length = self._put(call)
+        tally = tally_of(call)
+        # What may fail comes first: after an error all columns are as long as each other, and what was read before is shown.
+        self.moments.add(call)
         self._places.append(place)
         self._lengths.append(length)
-        self.moments.add(call)
-        self.tally[tally_of(call)] += 1
+        self.tally[tally] += 1
         if call.interface.uuid is None:
             self.unbound.setdefault((call.channel, call.context_id), array("I")).append(at)
         return at

@@ -20,6 +20,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.capture.pcapng import SECRETS_OF_OURS
 from analyzer.capture.reader import CaptureReader, Source
 from analyzer.core.absence import Missing
+from analyzer.core.errors import InputError
 from analyzer.core.events import Problem
 from analyzer.core.frames import file_of, number_of
 from analyzer.core.limits import Limits
@@ -304,8 +305,10 @@ def _written(
     if secrets is not None:
         writer.secrets(SECRETS_OF_OURS, secrets)
     interfaces: dict[tuple[int, int], int] = {}
+    failed = "the captures have changed"
     for block in CaptureReader(sources, limits=limits):
         if isinstance(block, Problem):
+            failed = block.text
             continue
         for index in np.flatnonzero(np.isin(block.frames, ids)).tolist():
             frame = block.frame(index)
@@ -315,5 +318,8 @@ def _written(
                 interfaces[key] = writer.interface(frame.link_type, files[file])
             comment = f"frame {number_of(frame.frame)} of {files[file]}"
             writer.packet(interfaces[key], frame.time_ns, frame.data, frame.original_length, comment)
+    if writer.packets < len(ids):
+        lacking = len(ids) - writer.packets
+        raise InputError(f"{lacking:,} of {len(ids):,} packets of the slice could not be read a second time: {failed}")
     out.packets = writer.packets
     return out

@@ -65,5 +65,6 @@ def test_what_is_cut_or_of_another_kind_ends_quietly(cut: int, tmp_path: Path) -
     stuck = Pcapng().section().data + struct.pack("<III", 5, 11, 0) + Pcapng().enhanced(1, A).data
     (tmp_path / "stuck").write_bytes(stuck)
     assert frame_offsets(tmp_path / "stuck", [1]) == {}
-    assert frame_offsets(tmp_path / "not there", [1]) == {}
+    with pytest.raises(FileNotFoundError):
+        frame_offsets(tmp_path / "not there", [1])
     assert frame_offsets(tmp_path / "not there", []) == {}

@@ -1,0 +1,57 @@
+"""Some faults on some commands, chosen by a seed; `make faults` tries all. What faults showed once stays mended."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from analyzer.model.store import CallWriter
+from tests.build.calls import Calls, analysis_of
+
+# A point for each defect that was found: the result was torn, or the command ended in a traceback or in exit code 70.
+MENDED = (
+    "full-at 12934 EFBIG -- timeline a.pcap --secrets a.secrets.json --format parquet -o out --force",
+    "read 16 EIO -- export a.pcap --secrets a.secrets.json --slice out --force",
+    "open 5 ENOENT -- audit a.pcap --secrets a.secrets.json --format sarif -o out --force",
+    "memory 3 MemoryError -- docs filters -o out --force",
+    "memory 5252 MemoryError -- show a.pcap --secrets a.secrets.json --call 1",
+)
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: its children are forked, which threads of another test would not survive."""
+    command = [sys.executable, "-m", "tests.faults.run", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+
+
+def test_after_a_fault_the_result_is_the_older_one_or_whole_or_names_a_loss() -> None:
+    done = run("--sample", "4", "--seed", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "32 points" in done.stdout
+
+
+@pytest.mark.parametrize("point", MENDED)
+def test_what_a_fault_showed_once_stays_mended(point: str) -> None:
+    done = run(*point.split())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_call_that_memory_runs_out_at_leaves_the_others_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = CallWriter()
+    make = Calls()
+    first, second = analysis_of(make.open_query(), make.close_query()).calls
+    writer.append(first)
+
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(writer.moments, "add", fails)
+    with pytest.raises(MemoryError):
+        writer.append(second)
+    assert len(writer) == len(writer.moments.column("first_time")) == 1
+    monkeypatch.undo()
+    writer.append(second)
+    assert [writer[at].opnum for at in range(2)] == [3, 4]
+    assert len(writer.moments.column("first_time")) == 2
