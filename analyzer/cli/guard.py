@@ -153,16 +153,16 @@ def _what(error: BaseException) -> str:
 
 
 def shown_again(arguments: Sequence[str]) -> Iterator[str]:
-    """The arguments as a shell takes them, with `...` for each secret."""
+    """The arguments as a shell takes them, with `-` for each secret: the command asks for it."""
     from shlex import quote
 
     is_secret = False
     for word in arguments:
         name, equals, _ = word.partition("=")
         if is_secret and word != "-":
-            yield "..."
+            yield "-"
         elif equals and name in _SECRET:
-            yield f"{name}=..."
+            yield f"{name}=-"
         else:
             yield quote(word)
         is_secret = not is_secret and word in _SECRET

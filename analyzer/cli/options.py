@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from functools import partial, wraps
@@ -18,7 +18,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from analyzer.cli.exits import ReadingFailedError
-from analyzer.cli.filters import SELECTIONS, ReadUntil
+from analyzer.cli.filters import SELECTIONS, CallSelection, ReadUntil
+from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, guarded_output, is_terminal, say, write_document
 from analyzer.output.pager import paged, pager_command
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from analyzer.model.analysis import Analysis
     from analyzer.model.evidence import EvidenceRecord, FileDigest
     from analyzer.model.metadata import Metadata
+    from analyzer.model.next_command import Given
     from analyzer.pipeline.stream import Stream
     from analyzer.redaction.pseudonyms import Pseudonyms
     from analyzer.views.streamed import StreamedTimeline
@@ -80,7 +82,11 @@ Files = Annotated[
     typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; also compressed), globs, or - for standard input."),
 ]
 Secrets = Annotated[
-    list[Path] | None, typer.Option("--secrets", help="TOML or JSON with users, keytabs and SMB session keys.")
+    list[Path] | None,
+    typer.Option(
+        "--secrets",
+        help=f"TOML or JSON with users, keytabs and SMB session keys. Default: the file that {SECRETS_VARIABLE} names.",
+    ),
 ]
 PasswordOf = Annotated[
     str | None,
@@ -94,11 +100,15 @@ Password = Annotated[
     list[str] | None,
     typer.Option("--password", help=f"A password; - asks for it. Better: the variable {PASSWORD_VARIABLE}."),
 ]
-NtHash = Annotated[list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits.")]
+NtHash = Annotated[
+    list[str] | None, typer.Option("--nt-hash", help="An NT hash, 32 hexadecimal digits; - asks for it.")
+]
 Keytab = Annotated[list[Path] | None, typer.Option("--keytab", help="A Kerberos keytab.")]
 SmbSessionKey = Annotated[
     list[str] | None,
-    typer.Option("--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list."),
+    typer.Option(
+        "--smb-session-key", help="SESSION_ID,KEY[,S2C_KEY,C2S_KEY] as in Wireshark's smb2_seskey_list; - asks for it."
+    ),
 ]
 Engine = Annotated[
     EngineName, typer.Option("--engine", help="Who reads the file: own reader, or tshark for its formats.")
@@ -203,7 +213,8 @@ RedactKey = Annotated[
     typer.Option(
         "--redact-key",
         metavar="KEY",
-        help=f"Redact with this key, so that pseudonyms agree between captures. Better: the variable {REDACT_KEY_VARIABLE}.",
+        help="Redact with this key, so that pseudonyms agree between captures; - asks for it. "
+        f"Better: the variable {REDACT_KEY_VARIABLE}.",
     ),
 ]
 
@@ -236,6 +247,8 @@ class CaptureReading(Struct, frozen=True):
     bound: ReadBound | None = None
     # The time that `bound` was made of.
     until: TimeBound | None = None
+    # What the command was given to read and select by, without its files.
+    given: Given | None = None
 
     def refuse_redaction(self, why: str) -> None:
         """For commands whose output cannot be without names: wrong usage."""
@@ -308,7 +321,7 @@ class CaptureReading(Struct, frozen=True):
                 bound=self.bound,
             )
         self.note(analysis)
-        return analysis
+        return replace(analysis, given=replace(self.given, files=tuple(files)) if self.given is not None else None)
 
     def note(self, analysis: Analysis) -> None:
         """Everything was read: notes what it was, and says which files could not be read."""
@@ -407,16 +420,20 @@ def _reading(
     from analyzer.core.limits import DEFAULTS
 
     keyring = Keyring()
-    for path in secrets or ():
+    named = os.environ.get(SECRETS_VARIABLE)
+    for path in secrets or ([Path(named)] if named else []):
         keyring = keyring.merged(Keyring.load(path, _note))
-    given = [asked_password(password_of) if word == "-" else word for word in password or ()]
+    given = [_asked(word, "Password", password_of) for word in password or ()]
+    hashed = [_asked(word, "NT hash", password_of) for word in nt_hash or ()]
+    lines = [_asked(word, "SMB session key line", None) for word in smb_session_key or ()]
+    redact_key = _asked(redact_key, "Redaction key", None) if redact_key is not None else None
     if from_environment := os.environ.get(PASSWORD_VARIABLE):
         given.append(from_environment)
     keyring = keyring.merged(
         Keyring.build(passwords=[(password_of, word) if password_of else word for word in given]),
-        _of_option("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in nt_hash or ()]),
+        _of_option("--nt-hash", nt_hashes=[(password_of, value) if password_of else value for value in hashed]),
         Keyring.build(keytabs=keytab or ()),
-        _of_option("--smb-session-key", smb_session_keys=smb_session_key or ()),
+        _of_option("--smb-session-key", smb_session_keys=lines),
     )
     given_limits = {
         "held_total": max_held,
@@ -588,6 +605,8 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
                 made[Writing].evidence = partial(
                     _evidence, function.__name__.replace("_", "-"), parameters, given, reading
                 )
+        if CaptureReading in made:
+            made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given, made[CaptureReading]))
         if CaptureReading in made and made[CaptureReading].pseudonyms is not None:
             from analyzer.cli.filters import renamed
 
@@ -619,6 +638,37 @@ def _option_name(item: Parameter) -> str:
             if isinstance(word, str) and word.startswith("--"):
                 return word.removeprefix("--")
     return item.name.replace("_", "-")
+
+
+# Which options are no part of another command: what they say is of this one alone.
+_OF_ONE_COMMAND = frozenset({"hashes", "list_fields"})
+
+
+def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any], reading: CaptureReading) -> Given:
+    """What was given to read and to select by, for the commands that are printed: as it was written, without secrets."""
+    from analyzer.model.next_command import Given
+
+    def words(item: Parameter) -> Iterator[str]:
+        value = given.get(item.name)
+        if item.name in _OF_ONE_COMMAND or value is None or value == item.default:
+            return
+        for one in value if isinstance(value, list) else [value]:
+            yield f"--{_option_name(item)}"
+            if one is not True:
+                text = "-" if item.name in _SECRETS - {"password_of"} else str(one)
+                yield reading.pseudonyms.free(text) if reading.pseudonyms is not None else text
+
+    kinds = [kind for kind in shared if kind is CaptureReading or kind in SELECTIONS]
+    options = [item for kind in kinds for item in shared[kind] if item.name not in ("interface", "call_filter")]
+    chosen = {item.name: list(words(item))[1::2] for kind in kinds for item in shared[kind]}
+    # A filter of values is none of calls.
+    filters = chosen.get("call_filter", ()) if CallSelection in kinds else ()
+    return Given(
+        files=(),
+        options=tuple(word for item in options for word in words(item)),
+        interfaces=tuple(chosen.get("interface", ())),
+        filter=next(iter(filters), None),
+    )
 
 
 def _evidence(
@@ -670,11 +720,18 @@ def _named(values: dict[str, Any]) -> list[Path]:
 
 def asked_password(user: str | None) -> str:
     """A password from the terminal, or the first line of standard input where that is no terminal."""
+    return _asked("-", "Password", user)
+
+
+def _asked(word: str, what: str, user: str | None) -> str:
+    """A secret that was typed in an option; for `-` from the terminal, or the next line of standard input where that is none."""
+    if word != "-":
+        return word
     if sys.stdin is None:
-        raise InputError("there is no standard input to read the password from")
+        raise InputError("there is no standard input to read it from", hint=f"{what} was asked for by -")
     if sys.stdin.isatty():
         from getpass import getpass
 
-        return getpass(f"Password{f' of {user}' if user else ''}: ")
+        return getpass(f"{what}{f' of {user}' if user else ''}: ")
     # Not through the text layer, which reads ahead: a capture may follow on standard input.
     return sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")

@@ -83,7 +83,8 @@ def page_parts(report: Report, evidence: EvidenceRecord | None = None) -> Iterat
     yield b"<noscript><p>This page shows its data with a script that is part of it. Allow scripts to see it.</p></noscript>\n"
     yield b'<script type="application/json" id="head">' + _harmless(dumps(head)) + b"</script>\n"
     yield from _block("rows", rows_block(analysis))
-    yield from _block("audit", {"findings": exact(list(report.findings)), "coverage": exact(list(report.coverage))})
+    findings, coverage = exact(list(report.findings)), exact(list(report.coverage))
+    yield from _block("audit", {"findings": findings, "coverage": coverage, "nothing": report.nothing_found})
     yield from _block("fields", vocabulary())
     yield b"<script>" + script + b"</script>\n"
     # What comes behind the script does not delay the call list; the page waits for it where it is asked for.

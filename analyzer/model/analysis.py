@@ -15,6 +15,7 @@ from analyzer.model.catalog import Catalogs
 from analyzer.model.connection import Bound, FeaturesOffered, Pdu, SmbSession
 from analyzer.model.evidence import FileDigest
 from analyzer.model.name_tables import NameTables
+from analyzer.model.next_command import Given
 from analyzer.model.packets import Packets
 from analyzer.model.store import CallStore
 
@@ -92,7 +93,8 @@ class Analysis(Struct, frozen=True, eq=False):
     With a `part`, views and statistics speak of its calls and sessions alone (`shown`, `shown_sessions`); what the whole capture
     states of them (names, the state of handles, earlier readings of a counter) is used all the same.
 
-    `packets` are none until somebody wants to look at them (`pipeline.packets`).
+    `packets` are none until somebody wants to look at them (`pipeline.packets`). `given` is what the command line asked for, None
+    where none did.
     """
 
     capture: CaptureFacts
@@ -109,6 +111,7 @@ class Analysis(Struct, frozen=True, eq=False):
     connections: Mapping[str, int] = field(default_factory=dict)
     part: Part | None = None
     packets: Packets | None = None
+    given: Given | None = None
 
     @property
     def shown(self) -> Selected:

@@ -243,6 +243,7 @@ class IdentityView(Value, frozen=True):
     security: Annotated[str, doc("provider and level")]
     calls: Annotated[int, doc("calls made so")]
     failed: Annotated[int, doc("how many of these failed")]
+    unread: Annotated[int, doc("how many of these could not be read in whole")]
 
 
 class ProblemView(Value, frozen=True):
@@ -253,6 +254,7 @@ class ProblemView(Value, frozen=True):
     text: Annotated[str, doc("one sentence, of the first")]
     count: Annotated[int, doc("how many there are")]
     frames: Annotated[tuple[str, ...], doc("frames of the first")]
+    frames_left_out: Annotated[int, doc("how many more frames the first has")]
 
 
 class IncompleteView(Value, frozen=True):
@@ -272,6 +274,9 @@ class Overview(Value, frozen=True, kw_only=True):
     first_time_ns: Annotated[int | None, doc("time of the first frame, since 1970 UTC", unit="ns")]
     last_time_ns: Annotated[int | None, doc("time of the last frame, since 1970 UTC", unit="ns")]
     calls: Annotated[int, doc("calls of all interfaces")]
+    failed: Annotated[int, doc("of these, answered with a fault or a return value that is not 0, as `stats` counts")]
+    unanswered: Annotated[int, doc("without an answer in the capture, as `stats` counts")]
+    unread: Annotated[int, doc("sealed, cut, malformed, or with a damaged buffer, as `stats` counts")]
     methods: Annotated[dict[str, int], doc("calls by interface and method")]
     sessions: Annotated[tuple[str, ...], doc("SMB sessions, a sentence each")]
     hosts: Annotated[tuple[HostView, ...], doc("every address")]

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from analyzer.audit.engine import Audit, Profile
 from analyzer.auth.keyring import Keyring
 from analyzer.contents.lines import call_record
+from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
 from analyzer.core.times import NS_PER_S
 from analyzer.filters.bounds import TimeBound
@@ -34,6 +35,7 @@ from analyzer.model.analysis import Analysis, Part
 from analyzer.model.audit import CoverageRecord, FindingRecord
 from analyzer.model.call import Call
 from analyzer.model.lines import COMMANDS
+from analyzer.model.next_command import Given
 from analyzer.model.record import Record
 from analyzer.model.triage import TriageFinding
 from analyzer.notebook.charts import Plots
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
 Secrets: TypeAlias = "str | Path | Keyring | Mapping[str, Any]"
 Interval: TypeAlias = "str | float | timedelta"
 Moment: TypeAlias = "str | float | datetime | timedelta"
-# The environment names a secrets file here.
-SECRETS_VARIABLE = "PCQ_SECRETS"
 
 
 class Capture:
@@ -312,7 +312,7 @@ class Findings(dict[str, "pl.DataFrame"]):
     """
 
     def _repr_html_(self) -> str:
-        return findings_html(self["findings"])
+        return findings_html(self["findings"], self["coverage"])
 
 
 def _check(view: Counters) -> None:
@@ -375,8 +375,8 @@ def analyze(
     """
     keyring = _keyring(secrets)
     sources: Sequence[Source] = path if isinstance(path, Sequence) and not isinstance(path, str) else [path]
-    files = [metadata] if isinstance(metadata, str | Path) else metadata
-    given = [load_metadata(Path(file), keyring, engine=engine) for file in files]
+    metadata_files = [Path(file) for file in ([metadata] if isinstance(metadata, str | Path) else metadata)]
+    given = [load_metadata(file, keyring, engine=engine) for file in metadata_files]
     with watching(sources, notebook=True) if progress is True else nullcontext(progress or None) as notify:
         analysis = run(
             sources,
@@ -387,7 +387,27 @@ def analyze(
             progress=notify,
             pseudonyms=_pseudonyms(redact),
         )
-    return Capture(analysis)
+    return Capture(replace(analysis, given=_given(sources, secrets, engine, metadata_files, metadata_from, redact)))
+
+
+def _given(
+    sources: Sequence[Source],
+    secrets: Secrets | None,
+    engine: Engine,
+    metadata: Sequence[Path],
+    metadata_from: str | None,
+    redact: bool | str,
+) -> Given:
+    """What a command needs to read the same. Keys that are in no file are for its user to fill in."""
+    options: dict[str, list[str]] = {
+        "--secrets": [str(secrets) if isinstance(secrets, str | Path) else "SECRETS_FILE"] if secrets else [],
+        "--engine": [engine] if engine != "own" else [],
+        "--metadata": list(map(str, metadata)),
+        "--metadata-from": [metadata_from] if metadata_from is not None else [],
+    }
+    words = [word for option, values in options.items() for value in values for word in (option, value)]
+    files = tuple(str(one) if isinstance(one, str | Path) else "-" for one in sources)
+    return Given(files, (*words, *(["--redact"] if redact else [])))
 
 
 def _pseudonyms(redact: bool | str) -> Pseudonyms | None:

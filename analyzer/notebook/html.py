@@ -12,6 +12,7 @@ from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.view import Layer, Node
 from analyzer.output.escapes import printable
 from analyzer.statistics.triage import triage
+from analyzer.viewmodel.findings import nothing_found
 from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.words import shortened
 from analyzer.views.tree import placed_words
@@ -133,8 +134,10 @@ def _dump(data: bytes) -> str:
     return "\n".join(lines)
 
 
-def findings_html(findings: Any) -> str:
+def findings_html(findings: Any, coverage: Any) -> str:
     """Findings of an audit, the first of many."""
     rows = findings.head(_MOST_LINES * 2).select("rule", "verdict", "call", "message").rows()
     more = f"<p>... {findings.height - len(rows):,} more findings</p>" if findings.height > len(rows) else ""
-    return (table_of(("rule", "verdict", "call", "what was seen"), rows) if rows else "<p>nothing was found</p>") + more
+    if not rows:
+        return f"<p>{text_of(nothing_found(dict(coverage['verdict'].value_counts().rows())))}</p>"
+    return table_of(("rule", "verdict", "call", "what was seen"), rows) + more

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct, UnsetType, field
 
-from analyzer.contents.lines import numbered
+from analyzer.contents.lines import buffer_damage, numbered
 from analyzer.core.absence import Missing
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
@@ -72,9 +72,30 @@ def method_label(call: Call) -> str:
     return call.method or (f"opnum {opnum}" if opnum is not None else "unknown")
 
 
+_UNREAD = frozenset(("partial", "sealed", "malformed", "response-only"))
+
+
 def is_unread(call: Call) -> bool:
-    """Whether a part of it is missing, or could not be read."""
-    return call.state in ("partial", "sealed", "malformed", "response-only")
+    """Whether a part of it is missing, damaged, or could not be read. That there is no answer is counted for itself."""
+    if call.state in _UNREAD:
+        return True
+    return any(side is not None and buffer_damage(side) is not None for side in (call.request, call.response))
+
+
+class Totals(Struct, frozen=True):
+    """Calls of all methods. Every number of calls that a display states beside its lists is one of these."""
+
+    calls: int
+    failed: int
+    retried: int
+    unanswered: int
+    unread: int
+
+
+def totals_of(methods: Iterable[MethodStatsRecord]) -> Totals:
+    """The sums over methods."""
+    rows = [(one.calls, one.failed, one.retried, one.unanswered, one.unread) for one in methods]
+    return Totals(*map(sum, zip(*rows, strict=True))) if rows else Totals(0, 0, 0, 0, 0)
 
 
 class _Method(Struct):

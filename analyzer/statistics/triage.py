@@ -8,7 +8,6 @@ What was asked for and not answered with data is no read: it is one step below.
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -23,6 +22,7 @@ from analyzer.core.times import NS_PER_S
 from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
+from analyzer.model.next_command import next_command
 from analyzer.model.security import ANONYMOUS_LOGON, Decryption
 from analyzer.model.service import service_facts
 from analyzer.model.statistics import ImageRecord, Who
@@ -51,7 +51,6 @@ _FEWEST_POLLS = 5
 _MOST_JITTER = 0.25
 _MANY_REFUSED = 10
 _ERROR_ACCESS_DENIED = 5
-_PROGRAM = "pcq-analyzer"
 # What was asked for and not read matters less than what was read.
 _LESS: Mapping[Severity, Severity] = {"high": "medium", "medium": "info", "info": "info"}
 # Methods that make a machine run something new.
@@ -74,6 +73,8 @@ class Triaged(Struct, frozen=True):
     file: TriageFile
     findings: tuple[TriageFinding, ...] = ()
     processes: tuple[TriageProcess, ...] = ()
+    # The command that shows all of it.
+    command: str | None = None
 
 
 def unreadable(file: str, reason: str) -> Triaged:
@@ -92,7 +93,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
     found = findings(analysis)
     names = {ip: names[0] for ip, names in machine_names(analysis).items()}
     listed = sorted(
-        _Search(analysis, file, numbered, found, names).all(),
+        _Search(analysis, numbered, found, names).all(),
         key=lambda item: (SEVERITIES.index(item.severity), item.first_time_ns or 0),
     )
     ranked = tuple(_ranked(item, rank, file, analysis) for rank, item in enumerate(listed, 1))
@@ -101,6 +102,7 @@ def triage(analysis: Analysis, file: str, nothing: str | None) -> Triaged:
         _file(file, outcome, _sentence(numbered, analysis), analysis, numbered, found, names, ranked),
         ranked,
         tuple(_process(image, file, analysis, names) for image in found.images),
+        next_command(analysis, "stats"),
     )
 
 
@@ -125,13 +127,11 @@ class _Search:
     def __init__(
         self,
         analysis: Analysis,
-        file: str,
         numbered: Sequence[tuple[int, Call]],
         found: Findings,
         names: dict[str, str],
     ) -> None:
         self._analysis = analysis
-        self._file = shlex.quote(file)
         self._numbered = numbered
         self._found = found
         self._names = names
@@ -147,8 +147,8 @@ class _Search:
         yield from self._others()
         yield from self._losses()
 
-    def _command(self, command: str, *words: str) -> str:
-        return " ".join((_PROGRAM, command, self._file, *(shlex.quote(word) for word in words)))
+    def _command(self, command: str, *words: str, filter: str | None = None, interfaces: Sequence[str] = ()) -> str:
+        return next_command(self._analysis, command, *words, filter=filter, interfaces=interfaces)
 
     def _host(self, ip: str) -> str:
         name = self._names.get(ip)
@@ -238,7 +238,7 @@ class _Search:
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
             text = f"{_count(len(numbers), 'performance call')} of an anonymous caller at {self._host(who.server_ip)}"
-            command = self._command("timeline", "--filter", "auth.anonymous")
+            command = self._command("timeline", filter="auth.anonymous")
             yield self._of_calls("high", "anonymous", text, command, numbers, who)
         if by_who:
             return
@@ -339,7 +339,7 @@ class _Search:
             text = (
                 f"{_count(len(numbers), 'performance call')} of {who.user or 'an unknown user'} refused: access denied"
             )
-            command = self._command("timeline", "--filter", "status == 5 || fault == 5")
+            command = self._command("timeline", filter="status == 5 || fault == 5")
             yield self._of_calls("medium", "refused-call", text, command, numbers, who)
 
     # What is not known
@@ -350,7 +350,7 @@ class _Search:
             numbers = [number for number, _ in sealed]
             reasons = Counter(call.reason or "no key" for _, call in sealed)
             text = f"{_count(len(sealed), 'performance call')} stayed encrypted: {_listed(reasons)}"
-            command = self._command("timeline", "--filter", "state == sealed")
+            command = self._command("timeline", filter="state == sealed")
             yield self._of_calls("medium", "encrypted", text, command, numbers, Who(*who_of(sealed[0][1])))
         closed = [one for one in self._analysis.shown_sessions if one.encrypted_messages > one.decrypted_messages]
         if closed:
@@ -384,7 +384,7 @@ class _Search:
                 "high",
                 "service",
                 f"a service or task was set up on {self._host(first.server.ip)}: {_listed(methods)}",
-                self._command("timeline", *_interfaces(call for _, call in started)),
+                self._command("timeline", interfaces=_interfaces(call for _, call in started)),
                 [number for number, _ in started],
                 Who(*who_of(first)),
             )
@@ -395,7 +395,7 @@ class _Search:
                 "info",
                 "other-calls",
                 f"{_count(len(others), 'other DCERPC call')}: {_listed(words)}",
-                self._command("timeline", *_interfaces(call for _, call in others)),
+                self._command("timeline", interfaces=_interfaces(call for _, call in others)),
                 [number for number, _ in others],
                 None,
             )
@@ -440,12 +440,10 @@ def _saw(who: Who, image: ImageRecord) -> bool:
     return any((seen.user, seen.client_ip) == (who.user, who.client_ip) for seen in image.seen_by)
 
 
-def _interfaces(calls: Iterable[Call]) -> Iterator[str]:
+def _interfaces(calls: Iterable[Call]) -> tuple[str, ...]:
     # Calls whose bind was not captured have no interface to name.
     names = dict.fromkeys(interface_label(call) for call in calls if call.interface.uuid is not None)
-    for name in list(names)[:_MOST_NAMES]:
-        yield "--interface"
-        yield name
+    return tuple(names)[:_MOST_NAMES]
 
 
 def _frames_of_problems(problems: Iterable[Problem]) -> list[int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from analyzer.audit.engine import Audit
-from analyzer.audit.findings import Finding
+from analyzer.audit.findings import JUDGED, Finding
 from analyzer.model.analysis import Analysis
 from analyzer.model.view import FindingView, SectionCoverage
 from analyzer.viewmodel.rows import frame_label
@@ -23,6 +24,17 @@ def coverage_views(audit: Audit) -> tuple[SectionCoverage, ...]:
     for coverage in audit.coverage.values():
         sections.setdefault(section_words(coverage.requirement), Counter())[coverage.verdict] += 1
     return tuple(SectionCoverage(section, dict(verdicts)) for section, verdicts in sections.items())
+
+
+def nothing_found(verdicts: Mapping[str, int]) -> str:
+    """What an audit without a finding says of the requirements with these verdicts."""
+    judged = sum(verdicts.get(verdict, 0) for verdict in JUDGED)
+    unjudged = verdicts.get("inconclusive", 0)
+    if not judged:
+        why = "what they bind could not be read" if unjudged else "nothing put one to the test"
+        return f"no requirement could be judged: {why}"
+    more = f"; {unjudged} could not be judged" if unjudged else ""
+    return f"nothing was found in the {judged} requirement{'s' if judged != 1 else ''} that could be judged{more}"
 
 
 def _view(finding: Finding, analysis: Analysis, audit: Audit) -> FindingView:

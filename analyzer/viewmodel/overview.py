@@ -15,7 +15,7 @@ from analyzer.model.security import Decryption
 from analyzer.model.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView
 from analyzer.statistics.decryption import decrypted_by_account
 from analyzer.statistics.hosts import host_records
-from analyzer.statistics.summary import identity_stats
+from analyzer.statistics.summary import identity_stats, method_stats, totals_of
 from analyzer.viewmodel.rows import frame_label
 from analyzer.viewmodel.verdict import nothing_decrypted
 
@@ -31,16 +31,19 @@ def overview_of(analysis: Analysis) -> Overview:
         FileView(name, digests[name].size, digests[name].sha256) if name in digests else FileView(name, None, None)
         for name in facts.files
     )
-    methods: Counter[str] = Counter()
-    for (_, interface, method), count in analysis.calls.tally.items():
-        methods[f"{interface}.{method}"] += count
+    stats = method_stats(analysis)
+    total = totals_of(stats)
+    methods = Counter({f"{one.interface}.{one.method}": one.calls for one in stats})
     return Overview(
         files=tuple(files),
         frames=facts.frames,
         bytes=facts.bytes,
         first_time_ns=facts.first_time_ns,
         last_time_ns=facts.last_time_ns,
-        calls=len(analysis.calls),
+        calls=total.calls,
+        failed=total.failed,
+        unanswered=total.unanswered,
+        unread=total.unread,
         methods=dict(methods.most_common()),
         sessions=tuple(session_words(session) for session in analysis.sessions),
         hosts=_hosts(analysis),
@@ -68,7 +71,7 @@ def _hosts(analysis: Analysis) -> tuple[HostView, ...]:
 
 def _identities(analysis: Analysis) -> tuple[IdentityView, ...]:
     return tuple(
-        IdentityView(one.user, one.client_ip, one.server_ip, ", ".join(one.security), one.calls, one.failed)
+        IdentityView(one.user, one.client_ip, one.server_ip, ", ".join(one.security), one.calls, one.failed, one.unread)
         for one in identity_stats(analysis)
     )
 
@@ -91,7 +94,8 @@ def alike(problems: Iterable[Problem]) -> list[list[Problem]]:
 def _problem(group: list[Problem], analysis: Analysis) -> ProblemView:
     first = group[0]
     frames = tuple(frame_label(frame, analysis.capture) for frame in first.frames[:_FRAMES_SHOWN])
-    return ProblemView(first.kind, first.layer, first.text, len(group), frames)
+    left_out = len(first.frames) - len(frames)
+    return ProblemView(first.kind, first.layer, first.text, len(group), frames, left_out)
 
 
 def decrypted(analysis: Analysis) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from analyzer.audit.findings import JUDGED, VERDICTS, Coverage, Finding
 from analyzer.audit.records import coverage_record, finding_record, requirement_keys
 from analyzer.audit.verdicts import Actor, Confidence, Outcome, Severity
 from analyzer.model.audit import AuditSummaryRecord, CoverageVerdict, MatrixRecord
+from analyzer.model.next_command import next_command
 from analyzer.model.record import Record
 from analyzer.viewmodel.verdict import nothing_decrypted
 from analyzer.viewmodel.words import section_words
@@ -109,17 +110,16 @@ class AuditView(Struct, OfCapture, frozen=True):
         yield ""
         yield self._totals()
 
-    @staticmethod
-    def _place_hint(groups: Iterable[_Group]) -> Iterator[str]:
+    def _place_hint(self, groups: Iterable[_Group]) -> Iterator[str]:
         """How to see the bytes of a finding, by the example of the first that has some."""
         for group in groups:
             finding = group.first[0]
             at = finding.judgement.at
             if finding.place is not None and at is not None and at.path and at.span is None:
                 yield ""
-                yield safe(
-                    f"the bytes of a finding: pcq-analyzer show FILE --call {finding.call} --field {at.side}.{at.path}"
-                )
+                field = f"{at.side}.{at.path}"
+                command = next_command(self.analysis, "show", "--call", str(finding.call), "--field", field)
+                yield safe(f"the bytes of a finding: {command}")
                 return
 
     def _group_lines(self, group: _Group, width: int | None) -> Iterator[str]:
@@ -207,9 +207,8 @@ class AuditView(Struct, OfCapture, frozen=True):
         if unmatched := self.audit.unmatched:
             accepted += f"; {len(unmatched)} of its entries matched nothing"
         of_requirements = ", ".join(f"{verdicts[verdict]} {verdict.replace('-', ' ')}" for verdict in VERDICTS)
-        return (
-            f"[bold]{found or 'nothing found'}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}[/]"
-        )
+        nothing = "nothing found" if any(verdicts[one] for one in JUDGED) else "nothing could be judged"
+        return f"[bold]{found or nothing}{accepted}; {len(self.audit.coverage)} requirements: {of_requirements}[/]"
 
 
 def _cell(verdict: CoverageVerdict, count: int) -> str:

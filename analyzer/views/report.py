@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from importlib.metadata import version
 
@@ -10,7 +11,7 @@ from msgspec import Struct
 from analyzer.audit.engine import Audit
 from analyzer.model.analysis import Analysis
 from analyzer.model.view import FindingView, Overview, SectionCoverage, SeriesView
-from analyzer.viewmodel.findings import coverage_views, finding_views
+from analyzer.viewmodel.findings import coverage_views, finding_views, nothing_found
 from analyzer.viewmodel.overview import overview_of
 from analyzer.viewmodel.series import series_views
 from analyzer.views.view import OfCapture
@@ -54,6 +55,12 @@ class Report(Struct, OfCapture, frozen=True, dict=True):
         """The coverage of each section, once the findings were made."""
         assert self.findings is not None
         return coverage_views(self.audit)
+
+    @property
+    def nothing_found(self) -> str | None:
+        """What the audit says where it found nothing."""
+        verdicts = sum((Counter(one.verdicts) for one in self.coverage), Counter[str]())
+        return None if self.findings else nothing_found(verdicts)
 
     def series(self, most_readings: int | None) -> tuple[tuple[SeriesView, ...], int]:
         return series_views(self.analysis, most_readings)

@@ -14,7 +14,7 @@ from analyzer.model.record import Record
 from analyzer.model.statistics import ActivityRecord, ImageRecord, Who
 from analyzer.statistics.activity import Findings, activity_record, findings, omissions
 from analyzer.statistics.records import stats_records
-from analyzer.statistics.summary import error_stats, identity_stats, method_stats, poll_stats
+from analyzer.statistics.summary import error_stats, identity_stats, method_stats, poll_stats, totals_of
 from analyzer.viewmodel.words import shortened
 from analyzer.views.text import folded, frames_words, header_lines, nothing_passes, problem_lines, safe, styled
 from analyzer.views.view import OfCapture
@@ -54,10 +54,6 @@ def stats_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     found = findings(analysis)
     yield from _section("Findings: who looked at what", _activity_lines(found, analysis), width)
     yield from _section("Findings: processes that were to be seen", _image_lines(found, analysis), width)
-    if lacking := sum(call.state != "complete" for _, call in analysis.shown):
-        yield ""
-        words = f"{lacking} of {_counted(len(analysis.shown), 'call')} could not be read in whole; `timeline` says which, and why"
-        yield from (styled("yellow", text) for text in folded(words, 2, width))
 
 
 def _section(title: str, lines: Iterator[tuple[str, str | None]], width: int | None) -> Iterator[str]:
@@ -105,15 +101,15 @@ def _method_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
         )
     for line in _columns(rows, 1):
         yield line, None
-    retried = sum(one.retried for one in methods)
-    unanswered = sum(one.unanswered for one in methods)
-    unread = sum(one.unread for one in methods)
-    if unread:
-        yield f"  {_counted(unread, 'call')} could not be read in whole; of these, failed counts what is known", None
-    if retried:
-        yield f"  {retried} of the failed calls only asked with too small a buffer", None
-    if unanswered:
-        yield f"  {_counted(unanswered, 'call')} {'has' if unanswered == 1 else 'have'} no answer in the capture", None
+    total = totals_of(methods)
+    if total.unread:
+        words = f"  {total.unread:,} of {_counted(total.calls, 'call')} could not be read in whole (`timeline` says which, and why)"
+        yield f"{words}; of these, failed counts what is known", "yellow"
+    if total.retried:
+        yield f"  {total.retried:,} of the failed calls only asked with too small a buffer", None
+    if total.unanswered:
+        verb = "has" if total.unanswered == 1 else "have"
+        yield f"  {_counted(total.unanswered, 'call')} {verb} no answer in the capture", None
 
 
 def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:

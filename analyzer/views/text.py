@@ -19,6 +19,7 @@ from analyzer.core.frames import file_of, number_of
 from analyzer.core.times import NS_PER_S, iso_time, shown_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.call import Call
+from analyzer.model.next_command import next_command
 from analyzer.model.security import AuthLevel, Decryption
 from analyzer.model.view import Outcome
 from analyzer.viewmodel.overview import alike, decrypted, incomplete, key_hint, session_groups, sessions_words
@@ -88,11 +89,11 @@ def header_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     groups = session_groups(analysis.shown_sessions)
     for group in groups[:_HEADER_LINES]:
         yield from (safe(line) for line in folded(sessions_words(group), 4, width))
-    yield from _more(sum(map(len, groups[_HEADER_LINES:])), "sessions: pcq-analyzer sessions")
+    yield from _more(sum(map(len, groups[_HEADER_LINES:])), f"sessions: {next_command(analysis, 'sessions')}")
     words = sorted(_rpc_words(analysis).items())
     for name, count in words[:_HEADER_LINES]:
         yield from (safe(text) for text in folded(f"{name}: {count:,} call{'s' if count != 1 else ''}", 4, width))
-    yield from _more(len(words) - _HEADER_LINES, "ways of calling: pcq-analyzer stats")
+    yield from _more(len(words) - _HEADER_LINES, f"ways of calling: {next_command(analysis, 'stats')}")
     yield from opening_lines(analysis, width)
     yield from part_lines(analysis, width)
 
@@ -290,7 +291,8 @@ def problem_lines(analysis: Analysis, width: int | None, damages: Damages | None
         if len(group) > 1:
             words += f" (and {len(group) - 1:,} more like it)"
         yield from (styled("yellow", text) for text in folded(words, 4, width))
-    for text in _more(len(grouped) - _SHOWN_PROBLEMS, "kinds of problems: pcq-analyzer timeline --format jsonl"):
+    command = next_command(analysis, "timeline", "--format", "jsonl")
+    for text in _more(len(grouped) - _SHOWN_PROBLEMS, f"kinds of problems: {command}"):
         yield styled("yellow", f"  {text}")
 
 

@@ -121,7 +121,7 @@ def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
         yield from (styled("yellow", line) for line in folded(f"  to decrypt the rest: {words}", 4, width))
     for finding in one.findings:
         yield from _finding_lines(finding, width)
-    yield from _process_lines(one.processes, file.file)
+    yield from _process_lines(one.processes, one.command)
     yield ""
 
 
@@ -145,7 +145,7 @@ def _finding_lines(finding: TriageFinding, width: int | None) -> Iterator[str]:
     yield indent + styled("dim", finding.command)
 
 
-def _process_lines(processes: tuple[TriageProcess, ...], file: str) -> Iterator[str]:
+def _process_lines(processes: tuple[TriageProcess, ...], command: str | None) -> Iterator[str]:
     if not processes:
         return
     viewers = list(dict.fromkeys(who for process in processes for who in process.seen_by))
@@ -169,7 +169,7 @@ def _process_lines(processes: tuple[TriageProcess, ...], file: str) -> Iterator[
         line = f"  {pid:>{widths[0]}}  {name:<{widths[1]}}  {first:<{widths[2]}}  {last:<{widths[3]}}  {by}"
         yield safe(line.rstrip())
     if (more := len(processes) - _SHOWN_PROCESSES) > 0:
-        yield safe(f"  and {more:,} more: pcq-analyzer stats {file}")
+        yield safe(f"  and {more:,} more: {command}")
 
 
 def _summary_lines(summary: TriageSummary, width: int | None) -> Iterator[str]:

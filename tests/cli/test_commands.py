@@ -32,7 +32,7 @@ USER = json.loads(SECRETS.read_bytes())["users"][0]
 def run(*arguments: object, stdin: bytes | None = None, env: Mapping[str, str] | None = None) -> Result:
     """In this process; what the command raises stays in the result, as `main` would get it."""
     return CliRunner().invoke(
-        APP, [str(one) for one in arguments], input=stdin, env={"PCQ_PASSWORD": "", **(env or {})}
+        APP, [str(one) for one in arguments], input=stdin, env={"PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
     )
 
 
@@ -40,7 +40,7 @@ def process(
     *arguments: object, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "analyzer", *map(str, arguments)]
-    environment = {**os.environ, "PCQ_PASSWORD": "", **(env or {})}
+    environment = {**os.environ, "PCQ_PASSWORD": "", "PCQ_SECRETS": "", **(env or {})}
     return subprocess.run(command, input=stdin, capture_output=True, timeout=600, env=environment)
 
 

@@ -36,9 +36,9 @@ def _signals_as_in_a_terminal() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("arguments", "shown"),
     [
-        (["timeline", "x y.pcap", "--password", SECRET], "timeline 'x y.pcap' --password ..."),
-        (["timeline", "x", f"--password={SECRET}", "--nt-hash", SECRET], "timeline x --password=... --nt-hash ..."),
-        (["keys", "wireshark", "--smb-session-key", SECRET, "x"], "keys wireshark --smb-session-key ... x"),
+        (["timeline", "x y.pcap", "--password", SECRET], "timeline 'x y.pcap' --password -"),
+        (["timeline", "x", f"--password={SECRET}", "--nt-hash", SECRET], "timeline x --password=- --nt-hash -"),
+        (["keys", "wireshark", "--smb-session-key", SECRET, "x"], "keys wireshark --smb-session-key - x"),
         (["timeline", "--password", "-", "x"], "timeline --password - x"),
     ],
 )
@@ -85,7 +85,7 @@ def test_what_was_read_before_a_failure_is_shown(
     assert type(error).__name__ in str(problem["text"])
     sentence, again = err.splitlines()
     assert sentence.startswith(f"pcq-analyzer: the capture was read in part only, because {words}")
-    assert again == f"  shown again by: pcq-analyzer timeline {CLEAR} {PCQ} --password ... --format jsonl"
+    assert again == f"  shown again by: pcq-analyzer timeline {CLEAR} {PCQ} --password - --format jsonl"
     assert SECRET not in out + err
 
 

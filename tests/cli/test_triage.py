@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from analyzer import analyze
+from analyzer.auth.ntlm import nt_hash
 from analyzer.capture import digest
 from analyzer.model.evidence import FileDigest
 from analyzer.pipeline.verify import inputs_of
@@ -78,15 +80,66 @@ def test_what_stayed_encrypted_says_what_would_decrypt_it() -> None:
     assert finding["count"] == file["encrypted_calls"]
 
 
-def test_the_command_of_a_finding_runs() -> None:
-    _, records = triaged(PCQ, CLEAR)
-    commands = {str(finding["command"]) for finding in of(records, "triage-finding")}
-    assert commands
-    import shlex
+NTLM = CAPTURES / "v1_samba_impacket_smb311_ntlm_privacy.pcap"
+NTLM_KEYS = NTLM.with_suffix(".secrets.json")
+(_USER,) = json.loads(NTLM_KEYS.read_text())["users"]
+_ACCOUNT = f"{_USER['domain']}\\{_USER['username']}"
 
-    for command in commands:
-        result = run(*shlex.split(command)[1:])
-        assert result.exit_code in (0, 3), (command, result.output)
+
+@pytest.mark.parametrize(
+    ("files", "options", "typed"),
+    [
+        ((PCQ, CLEAR), (), ""),
+        ((TWO,), ("--secrets", TWO_KEYS), ""),
+        ((TWO,), ("--secrets", TWO_KEYS, "-Y", "opnum == 6 || opnum == 2", "--user", "LAB\\monitor2"), ""),
+        ((NTLM,), ("--password", _USER["password"]), _USER["password"]),
+        ((NTLM,), ("--password-of", _ACCOUNT, "--password", _USER["password"]), _USER["password"]),
+        ((NTLM,), ("--nt-hash", nt_hash(_USER["password"]).hex()), nt_hash(_USER["password"]).hex()),
+        ((CAPTURES / "v1_samba_impacket*ntlm*.pcap",), ("--secrets", NTLM_KEYS, "--interface", "winreg"), ""),
+    ],
+)
+def test_each_command_that_is_printed_works_where_it_is_pasted(
+    files: tuple[Path, ...], options: tuple[str | Path, ...], typed: str
+) -> None:
+    """It reads with the same keys, shows the same calls, and holds no secret."""
+    _, records = triaged(*files, *options)
+    found = of(records, "triage-finding")
+    assert found
+    for finding in found:
+        command = str(finding["command"])
+        if typed:
+            assert typed not in command
+        program, *words = shlex.split(command)
+        assert program == "pcq-analyzer"
+        result = run(*words, "--format", "jsonl", stdin=f"{typed}\n".encode() if typed else None)
+        assert result.exit_code == 0, (command, result.output)
+        shown = [json.loads(line) for line in result.stdout.splitlines()]
+        if options:
+            assert not [one for one in shown if one.get("state") == "sealed"], command
+        if words[0] == "timeline" and "--tail" not in words:
+            numbers = {one["number"] for one in shown if one["record"] == "call"}
+            assert set(finding["call_numbers"]) <= numbers, command  # type: ignore[call-overload]
+
+
+def test_secrets_are_read_of_the_file_that_the_environment_names(tmp_path: Path) -> None:
+    environment = {"PCQ_SECRETS": str(NTLM_KEYS)}
+    for command in ("triage", "timeline", "stats", "audit", "samples"):
+        named = run(command, NTLM, "--format", "jsonl", env=environment)
+        assert named.stdout == run(command, NTLM, "--secrets", NTLM_KEYS, "--format", "jsonl").stdout.replace(
+            f" --secrets {NTLM_KEYS}", ""
+        )
+    # What is given is read in its place.
+    gone = {"PCQ_SECRETS": str(tmp_path / "gone.toml")}
+    assert run("stats", NTLM, "--secrets", NTLM_KEYS, env=gone).exit_code == 0
+    missing = run("stats", NTLM, env=gone)
+    assert "cannot read the secrets file" in str(missing.exception)
+
+
+def test_a_command_printed_in_a_notebook_names_the_keys() -> None:
+    from_file = analyze(NTLM, NTLM_KEYS).triage["command"].to_list()
+    assert all(f"--secrets {NTLM_KEYS}" in command for command in from_file)
+    from_memory = analyze(NTLM, json.loads(NTLM_KEYS.read_text())).triage["command"].to_list()
+    assert all("--secrets SECRETS_FILE" in command for command in from_memory)
 
 
 def test_the_table_holds_the_findings(tmp_path: Path) -> None:

@@ -183,7 +183,14 @@ def test_of_many_sessions_and_findings_the_first_twelve_are_shown() -> None:
     assert "more sessions" not in capture_html(replace(whole, sessions=many[:12]))
     table = pl.DataFrame({"rule": ["R"] * 25, "verdict": "fail", "call": range(25), "message": "m", "other": 1})
     for rows, shown, more in ((0, 0, []), (24, 24, []), (25, 24, ["1"])):
-        found = findings_html(table.head(rows))
+        found = findings_html(table.head(rows), pl.DataFrame({"verdict": ["pass"]}))
         assert re.findall(r"top'>(\d+)</td>", found) == [str(at) for at in range(shown)]
         assert re.findall(r"<p>\.\.\. (\d+) more findings</p>", found) == more
-    assert findings_html(table.clear()) == "<p>nothing was found</p>"
+    verdicts = pl.DataFrame({"verdict": ["pass", "warn", "inconclusive"]})
+    assert findings_html(table.clear(), verdicts) == (
+        "<p>nothing was found in the 2 requirements that could be judged; 1 could not be judged</p>"
+    )
+    none = pl.DataFrame({"verdict": ["inconclusive", "inconclusive", "not-exercised"]})
+    assert findings_html(table.clear(), none) == (
+        "<p>no requirement could be judged: what they bind could not be read</p>"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from hashlib import sha256
 from html.parser import HTMLParser
 from typing import Any
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 from analyzer.audit.engine import Audit, Profile
+from analyzer.auth.keyring import Keyring
+from analyzer.filters.filter import CallFilter
+from analyzer.filters.selection import Selection
 from analyzer.formats import page as page_module
 from analyzer.formats.page import asset
 from analyzer.formats.page_data import exact
@@ -19,11 +23,14 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.call import CallRecord
 from analyzer.model.view import CARRIERS
 from analyzer.output.json import document
+from analyzer.pipeline.run import analyze
+from analyzer.statistics.records import stats_records
 from analyzer.viewmodel.findings import finding_views
 from analyzer.viewmodel.rows import rows
 from analyzer.viewmodel.series import series_views
 from analyzer.views.show import Show
 from analyzer.views.timeline import Timeline
+from tests import truth
 from tests.build.calls import Calls, analysis_of
 from tests.page import THREE, analysis_named, blocks, blocks_named, layers, page_of, whole
 
@@ -221,3 +228,49 @@ def test_numbers_beyond_what_javascript_holds_keep_their_digits() -> None:
     assert exact({"a": [2**53 - 1, 2**53, -(2**64), True, None]}) == {
         "a": [2**53 - 1, {"$int": str(2**53)}, {"$int": str(-(2**64))}, True, None]
     }
+
+
+UNREAD = "state in {partial, sealed, malformed, response-only} or buffer_problem"
+
+
+@pytest.mark.parametrize("keys", [True, False])
+@pytest.mark.parametrize("capture", truth.captures(), ids=lambda capture: capture.file)
+def test_every_number_of_the_page_is_that_of_stats(capture: truth.Capture, keys: bool) -> None:
+    """What the tiles, sentences and lists count, and what the filters behind the tiles show."""
+    analysis = analyze([capture.path], Keyring.load(capture.secrets_path) if keys else None)
+    records = [document(one) for one in stats_records(analysis)]
+    methods = [one for one in records if one["record"] == "method-stats"]
+    page = page_of(analysis)
+    (text,) = re.findall(r'id="head">(.*?)</script>', page)
+    overview = json.loads(text)["overview"]
+    for name in ("calls", "failed", "unanswered", "unread"):
+        assert overview[name] == sum(one[name] for one in methods), name
+    assert overview["methods"] == {f"{one['interface']}.{one['method']}": one["calls"] for one in methods}
+    people = [one for one in records if one["record"] == "identity-stats"]
+    assert [(one["user"], one["calls"], one["failed"], one["unread"]) for one in overview["identities"]] == [
+        (one["user"], one["calls"], one["failed"], one["unread"]) for one in people
+    ]
+    shown = {"status > 0 or fault": "failed", UNREAD: "unread", "not response": "unanswered"}
+    for source, name in shown.items():
+        assert len(Selection(filter=CallFilter(source)).of(analysis).shown) == overview[name], name
+    found = blocks(page)
+    columns = found["rows"]
+    outcomes = Counter(columns["texts"][at] for at in columns["outcome"])
+    assert len(columns["outcome"]) == overview["calls"]
+    assert outcomes["failed"] + outcomes["size"] == overview["failed"]
+    assert outcomes["size"] == sum(one["retried"] for one in methods)
+    verdicts = sum((Counter(one["verdicts"]) for one in found["audit"]["coverage"]), Counter[str]())
+    judged = verdicts["pass"] + verdicts["warn"] + verdicts["fail"]
+    if found["audit"]["findings"]:
+        assert found["audit"]["nothing"] is None
+    elif judged:
+        assert f"nothing was found in the {judged} requirement" in found["audit"]["nothing"]
+    else:
+        assert "no requirement could be judged" in found["audit"]["nothing"]
+
+
+def test_an_audit_that_judged_nothing_does_not_say_that_it_found_nothing() -> None:
+    nothing = blocks(page_of(analysis_of()))["audit"]["nothing"]
+    assert nothing.startswith("no requirement could be judged")
+    judged = blocks(page_of(analysis_of(Calls().open_query(), Calls(first_frame=3).close_query())))["audit"]
+    assert judged["nothing"] is None or re.match(r"nothing was found in the \d+ requirements", judged["nothing"])

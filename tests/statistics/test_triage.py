@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from analyzer.core.events import Event, Problem
 from analyzer.model.analysis import Part
 from analyzer.model.connection import Bound, SmbSession
+from analyzer.model.next_command import Given
 from analyzer.model.record import Endpoint
 from analyzer.model.security import ANONYMOUS_LOGON, Decryption, Identity
 from analyzer.model.statistics import Who
@@ -164,8 +165,23 @@ def test_calls_without_a_bind_name_no_interface_in_the_command() -> None:
 
 
 def test_names_of_files_are_quoted_in_commands() -> None:
-    one = triage(analysis_of(Calls().open_query(status=5)), "a file; rm -rf.pcap", None)
-    assert one.findings[0].command.startswith("pcq-analyzer timeline 'a file; rm -rf.pcap' --filter ")
+    analysis = analysis_of(Calls().open_query(status=5), files=("a file; rm -rf.pcap", "b.pcap"))
+    one = triage(analysis, "both", None)
+    assert one.findings[0].command.startswith("pcq-analyzer timeline 'a file; rm -rf.pcap' b.pcap --filter ")
+
+
+def test_commands_read_and_select_what_was_read_and_selected() -> None:
+    options = ("--secrets", "my keys.toml", "--since", "5s")
+    given = Given(("*.pcap",), options, ("winreg", "PerflibV2"), "opnum == 3 || fault")
+    analysis = replace(analysis_of(Calls().open_query(status=5), Calls(SVCCTL).exchange(0, b"", b"")), given=given)
+    commands = [one.command for one in triage(analysis, "made.pcap", None).findings]
+    head = "'*.pcap' --secrets 'my keys.toml' --since 5s"
+    selected = "--interface winreg --interface PerflibV2"
+    assert commands == [
+        f"pcq-analyzer timeline {head} {selected} --filter '(opnum == 3 || fault) && (status == 5 || fault == 5)'",
+        f"pcq-analyzer timeline {head} {selected} --filter 'opnum == 3 || fault' --tail 1",
+        f"pcq-analyzer timeline {head} --interface svcctl --filter 'opnum == 3 || fault'",
+    ]
 
 
 Line = tuple[str, str, str, int, tuple[int, ...]]

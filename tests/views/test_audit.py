@@ -194,7 +194,7 @@ def test_coverage_is_counted_by_section() -> None:
 @pytest.mark.parametrize(
     ("severities", "words"),
     [
-        ((), "nothing found"),
+        ((), "nothing could be judged"),
         ((Severity.ERROR,), "1 error"),
         ((Severity.ERROR, Severity.ERROR), "2 errors"),
         ((Severity.INFO, Severity.WARNING), "1 warning, 1 info"),

@@ -674,7 +674,10 @@ def test_so_many_kinds_of_problems_are_listed(count: int, last: str | None) -> N
     lines = plain(problem_lines(problems(count), None))
     assert lines[:3] == ["", "What could not be read, and why", "  kind00 (tcp, frame 1): text 0"]
     assert len(lines) == 2 + count
-    assert lines[-1] == last or lines[-1] == "  and 1 more kinds of problems: pcq-analyzer timeline --format jsonl"
+    assert (
+        lines[-1] == last
+        or lines[-1] == "  and 1 more kinds of problems: pcq-analyzer timeline made.pcap --format jsonl"
+    )
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,9 @@ def test_processes_are_a_table_of_who_saw_them() -> None:
 
 @pytest.mark.parametrize(("count", "last"), [(60, "   59  p59"), (61, "  and 1 more: pcq-analyzer stats a.pcap")])
 def test_so_many_processes_are_listed(count: int, last: str) -> None:
-    lines = list(_process_lines(tuple(process_of(f"p{number}", number) for number in range(count)), "a.pcap"))
+    lines = list(
+        _process_lines(tuple(process_of(f"p{number}", number) for number in range(count)), "pcq-analyzer stats a.pcap")
+    )
     assert lines[-1].startswith(last)
     assert len(lines) == 1 + 1 + 1 + 60 + (count - 60)
     assert lines[62].startswith("   59  p59")

@@ -8,6 +8,17 @@ interface Props { head: Head; audit: Audit | null; focus: number | null; onOpen:
 
 const VERDICTS = ["pass", "warn", "fail", "inconclusive", "not-exercised", "untestable"];
 const SHOWN = 200;
+const FRAMES = 6;
+const PASSED = "let pass";
+
+// How many findings have a severity. Those that the profile or a baseline lets pass are counted for themselves, here as on the overview.
+export function countOf(audit: Audit, severity: string | null): number {
+  return audit.findings.filter((one) => severity === null || kindOf(one) === severity).length;
+}
+
+function kindOf(finding: Finding): string {
+  return finding.excused ? PASSED : finding.severity;
+}
 
 export function AuditView({ head, audit, focus, onOpen }: Props) {
   const [severity, setSeverity] = useState<string | null>(null);
@@ -16,7 +27,7 @@ export function AuditView({ head, audit, focus, onOpen }: Props) {
   const found = useMemo(() => {
     const order = { error: 0, warning: 1, info: 2 };
     return (audit?.findings ?? []).map((finding, at) => ({ finding, at }))
-      .filter(({ finding }) => severity === null || finding.severity === severity)
+      .filter(({ finding }) => severity === null || kindOf(finding) === severity)
       .sort((one, other) => order[one.finding.severity] - order[other.finding.severity] || one.at - other.at);
   }, [audit, severity]);
   useEffect(() => {
@@ -31,12 +42,11 @@ export function AuditView({ head, audit, focus, onOpen }: Props) {
       <section>
         <h2>Findings <small>profile {head.profile}</small></h2>
         <div class="chips" role="group" aria-label="Severity">
-          {[null, "error", "warning", "info"].map((one) => {
-            const number = audit.findings.filter((finding) => one === null || finding.severity === one).length;
-            return <button type="button" class={`chip${severity === one ? " on" : ""}`} aria-pressed={severity === one} onClick={() => setSeverity(one)}>{one ?? "all"} {count(number)}</button>;
-          })}
+          {[null, "error", "warning", "info", ...(countOf(audit, PASSED) > 0 ? [PASSED] : [])].map((one) => (
+            <button type="button" class={`chip${severity === one ? " on" : ""}`} aria-pressed={severity === one} onClick={() => setSeverity(one)}>{one ?? "all"} {count(countOf(audit, one))}</button>
+          ))}
         </div>
-        {found.length === 0 && <p class="empty">Nothing was found.</p>}
+        {found.length === 0 && <p class="empty">{audit.nothing ?? "no finding of this severity"}.</p>}
         <ol class="findings">
           {found.slice(0, most).map(({ finding, at }) => (
             <li key={at} ref={focus === at ? focused : undefined} class={`finding ${finding.severity}${focus === at ? " focus" : ""}`}>
@@ -48,7 +58,7 @@ export function AuditView({ head, audit, focus, onOpen }: Props) {
               <p>{shown(finding.message)}.{finding.expected !== null ? ` Expected ${shown(finding.expected)}` : ""}{finding.seen !== null ? `${finding.expected !== null ? ", seen" : " Seen"} ${shown(finding.seen)}` : ""}{finding.expected !== null || finding.seen !== null ? "." : ""}</p>
               <p class="links">
                 {finding.call !== null && <button type="button" class="link" onClick={() => onOpen(finding)}>Call #{finding.call}{finding.layer !== null ? `, ${finding.layer.replace(".", " ")} bytes ${finding.start} to ${finding.stop}` : ""}</button>}
-                {finding.frames.length > 0 && <small> frame{finding.frames.length > 1 ? "s" : ""} {finding.frames.slice(0, 6).join(", ")}</small>}
+                {finding.frames.length > 0 && <small> frame{finding.frames.length > 1 ? "s" : ""} {finding.frames.slice(0, FRAMES).join(", ")}{finding.frames.length > FRAMES ? ` and ${count(finding.frames.length - FRAMES)} more` : ""}</small>}
                 <small> by {finding.actor}</small>
               </p>
               <details><summary>{finding.requirements.join(", ")}, section {finding.section}</summary><p>{shown(finding.statement)}</p></details>

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { type Series, block } from "./data";
-import { compact, count, plural, seconds, shown, ticks } from "./text";
+import { compact, count, seconds, shown, ticks } from "./text";
 
 const MOST_PLOTTED = 12;
 
@@ -174,7 +174,7 @@ function Table({ series, onCall }: { series: Series[]; onCall: (number: number) 
                   {one.reasons.slice(0, 3).map(([at, why]) => (
                     <div><button type="button" class="link" onClick={() => onCall(one.calls[at]!)}>#{one.calls[at]}</button> {seconds(one.times_ns[at]!)} s: {shown(why)}</div>
                   ))}
-                  {one.reasons.length > 3 && <div>{plural(one.reasons.length - 3, "more")}</div>}
+                  {one.reasons.length > 3 && <div>and {count(one.reasons.length - 3)} more</div>}
                 </td>
               </tr>
             );

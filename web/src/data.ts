@@ -2,12 +2,12 @@
 
 export interface FileView { name: string; size: number | null; sha256: string | null }
 export interface HostView { ip: string; roles: string[]; names: [string, string][]; users: string[]; systems: string[] }
-export interface IdentityView { user: string | null; client: string; server: string; security: string; calls: number; failed: number }
-export interface ProblemView { kind: string; layer: string; text: string; count: number; frames: string[] }
+export interface IdentityView { user: string | null; client: string; server: string; security: string; calls: number; failed: number; unread: number }
+export interface ProblemView { kind: string; layer: string; text: string; count: number; frames: string[]; frames_left_out: number }
 export interface IncompleteView { state: string; reason: string | null; count: number }
 export interface Overview {
   files: FileView[]; frames: number; bytes: number; first_time_ns: unknown; last_time_ns: unknown; calls: number;
-  methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
+  failed: number; unanswered: number; unread: number; methods: Record<string, number>; sessions: string[]; hosts: HostView[]; identities: IdentityView[]; decrypted: string[];
   undecrypted: string | null; hint: string | null; incomplete: IncompleteView[]; problems: ProblemView[];
 }
 export interface Head {
@@ -18,7 +18,7 @@ export interface Finding {
   section: string; statement: string; actor: string; message: string; expected: string | null; seen: string | null;
   call: number | null; layer: string | null; start: number; stop: number; field: string | null; frames: string[]; excused: boolean;
 }
-export interface Audit { findings: Finding[]; coverage: { section: string; verdicts: Record<string, number> }[] }
+export interface Audit { findings: Finding[]; coverage: { section: string; verdicts: Record<string, number> }[]; nothing: string | null }
 export interface Series {
   number: number; source: string; server: string; client: string; handle: string; group: string; instance: string | null; counter: string;
   path: string; added: string | null; type: string | null; unit: string | null; hidden: boolean; calls: number[]; times_ns: number[];

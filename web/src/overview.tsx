@@ -1,25 +1,31 @@
 // What was captured, by whom, and what of it could not be read: the first page of the report.
 
+import { countOf } from "./audit";
 import type { Audit, Head } from "./data";
-import type { Rows } from "./calls";
 import { bytesWords, count, plural, shown, span, utc } from "./text";
 
-interface Props { head: Head; rows: Rows; audit: Audit | null; onFinding: (at: number) => void; onFilter: (text: string) => void }
+// So many kinds of findings, methods and kinds of problems are listed, the others counted.
+const [KINDS, METHODS, PROBLEMS] = [8, 16, 24];
+// The calls that `stats` counts as not read in whole.
+const UNREAD = "state in {partial, sealed, malformed, response-only} or buffer_problem";
 
-export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
+interface Props { head: Head; audit: Audit | null; onFinding: (at: number) => void; onFilter: (text: string) => void }
+
+export function Overview({ head, audit, onFinding, onFilter }: Props) {
   const { overview } = head;
-  const bySeverity = (severity: string) => audit?.findings.filter((one) => one.severity === severity && !one.excused).length ?? 0;
-  const unread = overview.incomplete.reduce((sum, one) => sum + one.count, 0);
-  // As in `stats`, and as the filter behind the tile counts: sizes that were asked for with too small a buffer are failures too.
-  const failed = rows.count === 0 ? 0 : rows.columns.outcome.filter((one) => ["failed", "size"].includes(rows.columns.texts[one] ?? "")).length;
+  const bySeverity = (severity: string) => (audit === null ? 0 : countOf(audit, severity));
+  const { failed, unanswered, unread } = overview;
+  const kinds = audit === null ? [] : summarised(audit);
+  const methods = Object.entries(overview.methods).sort((one, other) => other[1] - one[1]);
   const ns = (value: unknown) => (value === null ? null : BigInt(typeof value === "object" ? (value as { $int: string }).$int : (value as number)));
   const [from, to] = [ns(overview.first_time_ns), ns(overview.last_time_ns)];
   return (
     <div class="overview scroll" tabIndex={0} role="group" aria-label="Overview">
       <div class="tiles">
-        <Tile label="calls" value={count(rows.count)} />
+        <Tile label="calls" value={count(overview.calls)} />
         <Tile label="failed" value={count(failed)} tone={failed > 0 ? "bad" : undefined} onClick={failed > 0 ? () => onFilter("status > 0 or fault") : undefined} />
-        <Tile label="not read in whole" value={count(unread)} tone={unread > 0 ? "warn" : undefined} onClick={unread > 0 ? () => onFilter("state != complete") : undefined} />
+        <Tile label="not read in whole" value={count(unread)} tone={unread > 0 ? "warn" : undefined} onClick={unread > 0 ? () => onFilter(UNREAD) : undefined} />
+        {unanswered > 0 && <Tile label="without an answer" value={count(unanswered)} tone="warn" onClick={() => onFilter("not response")} />}
         <Tile label="audit errors" value={audit === null ? "…" : count(bySeverity("error"))} tone={bySeverity("error") > 0 ? "bad" : undefined} />
         <Tile label="audit warnings" value={audit === null ? "…" : count(bySeverity("warning"))} tone={bySeverity("warning") > 0 ? "warn" : undefined} />
         {from !== null && to !== null && <Tile label="captured" value={span(Number(to - from))} />}
@@ -44,9 +50,9 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
       <div class="cards">
         <section class="card">
           <h2>Findings</h2>
-          {audit === null ? <p>…</p> : audit.findings.length === 0 ? <p>The audit (profile {head.profile}) found nothing.</p> : (
+          {audit === null ? <p>…</p> : audit.nothing !== null ? <p>Audit (profile {head.profile}): {audit.nothing}.</p> : (
             <ul class="plain">
-              {summarised(audit).slice(0, 8).map(({ at, finding, times }) => (
+              {kinds.slice(0, KINDS).map(({ at, finding, times }) => (
                 <li>
                   <span class={`badge ${finding.severity}`}>{finding.severity}</span>{" "}
                   <button type="button" class="link" onClick={() => onFinding(at)}>{finding.rule} {finding.name}</button> {times > 1 && <small>×{count(times)}</small>}
@@ -55,6 +61,7 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
               ))}
             </ul>
           )}
+          {kinds.length > KINDS && <p>and {plural(kinds.length - KINDS, "more kind")} of findings: see Audit</p>}
         </section>
         <section class="card">
           <h2>What could not be decrypted or read, and why</h2>
@@ -62,11 +69,11 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
           {overview.incomplete.length === 0 && overview.problems.length === 0 && <p>Everything was read.</p>}
           <ul class="plain">
             {overview.incomplete.map((one) => <li><b>{plural(one.count, "call")} {one.state}</b>: {shown(one.reason ?? "")}</li>)}
-            {overview.problems.slice(0, 24).map((one) => (
-              <li><b>{one.kind}</b> <small>{one.layer}{one.frames.length > 0 ? `, frame${one.frames.length > 1 ? "s" : ""} ${one.frames.join(", ")}` : ""}{one.count > 1 ? `, and ${count(one.count - 1)} more like it` : ""}</small><div>{shown(one.text)}</div></li>
+            {overview.problems.slice(0, PROBLEMS).map((one) => (
+              <li><b>{one.kind}</b> <small>{one.layer}{one.frames.length > 0 ? `, frame${one.frames.length > 1 ? "s" : ""} ${one.frames.join(", ")}${one.frames_left_out > 0 ? ` and ${count(one.frames_left_out)} more` : ""}` : ""}{one.count > 1 ? `, and ${count(one.count - 1)} more like it` : ""}</small><div>{shown(one.text)}</div></li>
             ))}
           </ul>
-          {overview.problems.length > 24 && <p>and {count(overview.problems.length - 24)} more kinds of problems</p>}
+          {overview.problems.length > PROBLEMS && <p>and {plural(overview.problems.length - PROBLEMS, "more kind")} of problems</p>}
           {overview.hint !== null && <p>{shown(overview.hint)}</p>}
         </section>
         <section class="card">
@@ -75,7 +82,7 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
             {overview.identities.map((one) => (
               <li>
                 <strong>{one.user === null ? "unknown user" : shown(one.user)}</strong>
-                <div>{one.client} → {one.server}: {plural(one.calls, "call")}{one.failed > 0 ? `, ${count(one.failed)} failed` : ""}</div>
+                <div>{one.client} → {one.server}: {plural(one.calls, "call")}{one.failed > 0 ? `, ${count(one.failed)} failed` : ""}{one.unread > 0 ? `, ${count(one.unread)} not read in whole` : ""}</div>
                 <small>{shown(one.security)}</small>
               </li>
             ))}
@@ -97,10 +104,11 @@ export function Overview({ head, rows, audit, onFinding, onFilter }: Props) {
         <section class="card">
           <h2>What was called</h2>
           <ul class="bars">
-            {Object.entries(overview.methods).sort((one, other) => other[1] - one[1]).slice(0, 16).map(([name, number]) => (
-              <li><span>{shown(name.replace("PerflibV2.PerflibV2", "PerflibV2 ").replace(/\.(\d+)$/, " opnum $1"))}</span><b>{count(number)}</b><i style={{ width: `${(100 * number) / Math.max(1, ...Object.values(overview.methods))}%` }} /></li>
+            {methods.slice(0, METHODS).map(([name, number]) => (
+              <li><span>{shown(name.replace(/^PerflibV2\.(PerflibV2)?/, "PerflibV2 "))}</span><b>{count(number)}</b><i style={{ width: `${(100 * number) / Math.max(1, ...Object.values(overview.methods))}%` }} /></li>
             ))}
           </ul>
+          {methods.length > METHODS && <p>and {plural(methods.length - METHODS, "more method")}</p>}
         </section>
       </div>
     </div>
