@@ -13,6 +13,7 @@ from analyzer.cli.commands import DESCRIPTION, EXIT_CODES, command_line
 from analyzer.cli.examples import EXAMPLES
 
 _FILES = (
+    ("PCQ_SECRETS", "The path of a secrets file, read where --secrets is not given."),
     ("PCQ_PASSWORD", "A password, as for --password."),
     ("PCQ_DEBUG", "Where it is set, failures of the program and unusable input show their traceback."),
     ("TMPDIR", "Where what is too large for memory is kept while a command runs, in a file without a name."),
