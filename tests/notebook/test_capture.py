@@ -122,7 +122,7 @@ def test_keys_come_in_any_form_or_from_the_environment(tmp_path: Path, monkeypat
     file = tmp_path / "s.json"
     file.write_text('{"users": [{"username": "alice", "password": "x"}]}')
     monkeypatch.delenv(SECRETS_VARIABLE, raising=False)
-    assert SECRETS_VARIABLE == "PCQ_SECRETS"  # as docs/secrets.md has it
+    assert SECRETS_VARIABLE == "PCQ_SECRETS"  # as README.md has it
     assert _keyring(None) is None
     keyring = Keyring()
     assert _keyring(keyring) is keyring
