@@ -39,7 +39,7 @@ from analyzer.model.record import Endpoint
 from analyzer.packet.dissector import Dissector
 from analyzer.packet.segment import Segment, SegmentBatch
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.verify import inputs_of
+from analyzer.pipeline.verify import stated_by
 from analyzer.rpc.layer import RpcLayer
 from analyzer.series.paths import wildcard
 from analyzer.smb.compression import decompress
@@ -379,7 +379,7 @@ def _verify(data: bytes) -> None:
     path = _scratch() / "result"
     path.write_bytes(data)
     with contextlib.suppress(InputError):
-        inputs_of(path)
+        stated_by(path)
 
 
 def _command(words: list[str]) -> None:

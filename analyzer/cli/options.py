@@ -517,6 +517,13 @@ class Writing:
         writing.evidence = self.evidence
         return writing
 
+    def seal(self) -> None:
+        """The result will hold its own digest, if it does not go to a terminal."""
+        if self.path is not None or not is_terminal():
+            from analyzer.output.sealed import new_mark
+
+            self.destination.mark = new_mark()
+
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
         """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
         destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
@@ -602,8 +609,14 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
             if reading is not None and reading.hashing:
                 if str(values.get("output_format")) in ("timesketch", "ecs", "zeek"):
                     raise typer.BadParameter("this form has no place for it", param_hint="--hash")
+                made[Writing].seal()
                 made[Writing].evidence = partial(
-                    _evidence, function.__name__.replace("_", "-"), parameters, given, reading
+                    _evidence,
+                    function.__name__.replace("_", "-"),
+                    parameters,
+                    given,
+                    reading,
+                    made[Writing].destination.mark,
                 )
         if CaptureReading in made:
             made[CaptureReading] = replace(made[CaptureReading], given=_given(shared, given, made[CaptureReading]))
@@ -672,9 +685,10 @@ def _given(shared: Mapping[Any, list[Parameter]], given: dict[str, Any], reading
 
 
 def _evidence(
-    command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading
+    command: str, parameters: Sequence[Parameter], given: dict[str, Any], reading: CaptureReading, mark: str | None
 ) -> EvidenceRecord:
-    """What a result is made from, with what was read so far; `parameters` are those of the command."""
+    """What a result is made from, with what was read so far; `parameters` are those of the command. Where the result is written,
+    `mark` becomes its digest."""
     from importlib.metadata import version
 
     from analyzer.capture.digest import digest_of
@@ -701,6 +715,7 @@ def _evidence(
         options=options,
         inputs=tuple(Input(role=role, name=one.name, size=one.size, sha256=one.sha256) for role, one in digests),
         limits_reached=tuple(reading.limits_reached),
+        result=mark,
     )
 
 

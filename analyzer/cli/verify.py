@@ -1,4 +1,4 @@
-"""`pcq verify`: whether a result belongs to captures."""
+"""`pcq verify`: whether a result is what was written, and belongs to captures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ def verify(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="What a command with --hash wrote, in any form.")],
     captures: Annotated[list[Path], typer.Argument(metavar="CAPTURE...", help="The captures it is stated to be of.")],
 ) -> None:
-    """Whether a result was made from just these captures. Exit 0 where it was, 7 where not, 1 where it does not say."""
+    """Check that a result was not changed, and was made from just these captures. Exit 0 if so, 7 if not, 1 if it does not say."""
     from analyzer.pipeline.verify import verify as compare
 
     found = compare(result, captures)
+    put(f"{result}: {'is what was written' if found.unchanged else 'was changed after it was written'}")
     for file, given in found.matched:
         renamed = f" (called {given.name} then)" if file.name != given.name else ""
         put(f"{file.name}: went into {result}{renamed}, {file.size:,} bytes, sha256 {file.sha256}")

@@ -38,12 +38,21 @@ class EvidenceRecord(Record, frozen=True, kw_only=True, tag="evidence"):
     ]
     inputs: Annotated[tuple[Input, ...], doc("the files it was made from, captures in the order of `files`")]
     limits_reached: Annotated[tuple[str, ...], doc("each limit that was reached, once, as its problem says it")]
+    result: Annotated[
+        str | None,
+        doc(
+            "of all bytes of the result, with these 64 digits as zeros; null on a terminal",
+            source="SHA-256, FIPS 180-4",
+        ),
+    ]
 
 
 # Where the record stands in Parquet's metadata, and the name of the property that holds it in JUnit XML.
 EVIDENCE_KEY = "pcq-analyzer.evidence"
 # What stands before the record in text, where the last line of this kind is ours whatever names a capture holds.
 TEXT_MARK = "evidence: "
+# What stands before the digest of a text.
+TEXT_RESULT = "  result  sha256 "
 
 
 def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
@@ -55,3 +64,5 @@ def evidence_lines(record: EvidenceRecord) -> Iterator[str]:
         yield f"  {item.role}  sha256 {item.sha256 or '-'}  {size}  {item.name}"
     for text in record.limits_reached:
         yield f"  limit  {text}"
+    if record.result is not None:
+        yield f"{TEXT_RESULT}{record.result}"

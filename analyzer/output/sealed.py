@@ -1,7 +1,7 @@
 """A digest that stands in the text it is of: SHA-256 of all bytes, its own 64 digits counted as zeros.
 
 What is written has a mark in the place of the digest. `SealedOutput` passes bytes on up to the mark, keeps what comes then until
-the end, and writes the digest where the mark was. Reading is the same with the digest as the mark.
+the end, and writes the digest where the mark was.
 """
 
 from __future__ import annotations
@@ -14,12 +14,28 @@ from analyzer.core.spill import Log
 
 # How long a digest is, and so a mark.
 DIGITS = 64
-_MEMORY = 16 << 20
+_MEMORY, _PIECE = 16 << 20, 1 << 20
 
 
 def new_mark() -> str:
     """A text that no capture holds, as long as a digest."""
     return f"pcq{os.urandom(DIGITS).hex()}"[:DIGITS]
+
+
+def digest_within(file: BinaryIO, stated: str) -> str | None:
+    """The digest of a file, with the first place where it states one as zeros; None where it does not."""
+    digest, mark, begun = sha256(), stated.encode(), b""
+    while piece := file.read(_PIECE):
+        joined = begun + piece
+        at = joined.find(mark)
+        if at >= 0:
+            digest.update(joined[:at] + b"0" * DIGITS + joined[at + DIGITS :])
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+            return digest.hexdigest()
+        begun = joined[-(DIGITS - 1) :]
+        digest.update(joined[: len(joined) - len(begun)])
+    return None
 
 
 class SealedOutput:
@@ -54,16 +70,14 @@ class SealedOutput:
         """What need not wait is written."""
         self._out.flush()
 
-    def finish(self) -> str | None:
-        """Writes what waits. Returns the digest, None where there was no mark."""
+    def finish(self) -> None:
+        """Writes the digest, and what waits."""
         if self._waiting is None:
             self._pass(self._begun)
-            return None
-        found = self._digest.hexdigest()
-        self._out.write(found.encode())
+            return
+        self._out.write(self._digest.hexdigest().encode())
         for piece in self._waiting.pieces():
             self._out.write(piece)
-        return found
 
     def _pass(self, data: bytes) -> None:
         self._digest.update(data)

@@ -1,6 +1,6 @@
-"""Whether a result belongs to captures: the digests that `--hash` wrote into it, in any form, beside those of the files at hand.
+"""Whether a result is what was written, and of which captures: the digests that `--hash` wrote into it, in any form.
 
-A case states the digests of its captures, and so stands on either side."""
+A case has digests of all that it holds and of its captures, and so stands on either side."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from analyzer.capture.digest import digest_of
 from analyzer.core.errors import InputError
-from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, FileDigest
-from analyzer.pipeline.case import is_case, manifest_of
+from analyzer.model.evidence import EVIDENCE_KEY, TEXT_MARK, TEXT_RESULT, FileDigest
+from analyzer.output.sealed import DIGITS, digest_within
+from analyzer.pipeline.case import check_case, is_case
 
 # A record of some thousand files is far below this. It stands at the beginning of every form but text, at whose end it stands.
 _HEAD_BYTES = 16 << 20
@@ -27,23 +28,27 @@ _TAIL_BYTES = 4 << 20
 _PAGE_HEAD = re.compile(rb'<script type="application/json" id="head">([^<]*)</script>')
 _PIECE, _FIRST_ELEMENTS = 1 << 16, 16
 _TEXT_INPUT = re.compile(r"  (\w+)  sha256 ([0-9a-f]{64})  (\d+) bytes  (.*)")
+_DIGEST = re.compile(f"[0-9a-f]{{{DIGITS}}}")
 
 
 class Verified(Struct, frozen=True):
-    """The comparison: `matched` pairs of a file at hand and the input it is, files that are no input, inputs that are no file."""
+    """The comparison: whether the result is what was written, `matched` pairs of a file at hand and the input it is, files that are
+    no input, inputs that are no file."""
 
+    unchanged: bool
     matched: tuple[tuple[FileDigest, FileDigest], ...]
     strangers: tuple[FileDigest, ...]
     missing: tuple[FileDigest, ...]
 
     @property
     def belongs(self) -> bool:
-        return bool(self.matched) and not self.strangers and not self.missing
+        return self.unchanged and bool(self.matched) and not self.strangers and not self.missing
 
 
 def verify(result: Path, captures: Sequence[Path]) -> Verified:
-    """Compares by content, whatever the files are called now. Raises `InputError` where the result has no digests."""
-    inputs = inputs_of(result)
+    """Reads the result, and compares captures by content, whatever they are called now. Raises `InputError` where the result has no
+    digests, or is a damaged case."""
+    inputs, stated = stated_by(result)
     matched, strangers, missing = [], [], list(inputs)
     for digest in (digest for path in captures for digest in _digests_of(path)):
         same = [one for one in missing if (one.sha256, one.size) == (digest.sha256, digest.size)]
@@ -52,25 +57,34 @@ def verify(result: Path, captures: Sequence[Path]) -> Verified:
             matched.append((digest, same[0]))
         else:
             strangers.append(digest)
-    return Verified(tuple(matched), tuple(strangers), tuple(missing))
+    unchanged = stated is None or _is_what_was_written(result, stated)
+    return Verified(unchanged, tuple(matched), tuple(strangers), tuple(missing))
+
+
+def _is_what_was_written(result: Path, stated: str) -> bool:
+    try:
+        with result.open("rb") as file:
+            return digest_within(file, stated) == stated
+    except OSError as error:
+        raise InputError(f"{result} cannot be read: {error.strerror or error}") from None
 
 
 def _digests_of(path: Path) -> tuple[FileDigest, ...]:
     """The digest of a capture, or those of the captures that a case was saved of."""
     if is_case(path):
-        return inputs_of(path)
+        return stated_by(path)[0]
     digest = digest_of(path)
     if digest.sha256 is None:
         raise InputError(f"{path} cannot be read", hint="Check the path.")
     return (digest,)
 
 
-def inputs_of(result: Path) -> tuple[FileDigest, ...]:
-    """The captures that a result was made from, as it says itself."""
+def stated_by(result: Path) -> tuple[tuple[FileDigest, ...], str | None]:
+    """The captures that a result was made from, as it says itself, and its own digest: None of a case, which was read whole."""
     if is_case(result):
-        if not (digests := manifest_of(result).digests):
+        if not (digests := check_case(result).digests):
             raise InputError(f"{result} does not say which captures it was saved of", hint="Save it again from them.")
-        return digests
+        return digests, None
     try:
         with result.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -86,13 +100,18 @@ def inputs_of(result: Path) -> tuple[FileDigest, ...]:
             for one in record["inputs"]
             if one["role"] == "capture"
         ]
+        digest = record.get("result")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        found = []
+        found, digest = [], None
     if not found:
         raise InputError(
             f"{result} does not say which captures it was made from", hint="--hash writes that into results."
         )
-    return tuple(found)
+    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        raise InputError(
+            f"{result} does not state its own digest", hint="Write it again with --hash into a file or a pipe."
+        )
+    return tuple(found), digest
 
 
 def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
@@ -156,4 +175,5 @@ def _record_of_text(text: str) -> dict[str, Any]:
     at = max(number for number, line in enumerate(lines) if line.startswith(TEXT_MARK))
     found = [match.groups() for line in lines[at + 1 :] if (match := _TEXT_INPUT.fullmatch(line))]
     inputs = [{"role": role, "sha256": sha256, "size": int(size), "name": name} for role, sha256, size, name in found]
-    return {"record": "evidence", "inputs": inputs}
+    digests = [line.removeprefix(TEXT_RESULT) for line in lines[at + 1 :] if line.startswith(TEXT_RESULT)]
+    return {"record": "evidence", "inputs": inputs, "result": digests[-1] if digests else None}

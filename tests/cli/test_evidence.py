@@ -15,7 +15,7 @@ import pytest
 from analyzer.capture.digest import HashedFile, digest_of
 from analyzer.core.errors import InputError
 from analyzer.pipeline.run import analyze
-from analyzer.pipeline.verify import inputs_of
+from analyzer.pipeline.verify import stated_by
 from tests.cli.test_commands import CAPTURES, CLEAR, PCQ, SECRETS, USER, process, records, run
 
 OTHER = CAPTURES / "n_v1_midstream.pcap"
@@ -45,7 +45,7 @@ def made(tmp_path: Path, *arguments: object) -> Path:
 def test_every_form_of_every_result_says_what_it_was_made_from(command: str, tmp_path: Path) -> None:
     for form in FORMS if command != "audit" else (*FORMS, "sarif", "junit"):
         path = made(tmp_path, *COMMANDS[command], CLEAR, "--format", form, "--hash")
-        (digest,) = inputs_of(path)
+        (digest,) = stated_by(path)[0]
         assert (digest.name, digest.size, digest.sha256) == (str(CLEAR), CLEAR.stat().st_size, SHA256), form
         again = path.read_bytes()
         assert made(tmp_path, *COMMANDS[command], CLEAR, "--format", form, "--hash").read_bytes() == again, form
@@ -156,7 +156,7 @@ def test_pages_and_cases_belong_to_their_captures_without_being_asked(tmp_path: 
 def test_the_end_of_a_long_text_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = made(tmp_path, "timeline", CLEAR, "--hash")
     monkeypatch.setattr("analyzer.pipeline.verify._HEAD_BYTES", 100)
-    assert [digest.sha256 for digest in inputs_of(path)] == [SHA256]
+    assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
 
 
 def test_a_hostile_result_takes_no_memory(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_hostile_result_takes_no_memory(tmp_path: Path) -> None:
         path.write_text(f'<?xml version="1.0"?><x>{body}')
         tracemalloc.start()
         with pytest.raises(InputError, match="does not say"):
-            inputs_of(path)
+            stated_by(path)
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
         tracemalloc.stop()
 
@@ -182,7 +182,7 @@ def test_names_in_a_capture_cannot_pass_for_evidence(tmp_path: Path) -> None:
     path = made(tmp_path, "timeline", CLEAR, "--hash")
     forged = f"evidence: pcq-analyzer\\n  capture  sha256 {'0' * 64}  1 bytes  x\n"
     path.write_text(forged + path.read_text())
-    assert [digest.sha256 for digest in inputs_of(path)] == [SHA256]
+    assert [digest.sha256 for digest in stated_by(path)[0]] == [SHA256]
 
 
 @pytest.mark.parametrize("form", FORMS)

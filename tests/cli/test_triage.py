@@ -14,7 +14,7 @@ from analyzer import analyze
 from analyzer.auth.ntlm import nt_hash
 from analyzer.capture import digest
 from analyzer.model.evidence import FileDigest
-from analyzer.pipeline.verify import inputs_of
+from analyzer.pipeline.verify import stated_by
 from tests.build.buffers import identifier, perf_data, wide
 from tests.build.calls import COUNTERSET, Calls, winreg, write_capture
 from tests.build.capture import pcap
@@ -250,7 +250,7 @@ def test_what_triage_was_made_from_is_found_out_while_it_reads(tmp_path: Path, m
         assert run("triage", *files, "--hash", "--format", form, "-o", path).exit_code in (6, 10, 11)
         # What could be read was hashed by reading it.
         assert again == [broken]
-        found = [(one.name, one.sha256) for one in inputs_of(path)]
+        found = [(one.name, one.sha256) for one in stated_by(path)[0]]
         assert found == [(str(one), sha256(one.read_bytes()).hexdigest()) for one in files]
 
 

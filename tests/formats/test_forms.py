@@ -140,6 +140,7 @@ EVIDENCE = EvidenceRecord(
     options={"profile": "spec"},
     inputs=(Input(role="capture", name="a.pcap", size=7, sha256="ab" * 32),),
     limits_reached=("so many",),
+    result="cd" * 32,
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import random
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,14 +14,16 @@ from analyzer.audit.engine import Audit
 from analyzer.audit.rule import rule_pages
 from analyzer.core.errors import InputError
 from analyzer.formats.junit import junit_xml
-from analyzer.formats.page import page_parts
+from analyzer.formats.page import write_page
 from analyzer.formats.sarif import sarif_log
 from analyzer.formats.write import write
 from analyzer.model.evidence import EvidenceRecord, FileDigest, Input
-from analyzer.output.gate import Destination
+from analyzer.output.gate import Destination, write_document
+from analyzer.output.json import line
+from analyzer.output.sealed import new_mark
 from analyzer.pipeline import verify as module
 from analyzer.pipeline.case import write_case
-from analyzer.pipeline.verify import inputs_of, verify
+from analyzer.pipeline.verify import stated_by, verify
 from analyzer.views.audit import AuditView
 from analyzer.views.report import Report
 from analyzer.views.sessions import Sessions
@@ -38,6 +41,7 @@ EVIDENCE = EvidenceRecord(
         Input(role="baseline", name="c.toml", size=3, sha256="ab" * 32),
     ),
     limits_reached=(),
+    result=new_mark(),
 )
 ANALYSIS = analysis_of(Calls().open_query())
 
@@ -45,14 +49,15 @@ ANALYSIS = analysis_of(Calls().open_query())
 def made(form: str, path: Path, evidence: EvidenceRecord | None = EVIDENCE) -> Path:
     """A result of a form that says what it was made from."""
     view = AuditView(Audit(ANALYSIS))
+    destination = Destination(path, mark=EVIDENCE.result, force=True)
     if form == "sarif":
-        path.write_text(json.dumps(sarif_log(view, rule_pages(), lambda name, numbers: {}, evidence)))
+        write_document(line(sarif_log(view, rule_pages(), lambda name, numbers: {}, evidence)), destination)
     elif form == "junit":
-        path.write_bytes(junit_xml(view, evidence=evidence))
+        write_document(junit_xml(view, evidence=evidence), destination)
     elif form == "html":
-        path.write_bytes(b"".join(page_parts(Report(audit=Audit(ANALYSIS)), evidence)))
+        write_page(Report(audit=Audit(ANALYSIS)), destination, evidence)
     else:
-        write(Sessions(ANALYSIS), form, Destination(path), evidence=evidence)
+        write(Sessions(ANALYSIS), form, destination, evidence=evidence)
     return path
 
 
@@ -62,17 +67,44 @@ FORMS = ("text", "jsonl", "json", "csv", "parquet", "sarif", "junit", "html")
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_says_what_it_was_made_from(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = made(form, tmp_path / "result")
-    assert inputs_of(path) == DIGESTS
+    assert stated_by(path)[0] == DIGESTS
     # An XML document is read piece by piece, as far as needed.
     for piece in (7, 64):
         monkeypatch.setattr(module, "_PIECE", piece)
-        assert inputs_of(path) == DIGESTS
+        assert stated_by(path)[0] == DIGESTS
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_bit_of_a_result_can_be_another(form: str, tmp_path: Path) -> None:
+    captures = files(tmp_path, **CONTENTS)
+    path = made(form, tmp_path / "result")
+    data = path.read_bytes()
+    assert verify(path, captures).belongs
+    rng = random.Random(form)
+    for at in {0, len(data) - 1, *(rng.randrange(len(data)) for _ in range(200))}:
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :])
+        try:
+            found = verify(path, captures)
+        except InputError:
+            continue
+        assert not found.belongs, at
+    for other in (data[:-1], data + b"\n", data[: len(data) // 2] + data[len(data) // 2 + 1 :]):
+        path.write_bytes(other)
+        with suppress(InputError):
+            assert not verify(path, captures).belongs
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_that_does_not_state_its_own_digest_is_refused(form: str, tmp_path: Path) -> None:
+    path = made(form, tmp_path / "result", replace(EVIDENCE, result=None))
+    with pytest.raises(InputError, match="does not state its own digest"):
+        stated_by(path)
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "sarif"])
 def test_a_result_that_does_not_say_so_is_refused(form: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not say which captures it was made from"):
-        inputs_of(made(form, tmp_path / "result", None))
+        stated_by(made(form, tmp_path / "result", None))[0]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +113,9 @@ def test_a_result_that_does_not_say_so_is_refused(form: str, tmp_path: Path) -> 
 def test_what_is_no_result_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "result").write_text(content)
     with pytest.raises(InputError, match="does not say which captures"):
-        inputs_of(tmp_path / "result")
+        stated_by(tmp_path / "result")[0]
     with pytest.raises(InputError, match="lost cannot be read"):
-        inputs_of(tmp_path / "lost")
+        stated_by(tmp_path / "lost")[0]
 
 
 def test_the_record_of_text_stands_at_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +124,7 @@ def test_the_record_of_text_stands_at_its_end(tmp_path: Path, monkeypatch: pytes
     text = path.read_bytes()
     for room in (1, 10, len(text) - 5, len(text), len(text) + 1):
         monkeypatch.setattr(module, "_HEAD_BYTES", room)
-        assert inputs_of(path) == DIGESTS
+        assert stated_by(path)[0] == DIGESTS
 
 
 def files(folder: Path, **contents: bytes) -> list[Path]:
@@ -133,10 +165,10 @@ def test_a_case_stands_for_its_captures(tmp_path: Path) -> None:
     for path, digests in ((with_digests, DIGESTS), (without, ())):
         with path.open("wb") as out:
             write_case(replace(ANALYSIS, capture=ANALYSIS.capture), out, digests=digests)
-    assert inputs_of(with_digests) == DIGESTS
+    assert stated_by(with_digests)[0] == DIGESTS
     assert verify(made("csv", tmp_path / "result"), [with_digests]).belongs
     with pytest.raises(InputError, match="does not say which captures it was saved of"):
-        inputs_of(without)
+        stated_by(without)[0]
 
 
 def test_the_same_analysis_gives_the_same_case(tmp_path: Path) -> None:
