@@ -517,13 +517,6 @@ class Writing:
         writing.evidence = self.evidence
         return writing
 
-    def seal(self) -> None:
-        """The result will hold its own digest, if it does not go to a terminal."""
-        if self.path is not None or not is_terminal():
-            from analyzer.output.sealed import new_mark
-
-            self.destination.mark = new_mark()
-
     def beside(self, path: Path | None, *, private: bool = False) -> Destination:
         """Where something else of this command goes, checked likewise; what is `private`, only its owner can read."""
         destination = Destination(path, force=self._force, reads=self.destination.reads, private=private)
@@ -609,7 +602,7 @@ def command(function: Callable[..., None], *, hashing: bool = False) -> Callable
             if reading is not None and reading.hashing:
                 if str(values.get("output_format")) in ("timesketch", "ecs", "zeek"):
                     raise typer.BadParameter("this form has no place for it", param_hint="--hash")
-                made[Writing].seal()
+                made[Writing].destination.seal()
                 made[Writing].evidence = partial(
                     _evidence,
                     function.__name__.replace("_", "-"),

@@ -60,6 +60,13 @@ class Destination:
         more = tuple(Path(name) for name in names)
         return Destination(self.path, force=self._force, reads=self.reads + more, private=self._private, mark=self.mark)
 
+    def seal(self) -> None:
+        """Gives it a mark of its own, if it is no terminal."""
+        if self.path is not None or not is_terminal():
+            from analyzer.output.sealed import new_mark
+
+            self.mark = new_mark()
+
     def check(self) -> None:
         """Raises `InputError` where it cannot be written, before anything is read in vain."""
         if self.path is not None:

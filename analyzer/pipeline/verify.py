@@ -136,6 +136,8 @@ def _record(result: Path, head: bytes, tail: bytes) -> dict[str, Any]:
         found = json.loads(head.partition(b"\n")[0])
         if "runs" in found:  # SARIF
             found = found["runs"][0]["properties"]["evidence"]
+        elif found.get("record") != "evidence":  # JSON Lines that were printed while the capture was read
+            found = json.loads((tail or head).rstrip(b"\n").rpartition(b"\n")[2])
         return _checked(found)
     return _record_of_text((tail or head).decode("utf-8", "replace"))
 

@@ -15,6 +15,7 @@ import io
 import json
 import lzma
 import random
+import re
 import shutil
 import struct
 import sys
@@ -28,6 +29,7 @@ from typing import NamedTuple
 import pytest
 
 from analyzer import __version__
+from analyzer.output import gate
 from analyzer.output import terminal as output_terminal
 from tests.cli.test_commands import CAPTURES, VECTORS, run
 
@@ -98,6 +100,7 @@ RECORD_OPTIONS = (
     f"samples --redact-key {KEY} --format jsonl",
     f"audit --redact-key {KEY} --format jsonl",
 )
+_DIGEST = re.compile(r'("result": ?"|  result  sha256 )[0-9a-f]{64}')
 NO_CAPTURE = ("limits", "audit --list", "explain")
 
 
@@ -134,6 +137,7 @@ class Case(NamedTuple):
         # Versions of rich differ in whether a space at the very end of a line is printed.
         shown = "".join(f"{line.rstrip(' ')}\n" for line in terminal.getvalue().splitlines())
         printed = f"{shown}{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+        printed = _DIGEST.sub(r"\1DIGEST", printed)  # of a text with other paths in it
         return printed.replace(str(path), "CAPTURE").replace(str(CAPTURES), "CAPTURES").replace(__version__, "VERSION")
 
 
@@ -149,6 +153,7 @@ def _terminal(is_one: bool) -> Iterator[_Terminal]:
     with pytest.MonkeyPatch.context() as patch:
         if is_one:
             patch.setattr(output_terminal, "guarded_output", lambda: nullcontext(terminal))
+            patch.setattr(gate, "is_terminal", lambda: True)
         yield terminal
 
 

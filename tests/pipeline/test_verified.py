@@ -28,6 +28,7 @@ from analyzer.views.audit import AuditView
 from analyzer.views.report import Report
 from analyzer.views.sessions import Sessions
 from tests.build.calls import Calls, analysis_of
+from tests.cli.test_commands import CLEAR, run
 
 CONTENTS = {"a.pcap": b"one", "b.pcap": b"three"}
 DIGESTS = tuple(FileDigest(name, len(data), sha256(data).hexdigest()) for name, data in CONTENTS.items())
@@ -92,6 +93,19 @@ def test_no_bit_of_a_result_can_be_another(form: str, tmp_path: Path) -> None:
         path.write_bytes(other)
         with suppress(InputError):
             assert not verify(path, captures).belongs
+
+
+@pytest.mark.parametrize("form", ["text", "jsonl"])
+def test_calls_that_are_printed_while_a_capture_is_read_state_it_last(form: str, tmp_path: Path) -> None:
+    made = [CLEAR, "--names-from", "now", "--hash", "--format", form]
+    for options in (["-o", tmp_path / "result"], []):
+        printed = run("timeline", *made, *options).stdout
+        if not options:
+            (tmp_path / "result").write_text(printed, encoding="utf-8")
+        assert verify(tmp_path / "result", [CLEAR]).belongs
+    text = (tmp_path / "result").read_text("utf-8")
+    (tmp_path / "result").write_text(text.replace("6", "7", 1), encoding="utf-8")
+    assert not verify(tmp_path / "result", [CLEAR]).belongs
 
 
 @pytest.mark.parametrize("form", FORMS)
