@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
+import sys
+import tomllib
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +15,7 @@ import pytest
 
 from tools.notebooks import NOTEBOOKS, displayed, executed
 
-pytestmark = pytest.mark.needs("nbformat", "nbclient", "altair", "duckdb", "pandas", "pyarrow")
+pytestmark = pytest.mark.needs("nbformat", "nbclient", "altair")
 
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 NAMES = ["conformance.ipynb", "counters.ipynb", "formats.ipynb", "incident.ipynb"]
@@ -59,3 +62,14 @@ def test_a_notebook_uses_nothing_that_is_not_public(path: Path) -> None:
     assert "from analyzer" not in code
     assert ".analysis" not in code
     assert "._" not in code
+
+
+def test_a_notebook_imports_what_the_extra_installs() -> None:
+    """The program's own packages, and those of `[notebook]`."""
+    project = tomllib.loads((CONSTRAINTS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["notebook"]]
+    installed = {re.split(r"[\[<>=;~! ]", one)[0].replace("-", "_") for one in wanted}
+    for path in NOTEBOOKS:
+        code = "\n".join(cell.source for cell in kept(path).cells if cell.cell_type == "code")
+        imported = {name.partition(".")[0] for name in re.findall(r"^\s*(?:import|from) (\w[\w.]*)", code, re.M)}
+        assert imported <= installed | sys.stdlib_module_names | {"analyzer"}, path.name

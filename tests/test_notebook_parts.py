@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -315,3 +316,33 @@ def test_a_users_script_is_well_typed_for_pyright(tmp_path: Path) -> None:
     assert complaints(script) == []
     script.write_text(SCRIPT.replace("rows: int", "rows: str"))
     assert [found["rule"] for found in complaints(script)] == ["reportAssignmentType"]
+
+
+# Columns of one name that say something else in each table: kinds and grades of different things,
+# and counts of what is a flag of a single row.
+OF_ONE_TABLE = {"kind", "severity", "level", "verdict", "excused", "repeated", "requirement"}
+
+
+def test_tables_join_on_every_key_that_both_have(cap: pcq.Capture) -> None:
+    tables = {
+        "calls": cap.calls,
+        "samples": cap.samples,
+        "counters": cap.counters(),
+        "intervals": cap.counters(interval="100ms"),
+        "problems": cap.problems,
+        "handles": cap.handles,
+        "sessions": cap.sessions,
+        "hosts": cap.hosts,
+        "triage": cap.triage,
+        **cap.stats,
+        **cap.audit(),
+    }
+    joined = 0
+    for (first, left), (second, right) in combinations(tables.items(), 2):
+        for key in set(left.columns) & set(right.columns) - OF_ONE_TABLE:
+            assert left.schema[key] == right.schema[key], (first, second, key)
+            assert left.head(9).join(right.head(9), on=key).height >= 0
+            joined += 1
+    assert joined > 200
+    both = ["call", "instance", "counter_name"]
+    assert cap.samples.join(cap.counters(), on=both, nulls_equal=True).height >= cap.samples.height

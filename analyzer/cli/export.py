@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from analyzer.cli.exits import EXIT_NOTHING, exit_of
 from analyzer.cli.filters import CallSelection, Tail
-from analyzer.cli.options import CaptureReading, EngineName, Files, Force, command, destination_of
+from analyzer.cli.options import CaptureReading, EngineName, Files, command, destination_of, force_option
 from analyzer.output.gate import STANDARD_OUTPUT, Destination, say
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def export(
             "whoever has the slice then has the key. Only what is named.",
         ),
     ] = None,
-    force: Force = False,
+    force: Annotated[bool, force_option("--pcapng and --slice")] = False,
     tail: Tail = None,
 ) -> None:
     """Write the calls as a capture: decrypted for Wireshark, or the packets that were captured."""

@@ -221,7 +221,8 @@ ReadUntil = Annotated[
         "--read-until",
         metavar="TIME",
         parse=_time,
-        help="Read up to this time only (written as for --since), as if the capture ended there.",
+        help="Read up to this time only, as if the capture ended there: "
+        "2026-11-20T13:50:16Z, 13:50:16 (UTC), or 90s, 5m after the first frame.",
     ),
 ]
 Server = Annotated[

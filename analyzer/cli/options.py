@@ -135,7 +135,14 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", callback=_output, help="Write to this file; - is standard output."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Let -o replace a file that exists.")]
+
+
+def force_option(writing: str) -> Any:
+    """`--force` of a command whose options in `writing` name the files that it writes."""
+    return typer.Option("--force", help=f"Let {writing} replace a file that exists.")
+
+
+Force = Annotated[bool, force_option("-o")]
 CsvRaw = Annotated[
     bool,
     typer.Option(

@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from analyzer.cli.exits import EXIT_DONE, EXIT_UNUSABLE
-from analyzer.cli.options import PASSWORD_VARIABLE, Force, asked_password
+from analyzer.cli.options import PASSWORD_VARIABLE, asked_password, force_option
 from analyzer.core.errors import InputError
 from analyzer.output.gate import Destination, put, say, write_document
 
@@ -55,6 +55,7 @@ Large = Annotated[
     bool, typer.Option("--large", help="Also offer the largest buffers there can be; a server may set them aside.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the script, and send nothing.")]
+Replace = Annotated[bool, force_option("-w, --triggered and --keys")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask before it starts.")]
 
 
@@ -78,7 +79,7 @@ def probe(
     large: Large = False,
     dry_run: DryRun = False,
     yes: Yes = False,
-    force: Force = False,
+    force: Replace = False,
 ) -> None:
     """Send a counter server all that the requirements ask for, capture it, and list what was triggered.
 

@@ -254,7 +254,10 @@ class Capture:
         """
         interval_ns = _interval_ns(interval) if interval is not None else None
         view = Counters(self.analysis, paths or self._paths, interval_ns, exact=exact)
-        table = table_of(view)
+        import polars as pl
+
+        # Text as in the other tables, which are joined with it.
+        table = table_of(view).cast({pl.Categorical: pl.String})
         _check(view)
         return table
 

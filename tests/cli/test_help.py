@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,27 @@ def test_every_example_is_a_command_line_that_is_understood(words: str) -> None:
 def test_help_shows_the_examples_of_a_command() -> None:
     shown = " ".join(run("timeline", "--help").stdout.split())
     assert "Every call, encrypted ones opened: pcq-analyzer timeline x.pcapng --secrets keys.toml" in shown
+
+
+def commands(command: Any = COMMAND, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its name."""
+    if not hasattr(command, "commands"):
+        yield name.strip(), command
+        return
+    for word, one in command.commands.items():
+        yield from commands(one, f"{name} {word}")
+
+
+# Options of other commands and programs, of which the text says whose they are.
+OF_OTHERS = {("verify", "--hash"), ("docs", "-l"), ("keys nt-hash", "--nt-hash")}
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_help_names_options_that_the_command_has(name: str, command: Any) -> None:
+    known = {word for item in command.params for word in (*item.opts, *item.secondary_opts)} | {"--help"}
+    texts = [command.help or "", *(getattr(item, "help", None) or "" for item in command.params)]
+    named = {word for text in texts for word in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", text)}
+    assert {(name, word) for word in named - known} <= OF_OTHERS
 
 
 def test_pages_are_listed_and_shown(tmp_path: Path) -> None:
