@@ -23,12 +23,12 @@ from analyzer.audit.engine import Audit
 from analyzer.browse.lines import Lines
 from analyzer.browse.panes import Bytes, CallList, FindingList, LayerTabs, SeriesList, Tree
 from analyzer.core.errors import InputError
+from analyzer.core.printable import printable
 from analyzer.filters.fields import call_fields
 from analyzer.filters.filter import CallFilter
 from analyzer.model.analysis import Analysis
 from analyzer.model.packets import Packets
 from analyzer.model.view import CallView, Layer, Row
-from analyzer.output.escapes import printable
 from analyzer.viewmodel.findings import finding_views
 from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.rows import row_of

@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.widgets import Static
 
 from analyzer.browse.lines import Lines
+from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.model.view import CallView, FindingView, Layer, LayerKind, Node, Row, SeriesView, SideView
-from analyzer.output.escapes import printable
 from analyzer.views.counters import Spark, compact
 from analyzer.views.text import OUTCOME_STYLES
 from analyzer.views.tree import node_words

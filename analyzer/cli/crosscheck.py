@@ -10,7 +10,7 @@ import typer
 
 from analyzer.cli.exits import EXIT_DIFFERS, EXIT_DONE
 from analyzer.cli.options import CaptureReading, Writing, command
-from analyzer.output.escapes import printable
+from analyzer.core.printable import printable
 from analyzer.output.gate import write_document
 
 

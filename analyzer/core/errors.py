@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from typing import Self
 
+from analyzer.core.printable import printable
+
 
 class InputError(Exception):
-    """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None."""
+    """What the user gave cannot be used. `str()` is one sentence for them; `hint` is the next thing to try, or None.
+
+    Both may name what was captured: what does not print is shown as an escape, also where Python shows the error.
+    """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
-        if hint is not None:
-            self.add_note(hint)
+        super().__init__(printable(message))
+        self.hint = printable(hint) if hint is not None else None
+        if self.hint is not None:
+            self.add_note(self.hint)
 
 
 class CaseError(InputError):

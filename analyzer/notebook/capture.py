@@ -24,6 +24,7 @@ from analyzer.auth.keyring import Keyring
 from analyzer.contents.lines import call_record
 from analyzer.core.environment import SECRETS_VARIABLE
 from analyzer.core.errors import InputError
+from analyzer.core.printable import printable
 from analyzer.core.times import NS_PER_S
 from analyzer.filters.bounds import TimeBound
 from analyzer.filters.filter import CallFilter
@@ -40,7 +41,7 @@ from analyzer.model.record import Record
 from analyzer.model.triage import TriageFinding
 from analyzer.notebook.charts import Plots
 from analyzer.notebook.dataset import is_dataset
-from analyzer.notebook.html import call_html, capture_html, findings_html
+from analyzer.notebook.html import call_html, capture_html, escape_frames, findings_html
 from analyzer.output.json import document
 from analyzer.output.progress import watching
 from analyzer.pipeline.case import is_case, open_case, read_back, write_case
@@ -67,6 +68,9 @@ Interval: TypeAlias = "str | float | timedelta"
 Moment: TypeAlias = "str | float | datetime | timedelta"
 
 
+escape_frames()
+
+
 class Capture:
     """One analysed capture, or a part of one (`filter`, `between`, `handle`, `series`), of which alone tables and plots speak.
 
@@ -82,7 +86,8 @@ class Capture:
 
     def __repr__(self) -> str:
         facts = self.analysis.capture
-        return f"Capture({', '.join(facts.files)}: {facts.frames} frames, {len(self.analysis.calls)} calls)"
+        files = printable(", ".join(facts.files))
+        return f"Capture({files}: {facts.frames} frames, {len(self.analysis.calls)} calls)"
 
     def _repr_html_(self) -> str:
         return capture_html(self.analysis)

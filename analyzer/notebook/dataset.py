@@ -27,6 +27,7 @@ from analyzer.collect.render import NUMBER_SHIFT, Numbering, add_judged, handles
 from analyzer.collect.schemas import PARTITIONED, STORED, TABLES, restored
 from analyzer.collect.shared import coverage_of, merged_hosts
 from analyzer.core.errors import InputError
+from analyzer.core.printable import printable
 from analyzer.filters.filter import CallFilter
 from analyzer.formats.schema import table_of_records, table_schema
 from analyzer.model.analysis import CaptureFacts
@@ -110,7 +111,7 @@ class Dataset:
     def __repr__(self) -> str:
         tables = ", ".join(f"{table.rows:,} {name}" for name, table in self.manifest.tables.items() if table.rows)
         part = f"; shown: {self._words}" if self._is_part else ""
-        return f"Dataset({self._store.root}: {len(self.manifest.sources)} files, {tables}{part})"
+        return printable(f"Dataset({self._store.root}: {len(self.manifest.sources)} files, {tables}{part})")
 
     def _repr_html_(self) -> str:
         rows = [(name, f"{table.rows:,}", len(table.columns)) for name, table in self.manifest.tables.items()]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from analyzer.contents.lines import shown_problems
+from analyzer.core.printable import printable
 from analyzer.core.times import iso_time
 from analyzer.model.analysis import Analysis, CaptureFacts
 from analyzer.model.view import Layer, Node
-from analyzer.output.escapes import printable
 from analyzer.statistics.triage import triage
 from analyzer.viewmodel.findings import nothing_found
 from analyzer.viewmodel.layers import call_view
@@ -24,6 +25,26 @@ _MOST_BYTES, _MOST_FIELDS, _MOST_LINES = 1024, 200, 12
 def text_of(value: object) -> str:
     """A value as text that is no markup, and without control characters."""
     return escape(printable(str(value)))
+
+
+def escape_frames() -> None:
+    """Lets IPython, where it runs, show tables of polars without control characters: they hold names from captures."""
+    if "IPython" not in sys.modules:
+        return
+    import polars as pl
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    if shell is None or shell.display_formatter is None:
+        return
+    formatters = shell.display_formatter.formatters
+    for kind in (pl.DataFrame, pl.LazyFrame, pl.Series):
+        formatters["text/plain"].for_type(kind, lambda frame, printer, _: printer.text(_lines(repr(frame))))
+        formatters["text/html"].for_type(kind, lambda frame: _lines(frame._repr_html_()))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def table_of(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from analyzer.core.printable import printable
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -22,17 +24,6 @@ _CELL_CONTROLS = "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u206
 _FORMULA = r"^[=+\-@\t\r＝＋－＠]"
 _TO_ESCAPE = f"{_FORMULA}|{_CELL_CONTROLS}"
 _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-
-
-def printable(text: str) -> str:
-    """Text for a terminal, on one line: whatever does not print is shown as an escape (`\\x1b`, `\\u202e`)."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() else _shown(mark) for mark in text)
-
-
-def _shown(control: str) -> str:
-    return control.encode("unicode_escape").decode()
 
 
 def safe_json(document: bytes) -> bytes:
@@ -63,5 +54,5 @@ def safe_cells(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _safe_cell(text: str) -> str:
-    shown = re.sub(_CELL_CONTROLS, lambda match: _shown(match[0]), text)
+    shown = re.sub(_CELL_CONTROLS, lambda match: printable(match[0]), text)
     return f"'{shown}" if re.match(_FORMULA, shown) and not _NUMBER.fullmatch(shown) else shown

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from analyzer.core.errors import InputError
-from analyzer.output.escapes import printable
+from analyzer.core.printable import printable
 
 STANDARD_OUTPUT = "-"
 PRIVATE = 0o600

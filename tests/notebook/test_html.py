@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import polars as pl
@@ -194,3 +196,33 @@ def test_of_many_sessions_and_findings_the_first_twelve_are_shown() -> None:
     assert findings_html(table.clear(), none) == (
         "<p>no requirement could be judged: what they bind could not be read</p>"
     )
+
+
+HOSTILE = "\x1b[31m<b>\u202e\x07"
+IN_IPYTHON = f"""
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+import polars as pl
+from analyzer.core.errors import InputError
+from analyzer.notebook import Capture, Findings
+from tests.build.calls import Calls, analysis_of
+hostile = {HOSTILE!r}
+table = pl.DataFrame({{hostile: [hostile], "b": [[hostile]]}})
+frames = [table, table.filter(pl.lit(True)), table.lazy(), table[hostile], {{"a": table}}, Findings(a=table)]
+texts = []
+for one in [Capture(analysis_of(Calls().open_query(), files=(hostile,))), *frames]:
+    for kind in ("text/plain",) if isinstance(one, dict) else ("text/plain", "text/html"):
+        texts.append(shell.display_formatter.format(one, include=[kind])[0].get(kind, ""))
+error = InputError(hostile, hint=hostile)
+texts += [str(error), *error.__notes__]
+for text in texts:
+    assert not any(mark in text for mark in "\\x1b\\u202e\\x07"), ascii(text)
+print(sum("\\\\x1b[31m" in text for text in texts), len(texts))
+"""
+
+
+@pytest.mark.needs("IPython")
+def test_what_ipython_shows_is_escaped() -> None:
+    """Tables, what is made of them, errors and the capture itself."""
+    done = subprocess.run([sys.executable, "-c", IN_IPYTHON], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout, done.stderr) == ("13 14\n", "")

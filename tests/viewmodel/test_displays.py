@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import analyzer as pcq
+from analyzer.core.printable import printable
 from analyzer.formats.page import DETAILS_IN_BLOCK
 from analyzer.model.analysis import Analysis
 from analyzer.model.tree import FieldNode
 from analyzer.model.view import Node
 from analyzer.notebook.html import _MOST_FIELDS, call_html
-from analyzer.output.escapes import printable
 from analyzer.viewmodel.layers import call_view
 from analyzer.viewmodel.words import shortened
 from analyzer.views.show import Show
