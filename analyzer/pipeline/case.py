@@ -133,14 +133,19 @@ def _unreadable(place: Path, error: OSError) -> InputError:
 def _checked(text: bytes, place: Path) -> Manifest:
     try:
         kind = msgspec.json.decode(text, type=_Kind)
-        if kind.format != FORMAT:
-            raise InputError(f"{place} is no case")
-        if (kind.version, kind.schema) != (VERSION, SCHEMA):
-            raise CaseError(
-                f"{place} is a case of version {kind.version} with records of schema {kind.schema}, saved by pcq-analyzer "
-                f"{kind.program}; this program reads version {VERSION} with schema {SCHEMA}",
-                hint="Save it again from its captures, or read it with the program that saved it.",
-            )
+    except msgspec.ValidationError:
+        raise InputError(f"{place} is no case") from None
+    except _CONTRADICTIONS as error:
+        raise damaged(place, f"its manifest is none ({error})") from error
+    if kind.format != FORMAT:
+        raise InputError(f"{place} is no case")
+    if (kind.version, kind.schema) != (VERSION, SCHEMA):
+        what = f"of version {kind.version}" if kind.version != VERSION else f"with records of schema {kind.schema}"
+        raise CaseError(
+            f"{place} is a case {what}, saved by pcq-analyzer {kind.program}",
+            hint=f"This program reads version {VERSION} with records of schema {SCHEMA}. Save it again from its captures.",
+        )
+    try:
         return msgspec.json.decode(text, type=Manifest)
     except _CONTRADICTIONS as error:
         raise damaged(place, f"its manifest is none ({error})") from error

@@ -356,7 +356,7 @@ def test_a_case_is_for_its_owner_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [0, 1, 3, 99])
 def test_a_case_of_another_version_is_refused_in_a_sentence(version: int, tmp_path: Path) -> None:
     path = written(tmp_path / "x.pcq", contents(KEPT), version=version)
-    assert f"is a case of version {version} with records of schema 2, saved by pcq-analyzer 0.1.0" in refusal(path)
+    assert refusal(path) == f"{path} is a case of version {version}, saved by pcq-analyzer 0.1.0"
     assert f"case of version {version}" in str(run("timeline", path).exception)
 
 
@@ -373,7 +373,8 @@ def test_what_is_no_case_is_refused_in_a_sentence(tmp_path: Path) -> None:
         assert isinstance(run("timeline", path).exception, InputError)
     for text in (b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff"):
         (tmp_path / "manifest.json").write_bytes(text)
-        assert "damaged case: its manifest is none" in refusal(tmp_path)
+        said = "is no case" if text in (b"[]", b"null", b"[" * 100_000) else "damaged case: its manifest is none"
+        assert said in refusal(tmp_path)
 
 
 # ------------------------------------------------------------------------------------------------ hostile cases
