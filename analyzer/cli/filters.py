@@ -252,7 +252,8 @@ User = Annotated[
         metavar="NAME",
         parse=_account,
         complete=complete_account,
-        help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM or anonymous. Whose password it is: --password-of.",
+        help=r"Only calls of this account: LAB\perfmon, perfmon, perfmon@REALM, anonymous or guest, and of those who claimed "
+        "to be it. Whose password it is: --password-of.",
     ),
 ]
 Interface = Annotated[

@@ -65,7 +65,9 @@ def merged_hosts(hosts: Iterable[HostRecord]) -> Iterator[HostRecord]:
 
 def _named_in(names: Mapping[str, str]) -> Iterator[HostRecord]:
     for ip, name in names.items():
-        yield HostRecord(ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), os_versions=(), dialects=())
+        yield HostRecord(
+            ip=ip, roles=(), names=(HostName(name, _IN_A_FILE),), users=(), claims=(), os_versions=(), dialects=()
+        )
 
 
 def _both(one: HostRecord, other: HostRecord) -> HostRecord:
@@ -74,6 +76,7 @@ def _both(one: HostRecord, other: HostRecord) -> HostRecord:
         roles=tuple(dict.fromkeys((*one.roles, *other.roles))),
         names=tuple(dict.fromkeys((*one.names, *other.names))),
         users=tuple(dict.fromkeys((*one.users, *other.users))),
+        claims=tuple(dict.fromkeys((*one.claims, *other.claims))),
         os_versions=tuple(dict.fromkeys((*one.os_versions, *other.os_versions))),
         dialects=tuple(dict.fromkeys((*one.dialects, *other.dialects))),
     )

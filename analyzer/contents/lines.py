@@ -386,6 +386,8 @@ def session_record(session: SmbSession, facts: CaptureFacts) -> SessionRecord:
         mechanism=identity.mechanism,
         user=identity.account,
         user_source=identity.account_source,
+        claimed_user=identity.claimed_otherwise,
+        granted=identity.granted,
         anonymous=identity.is_anonymous,
         refused=session.refused,
         refused_name=nt_status_name(session.refused) if session.refused is not None else None,

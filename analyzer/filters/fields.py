@@ -47,7 +47,12 @@ _SHORT = (
     Field("ip", Kind.ADDRESS, "address of client or server", ("client.ip", "server.ip")),
     Field("port", Kind.NUMBER, "port of client or server", ("client.port", "server.port")),
     Field("session", Kind.NUMBER, "id of the SMB session (0x1d)", ("smb.session_id",)),
-    Field("user", Kind.TEXT, r"account that made the call (DOMAIN\name)", ("auth.user",)),
+    Field(
+        "user",
+        Kind.TEXT,
+        r"account that made the call (DOMAIN\name), or was claimed",
+        ("auth.user", "auth.claimed_user"),
+    ),
     Field("workstation", Kind.TEXT, "the client's name for itself", ("auth.workstation",)),
     Field("interface", Kind.INTERFACE, "name or UUID of the interface", ("interface.name", "interface.uuid")),
     Field("handle", Kind.HANDLE, "handle that the call works on (q2, k1, UUID)", ("handle", "handle_uuid")),

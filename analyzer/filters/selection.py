@@ -167,23 +167,28 @@ class _EndsTest:
         self._users = selection.users
 
     def of_call(self, call: Call) -> bool:
-        anonymous = bool(call.auth.anonymous)
-        return self._passes(call.time_ns, call.time_ns, call.client.ip, call.server.ip, call.auth.user, anonymous)
+        auth = call.auth
+        accounts, anonymous = (auth.user, auth.claimed_user), bool(auth.anonymous)
+        return self._passes(call.time_ns, call.time_ns, call.client.ip, call.server.ip, accounts, anonymous)
 
     def of_session(self, session: SmbSession) -> bool:
         identity = session.identity
         ends = session.client.ip, session.server.ip
-        return self._passes(session.first_time_ns, session.last_time_ns, *ends, identity.account, identity.is_anonymous)
+        accounts = identity.account, identity.claimed_otherwise
+        return self._passes(session.first_time_ns, session.last_time_ns, *ends, accounts, identity.is_anonymous)
 
     def _passes(
-        self, first_ns: int, last_ns: int, client: str, server: str, account: str | None, anonymous: bool
+        self, first_ns: int, last_ns: int, client: str, server: str, accounts: tuple[str | None, ...], anonymous: bool
     ) -> bool:
         return (
             (self._since is None or last_ns >= self._since)
             and (self._until is None or first_ns <= self._until)
             and (self._servers is None or self._servers.has(server))
             and (self._clients is None or self._clients.has(client))
-            and (not self._users or any(user.is_of(account, anonymous=anonymous) for user in self._users))
+            and (
+                not self._users
+                or any(user.is_of(account, anonymous=anonymous) for user in self._users for account in accounts)
+            )
         )
 
 

@@ -98,6 +98,7 @@ _DIRECT: dict[str, Callable[[int, Call], Any]] = {
     "fault": lambda number, call: call.fault,
     "latency_ns": lambda number, call: call.latency_ns,
     "auth.user": lambda number, call: call.auth.user,
+    "auth.claimed_user": lambda number, call: call.auth.claimed_user,
     "smb.session_id": lambda number, call: int(smb.session_id, 16) if (smb := call.smb) is not None else None,
     "handle": lambda number, call: call.handle,
     "handle_uuid": lambda number, call: call.handle_uuid,

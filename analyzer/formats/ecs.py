@@ -44,8 +44,9 @@ def _document(entry: Entry) -> Document:
     _put_user(document, entry)
     related = {end.ip for end in (entry.client, entry.server) if end is not None}
     document["related"] = {"ip": sorted(related)} if related else {}
-    if entry.user is not None:
-        document["related"]["user"] = [_cut(entry.user)]
+    claimed = entry.record.get("claimed_user") or entry.record.get("auth", {}).get("claimed_user")
+    if users := [_cut(name) for name in (entry.user, claimed) if name is not None]:
+        document["related"]["user"] = users
     if entry.kind == "finding":
         document["rule"] = {
             "id": entry.record["rule"],

@@ -28,7 +28,19 @@ HEADS_IN_BLOCK, DETAILS_IN_BLOCK = 500, 25
 MAX_TREE_BYTES = 1 << 20
 
 # How the columns of rows are named in the page, and the fields of `Row` that are texts.
-_TEXTS = ("user", "interface", "method", "handle", "asked", "answered", "status", "outcome", "state", "reason")
+_TEXTS = (
+    "user",
+    "claimed_user",
+    "interface",
+    "method",
+    "handle",
+    "asked",
+    "answered",
+    "status",
+    "outcome",
+    "state",
+    "reason",
+)
 
 Block = tuple[str, bytes]
 

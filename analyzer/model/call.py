@@ -21,7 +21,7 @@ from analyzer.model.capture import Decryption
 from analyzer.model.pdus import Fragments, frame_range_of, frames_of, stub_of
 from analyzer.model.query import QueryView
 from analyzer.model.record import Endpoint, FrameFiles, Frames, Kind, PlaceExtent, Record, Value, doc
-from analyzer.model.security import AuthInfo, AuthLevel, Identity
+from analyzer.model.security import AccountSource, AuthInfo, AuthLevel, Identity
 
 CallState = Literal["complete", "request-only", "response-only", "partial", "sealed", "malformed"]
 # What the server did with a call, as far as the capture shows it.
@@ -54,13 +54,29 @@ class AuthFacts(Value, frozen=True, cache_hash=True):
             words=[level.name.lower() for level in AuthLevel],
         ),
     ]
-    user: Annotated[str | None, doc("account, `DOMAIN\\name` or `name@REALM`")]
+    user: Annotated[
+        str | None,
+        doc(
+            "account, `DOMAIN\\name` or `name@REALM`; `guest` where the server let the client in as a guest, whatever it claimed"
+        ),
+    ]
     user_from: Annotated[Literal["rpc", "smb"] | None, doc("whose authentication states the account")]
     user_source: Annotated[
-        Literal["handshake", "ticket", "kdc-reply"] | None,
+        AccountSource | None,
         doc(
-            "what names the account: the logon, a Kerberos ticket that a key opened, or the KDC's reply that issued the "
-            "very ticket, which nothing verifies"
+            "what names the account: the logon, a Kerberos ticket that a key opened, the KDC's reply that issued the very ticket, "
+            "which nothing verifies, or the server's answer, which granted less than was claimed"
+        ),
+    ]
+    claimed_user: Annotated[
+        str | None,
+        doc("the account that the client claimed, where the server granted another (a guest's, a null session)"),
+    ]
+    guest: Annotated[
+        bool | None,
+        doc(
+            "the server let the client in as a guest; null where nothing states who it is",
+            source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
         ),
     ]
     anonymous: Annotated[bool | None, doc("a null session; its user is `NT AUTHORITY\\ANONYMOUS LOGON`")]
@@ -386,9 +402,8 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def identity(self) -> Identity | None:
-        """The RPC identity, else that of the SMB session, on which a server without RPC security relies."""
-        identity = self.security.identity
-        return identity if identity is not None and identity.account is not None else self.smb_identity
+        """Who made it (`AuthInfo.caller`)."""
+        return self.security.caller(self.smb_identity)
 
     @property
     def outcome(self) -> CallOutcome:

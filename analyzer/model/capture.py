@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from analyzer.core.events import ProblemKind
 from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, doc
+from analyzer.model.security import AccountSource, Granted
 
 SCHEMA = 2
 
@@ -92,10 +93,31 @@ class SessionRecord(Record, frozen=True, kw_only=True, tag="session"):
     mechanism: Annotated[
         str | None, doc("how the user was authenticated: `ntlm`, `spnego-ntlm`, `krb5`, `spnego-krb5`, ...")
     ]
-    user: Annotated[str | None, doc("account, `DOMAIN\\name` or `name@REALM`")]
+    user: Annotated[
+        str | None,
+        doc(
+            "account, `DOMAIN\\name` or `name@REALM`; `guest` where the server let the client in as a guest, whatever it claimed. "
+            "Of a refused logon: who asked for it"
+        ),
+    ]
     user_source: Annotated[
-        Literal["handshake", "ticket", "kdc-reply"] | None,
-        doc("what names the account: the logon, an opened Kerberos ticket, or the KDC's reply, which nothing verifies"),
+        AccountSource | None,
+        doc(
+            "what names the account: the logon, an opened Kerberos ticket, the KDC's reply, which nothing verifies, or the "
+            "server's answer, which granted less than was claimed"
+        ),
+    ]
+    claimed_user: Annotated[
+        str | None,
+        doc("the account that the client claimed, where the server granted another (a guest's, a null session)"),
+    ]
+    granted: Annotated[
+        Granted | None,
+        doc(
+            "what the server granted: the account, a guest's session, a null session; null where it refused or its answer was not "
+            "captured",
+            source="[MS-SMB2] section 2.2.6, [MS-CIFS] section 2.2.4.53.2",
+        ),
     ]
     anonymous: Annotated[bool, doc("a null session")]
     refused: Annotated[int | None, doc("status with which the server refused the logon")]
@@ -133,6 +155,18 @@ class HostName(Value, frozen=True):
     source: Annotated[str, doc("what showed it: the message and its field, in words")]
 
 
+class HostClaim(Value, frozen=True):
+    """An account that a client claimed in an SMB logon and did not get."""
+
+    user: Annotated[str, doc("the account that was claimed")]
+    outcome: Annotated[
+        Literal["guest", "anonymous", "refused", "not captured"],
+        doc(
+            "what the server did: let the client in as a guest, without a name, or not at all; or its answer was not captured"
+        ),
+    ]
+
+
 class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     """One address, with everything that the traffic states about who it is."""
 
@@ -140,6 +174,7 @@ class HostRecord(Record, frozen=True, kw_only=True, tag="host"):
     roles: Annotated[tuple[str, ...], doc("`SMB client`, `SMB server`, `DCERPC client`, `DCERPC server`")]
     names: Annotated[tuple[HostName, ...], doc("its names")]
     users: Annotated[tuple[str, ...], doc("accounts that were used from there")]
+    claims: Annotated[tuple[HostClaim, ...], doc("accounts that were claimed from there and not granted")]
     os_versions: Annotated[tuple[str, ...], doc("versions of the operating system that it sent")]
     dialects: Annotated[tuple[str, ...], doc("SMB dialects that it negotiated as a server")]
 

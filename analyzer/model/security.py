@@ -9,6 +9,21 @@ from msgspec import Struct
 
 # The account of a null session, as Windows calls it ([MS-DTYP] section 2.4.2.4, ANONYMOUS, S-1-5-7).
 ANONYMOUS_LOGON = "NT AUTHORITY\\ANONYMOUS LOGON"
+# The account of a client that the server let in as a guest, whatever name it gave ([MS-SMB2] section 2.2.6,
+# SMB2_SESSION_FLAG_IS_GUEST; [MS-CIFS] section 2.2.4.53.2, SMB_SETUP_GUEST). No message states the name of that account.
+GUEST = "guest"
+
+# What names an account.
+AccountSource = Literal["handshake", "ticket", "kdc-reply", "answer"]
+# What the server's answer to a logon granted: what was asked for, or less.
+Granted = Literal["account", "guest", "anonymous"]
+
+
+def who_words(account: str | None, claimed: str | None) -> str:
+    """An account in words, with the name that the client claimed where the server granted another."""
+    if account is None:
+        return "unknown user"
+    return f"{account} (claimed to be {claimed})" if claimed is not None else account
 
 
 class AuthType(IntEnum):
@@ -49,12 +64,15 @@ class Decryption(Enum):
 class Identity(Struct, frozen=True, cache_hash=True):
     """What a handshake says in clear about the two ends. Every field is None where it was not stated.
 
+    A handshake states who the client claims to be (`claimed`); the answer to an SMB logon states who it is from then on (`granted`,
+    None where no answer was captured and for logons other than those of SMB). Displays ask `account`, which is what was granted.
+
     `mechanism` is `ntlm`, `krb5`, `spnego-ntlm`, `spnego-krb5`, `spnego` (chosen mechanism unknown), `schannel`, ...
     `user` and `domain` of the initiator; `workstation` as it names itself; `server_*` from the NTLM challenge's target
     information ([MS-NLMP] section 2.2.2.1); `os_version` its VERSION as `10.0.20348`; `service`, `realm`, `etype`, `kvno`
     of the Kerberos ticket; `client_principal` once the ticket was opened, or as the KDC named the client in the reply that
     issued the ticket: then `kdc_frames` are that reply's, and nothing verifies the name. `is_anonymous`: the initiator logged on
-    without a name. `allows` is what an NTLM client lets the server do in
+    without a name, or the server says so. `allows` is what an NTLM client lets the server do in
     its name: nothing where it gave no name, to look at who it is ([MS-NLMP] section 2.2.2.5, IDENTIFY), or to act as it.
     """
 
@@ -77,21 +95,42 @@ class Identity(Struct, frozen=True, cache_hash=True):
     kdc_frames: tuple[int, ...] = ()
     is_anonymous: bool = False
     allows: Literal["nothing", "identification", "impersonation"] | None = None
+    granted: Granted | None = None
 
     @property
     def account(self) -> str | None:
+        """Who the client is to the server: `GUEST` or `ANONYMOUS_LOGON` where it granted these, else who it claims to be."""
+        if self.granted == "guest":
+            return GUEST
+        return ANONYMOUS_LOGON if self.is_anonymous else self.claimed
+
+    @property
+    def claimed(self) -> str | None:
         """`DOMAIN\\\\name`, `name`, or `name@REALM`, as the handshake gives it; `ANONYMOUS_LOGON` for a logon without a name."""
         if self.client_principal is not None:
             return self.client_principal
-        if self.is_anonymous:
+        if self.is_anonymous and not self.user:
             return ANONYMOUS_LOGON
         if self.user is None:
             return None
         return f"{self.domain}\\{self.user}" if self.domain else self.user
 
     @property
-    def account_source(self) -> Literal["handshake", "ticket", "kdc-reply"] | None:
-        """What names the account: the logon itself, the opened Kerberos ticket, or the KDC's reply; None where nothing does."""
+    def claimed_otherwise(self) -> str | None:
+        """The name that the client claimed, where the server granted another; None where it is the account."""
+        return self.claimed if self.claimed != self.account else None
+
+    @property
+    def is_guest(self) -> bool:
+        """The server let the client in as a guest."""
+        return self.granted == "guest"
+
+    @property
+    def account_source(self) -> AccountSource | None:
+        """What names the account: the server's answer where it granted less than was claimed, the logon itself, the opened Kerberos
+        ticket, or the KDC's reply; None where nothing does."""
+        if self.claimed_otherwise is not None or self.is_guest:
+            return "answer"
         if self.client_principal is not None:
             return "kdc-reply" if self.kdc_frames else "ticket"
         return "handshake" if self.account is not None else None
@@ -99,10 +138,8 @@ class Identity(Struct, frozen=True, cache_hash=True):
     @property
     def who(self) -> str:
         """The account in words for people, with the reservation that belongs to it."""
-        account = self.account
-        if account is None:
-            return "unknown user"
-        return f"{account} (from the KDC's reply, not verified)" if self.kdc_frames else account
+        words = who_words(self.account, self.claimed_otherwise)
+        return f"{words} (from the KDC's reply, not verified)" if self.kdc_frames else words
 
 
 class AuthInfo(Struct, frozen=True, cache_hash=True):
@@ -120,3 +157,16 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
     verified: bool | None
     header_signed: bool | None
     decrypted_by: str | None = None
+
+    def caller(self, of_session: Identity | None) -> Identity | None:
+        """Who calls: by RPC, else by the SMB session, on which a server without RPC security relies.
+
+        RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest stays the
+        guest, unless the signatures of the calls prove the password of that name.
+        """
+        by_rpc = self.identity
+        if by_rpc is None or by_rpc.account is None:
+            return of_session
+        if of_session is None or self.verified or of_session.claimed_otherwise is None:
+            return by_rpc
+        return of_session if by_rpc.account.casefold() == of_session.claimed_otherwise.casefold() else by_rpc

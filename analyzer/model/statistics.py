@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from analyzer.model.record import Endpoint, FrameFiles, Frames, Record, Value, doc
 from analyzer.model.sample import Source
+from analyzer.model.security import who_words
 
 ActivityKind = Literal["list-countersets", "describe-counterset", "list-instances", "read-names", "poll"]
 ErrorKind = Literal["return", "fault", "counter"]
@@ -33,6 +34,14 @@ class Who(Value, frozen=True):
     user: Annotated[str | None, doc("account; null where nothing shows it")]
     client_ip: Annotated[str, doc("address of the client")]
     server_ip: Annotated[str, doc("address of the server")]
+    claimed_user: Annotated[str | None, doc("the account that it claimed to be, where the server granted another")] = (
+        None
+    )
+
+    @property
+    def name(self) -> str:
+        """The account in words."""
+        return who_words(self.user, self.claimed_user)
 
 
 class MethodStatsRecord(Record, frozen=True, kw_only=True, tag="method-stats"):
@@ -76,7 +85,8 @@ class PollStatsRecord(Record, frozen=True, kw_only=True, tag="poll-stats"):
 class IdentityStatsRecord(Record, frozen=True, kw_only=True, tag="identity-stats"):
     """One account at one client of one server."""
 
-    user: Annotated[str | None, doc("account; null where nothing shows it")]
+    user: Annotated[str | None, doc("account; null where nothing shows it, `guest` for a guest")]
+    claimed_user: Annotated[str | None, doc("the account that it claimed to be, where the server granted another")]
     workstation: Annotated[str | None, doc("the client's name for itself")]
     client_ip: Annotated[str, doc("address of the client")]
     server_ip: Annotated[str, doc("address of the server")]

@@ -12,6 +12,7 @@ SEVERITIES: tuple[Severity, ...] = ("high", "medium", "info")
 TriageKind = Literal[
     "process-list",
     "anonymous",
+    "guest",
     "foreign-handle",
     "service",
     "logged-on-sessions",

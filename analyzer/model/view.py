@@ -29,6 +29,7 @@ class Row(Value, frozen=True, kw_only=True):
     client: Annotated[Endpoint, doc("who called")]
     server: Annotated[Endpoint, doc("who was called")]
     user: Annotated[str | None, doc("account")]
+    claimed_user: Annotated[str | None, doc("the account that the client claimed, where the server granted another")]
     interface: Annotated[str | None, doc("name of the interface, its UUID where it has none")]
     method: Annotated[str, doc("the method in short, `QueryCounterData`, `winreg.BaseRegCloseKey`")]
     handle: Annotated[str | None, doc("the handle, `q2`, `k1`")]
@@ -237,7 +238,7 @@ class HostView(Value, frozen=True):
 class IdentityView(Value, frozen=True):
     """An account at a client, as it was used with a server."""
 
-    user: Annotated[str | None, doc("account; null where nothing states it")]
+    user: Annotated[str | None, doc("account, a guest's with the name it claimed; null where nothing states it")]
     client: Annotated[str, doc("address of the client")]
     server: Annotated[str, doc("address of the server")]
     security: Annotated[str, doc("provider and level")]

@@ -76,7 +76,7 @@ def capture_html(analysis: Analysis) -> str:
         (
             one.number,
             f"{one.client} → {one.server}",
-            one.identity.account or "-",
+            one.identity.who if one.identity.account is not None else "-",
             one.dialect or "-",
             one.decryption.value,
         )

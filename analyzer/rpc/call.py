@@ -141,16 +141,17 @@ def level_name(level: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _auth(auth: AuthInfo, smb_identity: Identity | None) -> AuthFacts:
-    """Who made a call: by RPC, else by the SMB session, on which a server without RPC security relies."""
-    is_of_rpc = auth.identity is not None and auth.identity.account is not None
-    identity = auth.identity if is_of_rpc else smb_identity
+    """Who made a call, and how it was secured."""
+    identity = auth.caller(smb_identity)
     account = identity.account if identity is not None else None
     return AuthFacts(
         auth.mechanism,
         level_name(auth.level),
         account,
-        None if account is None else "rpc" if is_of_rpc else "smb",
+        None if account is None else "rpc" if identity is auth.identity else "smb",
         identity.account_source if identity is not None else None,
+        identity.claimed_otherwise if identity is not None else None,
+        identity.is_guest if identity is not None else None,
         identity.is_anonymous if identity is not None else None,
         identity.workstation if identity is not None else None,
         auth.verified,

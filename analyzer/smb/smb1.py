@@ -18,7 +18,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.errors import MalformedError, TruncatedError
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
-from analyzer.model.security import Identity
+from analyzer.model.security import Granted, Identity
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Message
 from analyzer.smb.state import MAX_FRAMES, ConnectionState, Open, OpenKind, Session, pipe_name
@@ -44,6 +44,9 @@ DOS_MORE_DATA = 0x01 | 234 << 16
 TRANS_RAW_WRITE, TRANS_TRANSACT, TRANS_READ, TRANS_WRITE, TRANS_CALL = 0x0031, 0x0026, 0x0036, 0x0037, 0x0054
 # Raw mode with start of message: the data begin with the length of the whole message ([MS-CIFS] 2.2.4.43.1).
 _WRITE_MODE_RAW_START = 0x000C
+
+# Action of the answer to SESSION_SETUP_ANDX ([MS-CIFS] section 2.2.4.53.2).
+SMB_SETUP_GUEST = 0x0001
 
 _MAX_CHAIN = 16
 # Memory of a request that waits for its answer, and of a session setup under way, as measured.
@@ -462,8 +465,9 @@ class Smb1Reader:
         setup = request.setup if request is not None else self._setups.get(header.uid)
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
         system = None
+        granted: Granted | None = None
         if (more or not header.failed) and block.word_count >= 3:
-            block.words.skip("session_setup.action", 2)
+            granted = "guest" if block.words.u16("session_setup.action") & SMB_SETUP_GUEST else "account"
             if block.word_count >= 4:
                 token = block.data.take("session_setup.blob", block.words.u16("session_setup.len_blob"))
                 if setup is None:
@@ -488,6 +492,7 @@ class Smb1Reader:
             session.plain_identity = replace(request.identity, os_version=system)
         elif system is not None:
             session.server_os = system
+        session.granted = granted
         if header.failed:
             session.refused = header.status
             self._leave(session)

@@ -12,6 +12,7 @@ from analyzer.core.cursor import Cursor
 from analyzer.core.events import Problem
 from analyzer.core.guid import guid_text
 from analyzer.core.traced import TracedBytes
+from analyzer.model.security import Granted
 from analyzer.smb.crypto import (
     AES_128_CCM,
     AES_CMAC,
@@ -31,6 +32,8 @@ from analyzer.smb.transforms import report
 STATUS_SUCCESS = 0
 STATUS_MORE_PROCESSING_REQUIRED = 0xC0000016
 SESSION_FLAG_BINDING = 0x01
+# Of a response ([MS-SMB2] section 2.2.6).
+SESSION_FLAG_IS_GUEST, SESSION_FLAG_IS_NULL = 0x0001, 0x0002
 DIALECTS = {0x0202: "2.0.2", 0x0210: "2.1", 0x02FF: "2.???", 0x0300: "3.0", 0x0302: "3.0.2", 0x0311: "3.1.1"}
 CONTEXT_ENCRYPTION, CONTEXT_SIGNING = 2, 8
 CAPABILITY_ENCRYPTION = 0x40
@@ -217,8 +220,10 @@ class Smb2Sessions:
             setup.handshake.missed("initiator")
         setup.frames += part.frames[: MAX_FRAMES - len(setup.frames)]
         more = header.status == STATUS_MORE_PROCESSING_REQUIRED
+        granted: Granted = "account"
         if header.status == STATUS_SUCCESS or more:
-            cur.skip("session_setup.fixed", 4)
+            cur.skip("session_setup.structure_size", 2)
+            granted = _granted(cur.u16("session_setup.session_flags"))
             token = _bytes(part, cur.u16("session_setup.ofs_buffer"), cur.u16("session_setup.len_buffer"))
             if token is None:
                 setup.handshake.missed("acceptor")
@@ -245,6 +250,9 @@ class Smb2Sessions:
         if former is not None and setup.fresh and not setup.binding:
             self.leave(former)
         session = self._establish(header.session_id, setup)
+        if session.handshake is setup.handshake:
+            # A channel and a renewal leave the session to whom it was granted.
+            session.granted = granted
         session.seen(part.time_ns)
         self.check_signature(header, part, session)
 
@@ -301,6 +309,12 @@ class Smb2Sessions:
         known = self._state.shared.sessions.setdefault(session.session_id, [])
         if session not in known:
             known.append(session)
+
+
+def _granted(flags: int) -> Granted:
+    if flags & SESSION_FLAG_IS_GUEST:
+        return "guest"
+    return "anonymous" if flags & SESSION_FLAG_IS_NULL else "account"
 
 
 def _bytes(part: Message, start: int, length: int) -> TracedBytes | None:

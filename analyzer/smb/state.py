@@ -55,7 +55,7 @@ from analyzer.core.ntstatus import nt_status_name
 from analyzer.core.traced import FrameTable, Source, TracedBytes
 from analyzer.model.connection import Channel, SmbSession
 from analyzer.model.record import Endpoint
-from analyzer.model.security import Decryption, Identity
+from analyzer.model.security import Decryption, Granted, Identity
 from analyzer.smb.crypto import CIPHERS, SIGNINGS, SessionKeys
 from analyzer.smb.emitter import Emitter
 from analyzer.smb.framing import Hole, Lost, Message
@@ -264,6 +264,8 @@ class Session:
         self.connections = {state.connection.number}
         self.handshake: Handshake | None = None
         self.plain_identity: Identity | None = None
+        # What the answer to the logon granted, None before it and where it was not captured.
+        self.granted: Granted | None = None
         self.client_os: str | None = None
         self.server_os: str | None = None
         self.refused: int | None = None
@@ -307,8 +309,11 @@ class Session:
 
     @property
     def identity(self) -> Identity:
-        """Who, by the handshake; an SMB1 session's own words fill in the systems."""
+        """Who, by the handshake and the answer to it; an SMB1 session's own words fill in the systems."""
         found = self.plain_identity or (self.handshake.identity if self.handshake is not None else Identity())
+        if self.granted is not None:
+            is_anonymous = self.granted == "anonymous" or (self.granted == "account" and found.is_anonymous)
+            found = replace(found, granted="anonymous" if is_anonymous else self.granted, is_anonymous=is_anonymous)
         if self.client_os is None and self.server_os is None:
             return found
         return replace(
@@ -564,6 +569,9 @@ class Session:
             return Decryption.DECRYPTED, None
         if self.plain_identity is not None:
             return Decryption.NOT_SEALED, None
+        if self.granted == "guest":
+            # [MS-SMB2] 3.3.5.5.3: a guest's session is neither signed nor encrypted.
+            return Decryption.NOT_SEALED, "a guest's session has no key"
         if self.handshake is None:
             return Decryption.NO_HANDSHAKE, "the session setup is not in the capture"
         return self.handshake.decryption, self.handshake.reason

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from analyzer.model.analysis import Analysis
-from analyzer.model.security import AuthLevel, Decryption
+from analyzer.model.security import AuthLevel, Decryption, Identity
 
 
 class Decrypted(Struct, frozen=True):
@@ -20,30 +20,39 @@ class Decrypted(Struct, frozen=True):
 
 
 def decrypted_by_account(analysis: Analysis) -> Iterator[Decrypted]:
-    """One an account and kind of key; nothing where no secret was given."""
+    """One an account and kind of key; nothing where no secret was given, and nothing of an account that no key was given for."""
     if not analysis.secrets_given:
         return
     sessions: dict[str, list[Decryption]] = {}
     for session in analysis.sessions:
-        # A null session and a refused one have nothing to open.
-        if session.identity.account is not None and not session.identity.is_anonymous and session.refused is None:
-            sessions.setdefault(session.identity.account, []).append(session.decryption)
+        # Guests' sessions, null sessions and refused ones have nothing to open.
+        if session.refused is None and (account := _account_with_key(session.identity)) is not None:
+            sessions.setdefault(account, []).append(session.decryption)
     contexts: dict[str, dict[tuple[int, str], Decryption]] = {}
     for call in analysis.calls:
         auth = call.security
-        identity = auth.identity
-        if (
-            auth.level >= AuthLevel.PKT
-            and identity is not None
-            and identity.account is not None
-            and not identity.is_anonymous
-        ):
-            of_account = contexts.setdefault(identity.account, {})
+        by_rpc = auth.identity if call.auth.user_from == "rpc" else None
+        if auth.level >= AuthLevel.PKT and by_rpc is not None and (account := _account_with_key(by_rpc)) is not None:
+            of_account = contexts.setdefault(account, {})
             key = (call.channel, auth.mechanism)
             if of_account.get(key) is not Decryption.DECRYPTED:
                 of_account[key] = auth.decryption
-    for account, statuses in sorted(sessions.items()):
-        yield Decrypted(account, "SMB sessions", statuses.count(Decryption.DECRYPTED), len(statuses))
-    for account, by_context in sorted(contexts.items()):
-        decrypted = list(by_context.values()).count(Decryption.DECRYPTED)
-        yield Decrypted(account, "RPC security contexts", decrypted, len(by_context))
+    by_kind = (
+        ("SMB sessions", sessions),
+        ("RPC security contexts", {account: list(found.values()) for account, found in contexts.items()}),
+    )
+    had_key = {
+        account
+        for _, found in by_kind
+        for account, statuses in found.items()
+        if any(status is not Decryption.NO_KEY for status in statuses)
+    }
+    for kind, found in by_kind:
+        for account, statuses in sorted(found.items()):
+            if account in had_key:
+                yield Decrypted(account, kind, statuses.count(Decryption.DECRYPTED), len(statuses))
+
+
+def _account_with_key(identity: Identity) -> str | None:
+    """The account whose password makes keys; None of guests and null sessions, which have none, and where nothing shows it."""
+    return None if identity.is_anonymous or identity.is_guest else identity.account

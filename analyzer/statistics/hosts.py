@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from analyzer.contents.machines import names_stated
 from analyzer.model.analysis import Analysis
-from analyzer.model.capture import HostName, HostRecord
+from analyzer.model.capture import HostClaim, HostName, HostRecord
+from analyzer.model.connection import SmbSession
 from analyzer.model.security import Identity
 
 
@@ -14,6 +15,7 @@ class _Host:
     def __init__(self) -> None:
         self.roles: dict[str, None] = {}
         self.users: dict[str, None] = {}
+        self.claims: dict[HostClaim, None] = {}
         self.os_versions: dict[str, None] = {}
         self.dialects: dict[str, None] = {}
 
@@ -32,13 +34,23 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
         server.roles["SMB server"] = None
         if session.dialect is not None:
             server.dialects[session.dialect] = None
-        _identify(client, server, session.identity)
+        claimed = session.identity.claimed
+        if session.refused is not None:
+            if claimed is not None:
+                client.claims[HostClaim(claimed, "refused")] = None
+        elif session.identity.granted is None and claimed is not None and not _is_used(session):
+            client.claims[HostClaim(claimed, "not captured")] = None
+        else:
+            _name_user(client, session.identity)
+        _note_systems(client, server, session.identity)
     for _, call in analysis.shown:
         client, server = host(call.client.ip), host(call.server.ip)
         client.roles["DCERPC client"] = None
         server.roles["DCERPC server"] = None
+        if call.identity is not None:
+            _name_user(client, call.identity)
         if call.security.identity is not None:
-            _identify(client, server, call.security.identity)
+            _note_systems(client, server, call.security.identity)
     if analysis.part is None:
         for ip in names:
             host(ip)
@@ -49,14 +61,25 @@ def host_records(analysis: Analysis) -> Iterator[HostRecord]:
             roles=tuple(found.roles),
             names=tuple(HostName(name, source) for name, source in names.get(ip, ())),
             users=tuple(found.users),
+            claims=tuple(found.claims),
             os_versions=tuple(found.os_versions),
             dialects=tuple(found.dialects),
         )
 
 
-def _identify(client: _Host, server: _Host, identity: Identity) -> None:
+def _is_used(session: SmbSession) -> bool:
+    """Whether what followed the logon shows that the server let the client in."""
+    return bool(session.trees or session.pipes or session.encrypted_messages)
+
+
+def _name_user(client: _Host, identity: Identity) -> None:
     if identity.account is not None and not identity.is_anonymous:
         client.users[identity.account] = None
+    if identity.granted in ("guest", "anonymous") and identity.claimed_otherwise is not None:
+        client.claims[HostClaim(identity.claimed_otherwise, identity.granted)] = None
+
+
+def _note_systems(client: _Host, server: _Host, identity: Identity) -> None:
     if identity.os_version is not None:
         server.os_versions[identity.os_version] = None
     if identity.client_os_version is not None:

@@ -247,15 +247,19 @@ class _Identity(Struct):
     last: tuple[int, int] = (0, 0)
 
 
-def who_of(call: Call) -> tuple[str | None, str, str]:
-    """The account that made a call as far as it is known, its client's address and the server's."""
-    identity = call.identity
-    return identity.account if identity is not None else None, call.client.ip, call.server.ip
+_Who = tuple[str | None, str, str, str | None]
+
+
+def who_of(call: Call) -> _Who:
+    """The account that made a call as far as it is known, its client's address, the server's, and the account it claimed to be
+    where the server granted another."""
+    auth = call.auth
+    return auth.user, call.client.ip, call.server.ip, auth.claimed_user
 
 
 def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
     """In the order of their first calls."""
-    found: dict[tuple[str | None, str, str], _Identity] = {}
+    found: dict[_Who, _Identity] = {}
     for number, call in analysis.shown:
         one = found.setdefault(who_of(call), _Identity())
         identity = call.identity
@@ -273,12 +277,13 @@ def identity_stats(analysis: Analysis) -> list[IdentityStatsRecord]:
     return [_identity_record(who, one, analysis) for who, one in found.items()]
 
 
-def _identity_record(who: tuple[str | None, str, str], one: _Identity, analysis: Analysis) -> IdentityStatsRecord:
+def _identity_record(who: _Who, one: _Identity, analysis: Analysis) -> IdentityStatsRecord:
     first, last = one.first or one.last, one.last
     frames, files = frames_of_calls(analysis, (first[0], last[0]))
-    user, client, server = who
+    user, client, server, claimed = who
     return IdentityStatsRecord(
         user=user,
+        claimed_user=claimed,
         workstation=one.workstation,
         client_ip=client,
         server_ip=server,

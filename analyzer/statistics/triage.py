@@ -23,7 +23,7 @@ from analyzer.core.win32 import win32_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call
 from analyzer.model.next_command import next_command
-from analyzer.model.security import ANONYMOUS_LOGON, Decryption
+from analyzer.model.security import Decryption
 from analyzer.model.service import service_facts
 from analyzer.model.statistics import ImageRecord, Who
 from analyzer.model.triage import (
@@ -138,7 +138,7 @@ class _Search:
 
     def all(self) -> Iterator[_Item]:
         yield from self._activities()
-        yield from self._anonymous()
+        yield from self._unauthenticated()
         yield from self._handles()
         yield from self._polling()
         yield from self._refused_logons()
@@ -191,7 +191,7 @@ class _Search:
                 continue
             chosen = [one for one in chosen if one.read]
             numbers = [number for one in chosen for number in one.read]
-            text = f"{who.user or 'an unknown user'} read {what}"
+            text = f"{_who(who)} read {what}"
             images = sum(image.server_ip == who.server_ip and _saw(who, image) for image in self._found.images)
             is_counted = kind == "process-list" and images
             text += f": {_count(images, 'process', 'processes') if is_counted else _named(chosen)}"
@@ -202,7 +202,7 @@ class _Search:
         """A finding about somebody who asked and was shown nothing."""
         numbers = [number for one in activities for number in one.calls]
         text = (
-            f"{who.user or 'an unknown user'} asked for {what}: {_named(activities)}, {_no_answer(activities)}, "
+            f"{_who(who)} asked for {what}: {_named(activities)}, {_no_answer(activities)}, "
             f"in {_count(len(set(numbers)), 'call')}"
         )
         return self._of_calls(severity, "attempt", text, self._command("stats"), numbers, who)
@@ -216,40 +216,57 @@ class _Search:
         ]
         if len(described) >= _ENUMERATED_SETS:
             numbers = [number for one in activities for number in one.calls if one.kind != "poll"]
-            text = (
-                f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} about {len(described)} countersets"
-            ) + _unanswered(described)
+            text = (f"{_who(who)} asked {self._host(who.server_ip)} about {len(described)} countersets") + _unanswered(
+                described
+            )
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
         if everything:
             numbers = [number for one in everything for number in one.calls]
             text = (
-                f"{who.user or 'an unknown user'} asked {self._host(who.server_ip)} for everything: "
+                f"{_who(who)} asked {self._host(who.server_ip)} for everything: "
                 f"{_count(sum(one.target is not None for one in everything), 'object')}"
             ) + _unanswered(everything)
             yield self._of_calls("medium", "enumeration", text, self._command("stats"), numbers, who)
 
     # Unusual callers, handles and rhythms
 
-    def _anonymous(self) -> Iterator[_Item]:
+    def _unauthenticated(self) -> Iterator[_Item]:
+        """Guests and null sessions."""
+        kinds: tuple[tuple[TriageKind, str, str], ...] = (
+            ("guest", "a guest", "SMB session of a guest"),
+            ("anonymous", "an anonymous caller", "anonymous SMB session"),
+        )
+        for kind, caller, of_session in kinds:
+            yield from self._let_in(kind, caller, of_session)
+
+    def _let_in(self, kind: TriageKind, caller: str, of_session: str) -> Iterator[_Item]:
         by_who: dict[Who, list[int]] = {}
         for number, call in self._numbered:
-            identity = call.identity
-            if identity is not None and identity.is_anonymous:
+            if call.auth.guest if kind == "guest" else call.auth.anonymous:
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
-            text = f"{_count(len(numbers), 'performance call')} of an anonymous caller at {self._host(who.server_ip)}"
-            command = self._command("timeline", filter="auth.anonymous")
-            yield self._of_calls("high", "anonymous", text, command, numbers, who)
+            text = f"{_count(len(numbers), 'performance call')} of {caller} at {self._host(who.server_ip)}"
+            if who.claimed_user is not None:
+                text += f", who claimed to be {who.claimed_user}"
+            command = self._command("timeline", filter=f"auth.{kind}")
+            yield self._of_calls("high", kind, text, command, numbers, who)
         if by_who:
             return
-        sessions = [one for one in self._analysis.shown_sessions if one.identity.is_anonymous and one.refused is None]
+        sessions = [
+            one
+            for one in self._analysis.shown_sessions
+            if one.refused is None and (one.identity.is_guest if kind == "guest" else one.identity.is_anonymous)
+        ]
         if sessions:
+            first = sessions[0]
+            claimed = _listed(one.identity.claimed_otherwise for one in sessions if one.identity.claimed_otherwise)
             yield _Item(
                 "info",
-                "anonymous",
-                f"{_count(len(sessions), 'anonymous SMB session')}, without a performance call",
+                kind,
+                f"{_count(len(sessions), of_session, of_session.replace('session', 'sessions'))}, without a performance call"
+                + (f"; claimed to be {claimed}" if claimed else ""),
                 self._command("sessions"),
-                Who(ANONYMOUS_LOGON, sessions[0].client.ip, sessions[0].server.ip),
+                Who(first.identity.account, first.client.ip, first.server.ip, first.identity.claimed_otherwise),
                 len(sessions),
                 (),
                 [frame for one in sessions for frame in one.frames],
@@ -336,9 +353,7 @@ class _Search:
             if _ERROR_ACCESS_DENIED in (call.status, call.fault):
                 by_who.setdefault(Who(*who_of(call)), []).append(number)
         for who, numbers in by_who.items():
-            text = (
-                f"{_count(len(numbers), 'performance call')} of {who.user or 'an unknown user'} refused: access denied"
-            )
+            text = f"{_count(len(numbers), 'performance call')} of {_who(who)} refused: access denied"
             command = self._command("timeline", filter="status == 5 || fault == 5")
             yield self._of_calls("medium", "refused-call", text, command, numbers, who)
 
@@ -540,7 +555,7 @@ def _keys_wanted(analysis: Analysis) -> Iterator[str]:
             Decryption.NO_KEY,
             Decryption.WRONG_KEY,
         ):
-            yield _key_for(session.identity.mechanism, session.identity.account, session.identity.service)
+            yield _key_for(session.identity.mechanism, session.identity.claimed, session.identity.service)
         elif session.encrypted_messages > session.decrypted_messages and session.decryption is Decryption.NO_HANDSHAKE:
             yield f"the keys of SMB session {session.session_id:#x}, whose setup was not captured (--smb-session-key)"
     for _, call in analysis.shown:
@@ -570,6 +585,10 @@ def _set_up(call: Call) -> str:
 
 def _numbers(frames: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted({number_of(frame) for frame in frames}))[:_MOST_NUMBERS]
+
+
+def _who(who: Who) -> str:
+    return who.name if who.user is not None else "an unknown user"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, Side, SideName
 from analyzer.model.packets import Packets
 from analyzer.model.pdus import Fragment
+from analyzer.model.security import who_words
 from analyzer.model.view import CallView, Fact, Layer, Node, SideView
 from analyzer.viewmodel.pdu import pdu_tree
 from analyzer.viewmodel.rows import frame_label, row_of
@@ -185,7 +186,8 @@ def _facts(call: Call, analysis: Analysis) -> Iterator[Fact]:
     auth = call.auth
     yield Fact("DCERPC", "security", f"{auth.type}, level {auth.level}")
     if auth.user is not None:
-        yield Fact("DCERPC", "user", auth.user + (f" on {auth.workstation}" if auth.workstation else ""))
+        who = who_words(auth.user, auth.claimed_user)
+        yield Fact("DCERPC", "user", who + (f" on {auth.workstation}" if auth.workstation else ""))
     if auth.decryption is not None:
         yield Fact("DCERPC", "decryption", str(auth.decryption))
     if auth.decrypted_by is not None:

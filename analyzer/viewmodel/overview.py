@@ -11,7 +11,7 @@ from analyzer.core.events import Problem
 from analyzer.core.ntstatus import nt_status_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.connection import SmbSession
-from analyzer.model.security import Decryption
+from analyzer.model.security import Decryption, who_words
 from analyzer.model.view import FileView, HostView, IdentityView, IncompleteView, Overview, ProblemView
 from analyzer.statistics.decryption import decrypted_by_account
 from analyzer.statistics.hosts import host_records
@@ -71,7 +71,15 @@ def _hosts(analysis: Analysis) -> tuple[HostView, ...]:
 
 def _identities(analysis: Analysis) -> tuple[IdentityView, ...]:
     return tuple(
-        IdentityView(one.user, one.client_ip, one.server_ip, ", ".join(one.security), one.calls, one.failed, one.unread)
+        IdentityView(
+            who_words(one.user, one.claimed_user) if one.user is not None else None,
+            one.client_ip,
+            one.server_ip,
+            ", ".join(one.security),
+            one.calls,
+            one.failed,
+            one.unread,
+        )
         for one in identity_stats(analysis)
     )
 
@@ -147,6 +155,15 @@ def sessions_words(group: Sequence[SmbSession]) -> str:
     return f"{len(group):,} sessions: {_session_body(first, first.client.ip, pipes)}"
 
 
+def _answer_words(session: SmbSession) -> str:
+    """What became of the logon, where it was not granted as far as the capture shows."""
+    if session.refused is not None:
+        return f", refused: {nt_status_name(session.refused)}"
+    if session.identity.granted is None and session.identity.claimed is not None:
+        return ", the answer to the logon was not captured"
+    return ""
+
+
 def _session_body(session: SmbSession, client: str, pipes: Sequence[str]) -> str:
     identity = session.identity
     who = identity.who
@@ -163,7 +180,7 @@ def _session_body(session: SmbSession, client: str, pipes: Sequence[str]) -> str
     return (
         f"{who} at {client} → {session.server}"
         + (f" ({server})" if server else "")
-        + (f", refused: {nt_status_name(session.refused)}" if session.refused is not None else "")
+        + _answer_words(session)
         + f", {', '.join(parts)}"
         + (f"; pipes: {', '.join(pipes)}" if pipes else "")
     )

@@ -24,6 +24,7 @@ def row_of(call: Call, analysis: Analysis) -> Row:
         client=call.client,
         server=call.server,
         user=call.auth.user,
+        claimed_user=call.auth.claimed_user,
         interface=call.interface.name or call.interface.uuid,
         method=method_words(call),
         handle=call.handle,

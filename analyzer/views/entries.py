@@ -15,10 +15,12 @@ from msgspec import Struct
 from analyzer.audit.findings import Finding
 from analyzer.audit.records import finding_record
 from analyzer.contents.lines import call_record, session_record
+from analyzer.core.ntstatus import nt_status_name
 from analyzer.model.analysis import Analysis
 from analyzer.model.call import Call, CallOutcome
 from analyzer.model.connection import SmbSession
 from analyzer.model.record import Endpoint
+from analyzer.model.security import who_words
 from analyzer.output.json import document
 from analyzer.viewmodel.rows import row_of
 from analyzer.views.audit import AuditView
@@ -75,7 +77,7 @@ def _of_call(call: Call, analysis: Analysis) -> Entry:
     record = document(call_record(call, analysis, sides=False))
     del record["request"], record["response"]
     record |= {"record": "call", "asked": row.asked, "answered": row.answered}
-    caller = f"{row.user} at {call.client}" if row.user is not None else str(call.client)
+    caller = f"{who_words(row.user, row.claimed_user)} at {call.client}" if row.user is not None else str(call.client)
     # What came back says that the call was answered only where it was.
     said = (row.answered,) if call.outcome == "answered" else (row.status, row.answered)
     answer = ", ".join(filter(None, said)) or row.status
@@ -96,11 +98,11 @@ def _of_call(call: Call, analysis: Analysis) -> Entry:
 
 def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
     record = document(session_record(session, analysis.capture))
-    who = record["user"] or "an unknown user"
+    who = session.identity.who if session.identity.account is not None else "an unknown user"
     how = ", ".join(
         word for word in (record["mechanism"], f"SMB {session.dialect}" if session.dialect else None) if word
     )
-    what = f"was refused ({record['refused_name']})" if session.refused is not None else "was logged on"
+    what, ending = _outcome(session)
     return Entry(
         kind="session",
         time_ns=session.first_time_ns,
@@ -108,11 +110,22 @@ def _of_session(session: SmbSession, analysis: Analysis) -> Entry:
         client=session.client,
         server=session.server,
         user=record["user"],
-        ending="failure" if session.refused is not None else "success" if record["user"] else "unknown",
+        ending=ending,
         message=_one_line(f"{who} at {session.client} {what} at {session.server}" + (f": {how}" if how else "")),
         files=analysis.capture.files,
         record=record,
     )
+
+
+def _outcome(session: SmbSession) -> tuple[str, Ending]:
+    """What became of a logon, in words and for the key of it."""
+    if session.refused is not None:
+        return f"was refused ({nt_status_name(session.refused)})", "failure"
+    granted = session.identity.granted
+    if granted is None:
+        asked = session.identity.account is not None
+        return "asked to be logged on" if asked else "had a session whose logon was not captured", "unknown"
+    return "was let in as a guest" if granted == "guest" else "was logged on", "success"
 
 
 def _of_finding(finding: Finding, analysis: Analysis) -> Entry:

@@ -63,6 +63,14 @@ def _identity_details(identity: Identity) -> Iterable[tuple[str, str]]:
         )
 
 
+_CLAIMS = {
+    "guest": "let in as a guest",
+    "anonymous": "let in without a name",
+    "refused": "refused",
+    "not captured": "the answer was not captured",
+}
+
+
 def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
     """Each address with its roles and names."""
     for host in host_records(analysis):
@@ -71,6 +79,9 @@ def host_lines(analysis: Analysis, width: int | None) -> Iterator[str]:
             yield from (safe(line) for line in folded(f"    {name.name}  ({name.source})", 8, width))
         for user in host.users:
             yield from (safe(line) for line in folded(f"    user {user}", 8, width))
+        for claim in host.claims:
+            words = _CLAIMS[claim.outcome]
+            yield from (safe(line) for line in folded(f"    claimed to be {claim.user}: {words}", 8, width))
         for what, values in (("OS version", host.os_versions), ("SMB dialect", host.dialects)):
             for value in values:
                 yield safe(f"    {what} {value}")

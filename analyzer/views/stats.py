@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from analyzer.core.times import NS_PER_S, shown_time
 from analyzer.model.analysis import Analysis
 from analyzer.model.record import Record
+from analyzer.model.security import who_words
 from analyzer.model.statistics import ActivityRecord, ImageRecord, Who
 from analyzer.statistics.activity import Findings, activity_record, findings, omissions
 from analyzer.statistics.records import stats_records
@@ -138,7 +139,7 @@ def _poll_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
 def _identity_lines(analysis: Analysis) -> Iterator[tuple[str, str | None]]:
     for one in identity_stats(analysis):
         machine = f"{one.workstation} ({one.client_ip})" if one.workstation else one.client_ip
-        words = f"  {one.user or 'unknown user'} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
+        words = f"  {who_words(one.user, one.claimed_user)} from {machine} at {one.server_ip}: {_counted(one.calls, 'call')}"
         words += f", {one.unread:,} not read" if one.unread else ""
         words += f", {one.failed:,} failed" if one.failed else ""
         words += f", {_counted(one.polls, 'poll')}" if one.polls else ""
@@ -194,7 +195,7 @@ def _activity_lines(found: Findings, analysis: Analysis) -> Iterator[tuple[str, 
         for one in of_category:
             by_who.setdefault(one.who, []).append(one)
         for who, deeds in by_who.items():
-            yield f"    {who.user or 'unknown user'} from {who.client_ip} at {who.server_ip}", None
+            yield f"    {who.name} from {who.client_ip} at {who.server_ip}", None
             for one in deeds:
                 yield f"      {_activity_words(one)}; {_where(one, analysis)}", None
 

@@ -140,7 +140,7 @@ def _rpc_words(analysis: Analysis) -> Counter[str]:
         if auth.level <= AuthLevel.NONE:
             words[f"{name} without RPC security"] += 1
             continue
-        who = auth.identity.who if auth.identity is not None else "unknown user"
+        who = call.identity.who if call.identity is not None else "unknown user"
         decryption = (
             "" if auth.decryption in (Decryption.DECRYPTED, Decryption.NOT_SEALED) else f" ({auth.decryption.value})"
         )

@@ -114,7 +114,7 @@ def _file_lines(one: Triaged, width: int | None) -> Iterator[str]:
     for who in file.who[:_SHOWN_WHO]:
         name = names.get(who.server_ip)
         server = f"{name} ({who.server_ip})" if name and name != who.server_ip else who.server_ip
-        yield from _plain(f"  {who.user or 'unknown user'} from {who.client_ip} at {server}", 4, width)
+        yield from _plain(f"  {who.name} from {who.client_ip} at {server}", 4, width)
     if (more := len(file.who) - _SHOWN_WHO) > 0:
         yield f"  and {more:,} more"
     for words in file.decrypted_with:
@@ -151,7 +151,7 @@ def _process_lines(processes: tuple[TriageProcess, ...], command: str | None) ->
     viewers = list(dict.fromkeys(who for process in processes for who in process.seen_by))
     yield f"  [bold]Processes that were to be seen[/] ({len(processes):,})"
     for number, who in enumerate(viewers, 1):
-        yield safe(f"  {number}: seen by {who.user or 'unknown user'} from {who.client_ip} at {who.server_ip}")
+        yield safe(f"  {number}: seen by {who.name} from {who.client_ip} at {who.server_ip}")
     rows = [("pid", "name", "first seen", "last seen", "by")]
     for process in processes[:_SHOWN_PROCESSES]:
         rows.append(
@@ -182,7 +182,7 @@ def _summary_lines(summary: TriageSummary, width: int | None) -> Iterator[str]:
     words = f"{summary.files:,} file{'s' if summary.files != 1 else ''}: {', '.join(counts)}; findings: {findings}"
     yield from (styled("bold", line) for line in folded(words, 4, width))
     for who in summary.process_lists:
-        text = f"  process list of {who.server_ip} read by {who.user or 'unknown user'} from {who.client_ip}"
+        text = f"  process list of {who.server_ip} read by {who.name} from {who.client_ip}"
         yield from _plain(text, 4, width)
 
 

@@ -457,7 +457,7 @@ def test_files_of_a_run_stand_apart_until_they_take_their_place() -> None:
 
 
 def host(ip: str, *names: str, **more: Any) -> HostRecord:
-    given = {"roles": (), "users": (), "os_versions": (), "dialects": ()} | more
+    given = {"roles": (), "users": (), "claims": (), "os_versions": (), "dialects": ()} | more
     return HostRecord(ip=ip, names=tuple(HostName(name, "a test") for name in names), **given)
 
 

@@ -64,6 +64,7 @@ SESSION = replace(
         "record": "session",
         "session_id": "0x1d",
         "dialect": "3.1.1",
+        "granted": "account",
         "mechanism": "kerberos",
         "workstation": None,
         "server_name": "SRV1",
@@ -147,6 +148,7 @@ FIRST = ["1763642096.789012", uid(CLIENT, SERVER), "10.0.0.2", "49152", "10.0.0.
                 "3",
                 "6",
                 "LAB\\\\perfmon",
+                "-",
                 "ntlm",
                 "privacy",
                 "T",
@@ -165,6 +167,8 @@ FIRST = ["1763642096.789012", uid(CLIENT, SERVER), "10.0.0.2", "49152", "10.0.0.
             [
                 "2.000000",
                 "perfmon@LAB.TEST",
+                "-",
+                "account",
                 "T",
                 "0x1d",
                 "3.1.1",
@@ -214,7 +218,7 @@ def test_a_line_of_a_log_of_zeek(entry: Entry, cells: list[str]) -> None:
             "call",
             "dce_rpc",
             (
-                "interval string string string count count count string string string bool string string count string string"
+                "interval string string string count count count string string string string bool string string count string string"
                 " string string string"
             ),
         ),
@@ -222,7 +226,7 @@ def test_a_line_of_a_log_of_zeek(entry: Entry, cells: list[str]) -> None:
             "session",
             "smb_session",
             (
-                "interval string bool string string string string string string string string string string"
+                "interval string string string bool string string string string string string string string string string"
                 " vector[string] vector[string]"
             ),
         ),
@@ -271,7 +275,7 @@ def test_who_is_not_known_has_no_column() -> None:
     over_tcp = with_record(replace(CALL, server=None), transport="ncacn_ip_tcp")
     assert logged(over_tcp)[7] == "-"
     assert logged(replace(SESSION, end_ns=None))[6] == "0.000000"
-    assert [logged(replace(SESSION, ending=how))[8] for how in ("success", "failure", "unknown")] == ["T", "F", "-"]
+    assert [logged(replace(SESSION, ending=how))[10] for how in ("success", "failure", "unknown")] == ["T", "F", "-"]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ WHO = Identity(
     server_dns_name="srv1.lab.test",
     os_version="10.0.20348",
     client_os_version="10.0.19041",
+    granted="account",
 )
 
 

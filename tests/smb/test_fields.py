@@ -134,7 +134,7 @@ def test_data_are_found_among_fields_of_any_value() -> None:
     talk = noisy_talk()
     talk.answer(talk.ask(CLOSE, noisy_close(), tree=3), CLOSE, b"\xa5" * 60, tree=3)
     out = run(stream(talk.sent))
-    channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(), 3)
+    channel = Channel(0, "ncacn_np", CLIENT, SERVER, "winreg", 0, Identity(granted="account"), 3)
     info = SmbInfo("2.1", SESSION_ID, encrypted=False, signed=False, compressed=False, client=CLIENT, server=SERVER)
     assert [event for event in out if isinstance(event, ChannelClosed)] == [ChannelClosed(channel)]
     assert [(one.channel, one.from_client, one.data.data, one.smb, one.fresh) for one in only(out, ChannelBatch)] == [
@@ -159,7 +159,7 @@ def summary(**changes: Any) -> SmbSession:
             server_guid="13121110-1514-1716-1819-1a1b1c1d1e1f",
             cipher=None,
             signing="HMAC-SHA256",
-            identity=Identity(),
+            identity=Identity(granted="account"),
             decryption=Decryption.NOT_SEALED,
             reason=None,
             first_time_ns=3000,
@@ -418,6 +418,7 @@ def test_the_record_of_an_smb1_session_is_whole() -> None:
             os_version="10.0.20348",
             client_os_version="10.0.19041",
             allows="impersonation",
+            granted="account",
         ),
         decryption=Decryption.NO_KEY,
         reason="no password or NT hash given for LAB\\perfmon",

@@ -20,18 +20,25 @@ WHO = Identity("ntlm", "me", "LAB", os_version="10.0.1", client_os_version="10.0
 def test_users_are_those_with_a_name() -> None:
     """Neither of a null session nor of one of whom nothing is known."""
     sessions = [
-        replace(refused(1, None), identity=identity)
+        replace(refused(1, None), identity=replace(identity, granted="account"))
         for identity in (WHO, Identity("ntlm"), Identity("ntlm", "odd", is_anonymous=True), replace(WHO, user="other"))
     ]
     assert list(host_records(analysis_of(*sessions))) == [
         HostRecord(
-            ip="10.0.0.1", roles=("SMB server",), names=(), users=(), os_versions=("10.0.1",), dialects=("3.1.1",)
+            ip="10.0.0.1",
+            roles=("SMB server",),
+            names=(),
+            users=(),
+            claims=(),
+            os_versions=("10.0.1",),
+            dialects=("3.1.1",),
         ),
         HostRecord(
             ip="10.0.0.2",
             roles=("SMB client",),
             names=(),
             users=("LAB\\me", "LAB\\other"),
+            claims=(),
             os_versions=("10.0.2",),
             dialects=(),
         ),

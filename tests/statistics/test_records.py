@@ -274,6 +274,7 @@ def test_stats_of_a_conversation() -> None:
         ),
         IdentityStatsRecord(
             user="LAB\\one",
+            claimed_user=None,
             workstation="WS1",
             client_ip="10.0.0.2",
             server_ip="10.0.0.1",
@@ -291,6 +292,7 @@ def test_stats_of_a_conversation() -> None:
         ),
         IdentityStatsRecord(
             user=None,
+            claimed_user=None,
             workstation=None,
             client_ip="10.0.0.3",
             server_ip="10.0.0.1",
@@ -308,6 +310,7 @@ def test_stats_of_a_conversation() -> None:
         ),
         IdentityStatsRecord(
             user=None,
+            claimed_user=None,
             workstation=None,
             client_ip="10.0.0.2",
             server_ip="10.0.0.1",
@@ -664,6 +667,7 @@ def test_hosts_of_a_conversation() -> None:
             roles=("DCERPC server",),
             names=(HostName(name="SRV1", source="szMachine of a PerflibV2 call"),),
             users=(),
+            claims=(),
             os_versions=(),
             dialects=(),
         ),
@@ -672,10 +676,11 @@ def test_hosts_of_a_conversation() -> None:
             roles=("DCERPC client",),
             names=(HostName(name="WS1", source="NTLM workstation"),),
             users=("LAB\\one",),
+            claims=(),
             os_versions=(),
             dialects=(),
         ),
-        HostRecord(ip="10.0.0.3", roles=("DCERPC client",), names=(), users=(), os_versions=(), dialects=()),
+        HostRecord(ip="10.0.0.3", roles=("DCERPC client",), names=(), users=(), claims=(), os_versions=(), dialects=()),
     ]
 
 

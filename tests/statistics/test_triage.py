@@ -55,7 +55,12 @@ def refused(number: int, status: int | None = 0xC000006D, *, anonymous: bool = F
         server_guid=None,
         cipher=None,
         signing=None,
-        identity=Identity("ntlm", None if anonymous else f"user{number}", is_anonymous=anonymous),
+        identity=Identity(
+            "ntlm",
+            None if anonymous else f"user{number}",
+            is_anonymous=anonymous,
+            granted=None if status is not None else "anonymous" if anonymous else "account",
+        ),
         decryption=Decryption.NOT_SEALED,
         reason=None,
         first_time_ns=number,

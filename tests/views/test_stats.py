@@ -45,8 +45,8 @@ KEYS = {
         "last_time_ns", "intervals_ns", "jitter_ns", "frames",
     },
     "identity-stats": {
-        "record", "user", "workstation", "client_ip", "server_ip", "security", "sessions", "calls", "failed", "unread", "polls",
-        "first_call", "last_call", "first_time_ns", "last_time_ns", "frames",
+        "record", "user", "claimed_user", "workstation", "client_ip", "server_ip", "security", "sessions", "calls", "failed",
+        "unread", "polls", "first_call", "last_call", "first_time_ns", "last_time_ns", "frames",
     },
     "error-stats": {"record", "kind", "code", "name", "interface", "method", "count", "call_numbers", "frames"},
     "activity": {

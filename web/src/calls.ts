@@ -4,13 +4,13 @@ import { block, remembered, type DetailBlock, type Head, type RawLayer, type Sha
 import { type Bound, type CallParts, type Depth, type Field, type Knowledge, type Resolve, type Vocabulary, compile, depthOf, knowledge, ofRecord } from "./filter";
 
 interface Columns {
-  base: string; texts: string[]; time: number[]; client: number[]; server: number[]; user: number[]; interface: number[]; method: number[];
+  base: string; texts: string[]; time: number[]; client: number[]; server: number[]; user: number[]; claimed_user: number[]; interface: number[]; method: number[];
   handle: number[]; asked: number[]; answered: number[]; status: number[]; outcome: number[]; state: number[]; reason: number[];
   latency: (number | null)[]; frames: string[]; opnum: (number | null)[]; code: (number | null)[]; fault: (number | null)[]; full: number[];
   uuid: number[]; name: number[]; key: number[];
 }
 export type TextColumn =
-  | "client" | "server" | "user" | "interface" | "method" | "handle" | "asked" | "answered" | "status" | "outcome" | "state" | "reason" | "full"
+  | "client" | "server" | "user" | "claimed_user" | "interface" | "method" | "handle" | "asked" | "answered" | "status" | "outcome" | "state" | "reason" | "full"
   | "uuid" | "name" | "key";
 
 export interface Track { client: string; server: string; handle: string | null; name: string; count: number }
@@ -32,6 +32,7 @@ const QUICK: Record<string, (rows: Rows, at: number) => unknown> = {
   fault: (rows, at) => rows.columns.fault[at],
   latency_ns: (rows, at) => rows.columns.latency[at],
   "auth.user": (rows, at) => rows.text("user", at),
+  "auth.claimed_user": (rows, at) => rows.text("claimed_user", at),
   "interface.uuid": (rows, at) => rows.text("uuid", at),
   "interface.name": (rows, at) => rows.text("name", at),
   handle: (rows, at) => rows.text("handle", at),
