@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any, Literal
 
-from kaitaistruct import BytesIO, KaitaiStream
+from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 from msgspec import Struct
 
-from analyzer.buffers._compiled import parser, type_of
-from analyzer.buffers.adapt import PARSER_ERRORS, JsonValue, Reading, guid_of, is_guid, located
+from analyzer.buffers._compiled import FieldSpec, parser, type_of
+from analyzer.buffers.adapt import PARSER_ERRORS, JsonValue, Reading, guid_of, is_guid, located, unfinished_in
 from analyzer.buffers.text import code_page_text, utf16_text
 from analyzer.core.errors import DecodeError, MalformedError
 from analyzer.core.guid import guid_text
@@ -44,7 +45,8 @@ class StubDecode(Struct, frozen=True):
 def decode_stub(
     interface: Interface, opnum: int, side: Side, data: bytes, *, ndr64: bool = False, big_endian: bool = False
 ) -> StubDecode:
-    """Decodes a stub without authentication padding and verification trailer; raises a located DecodeError if it cannot."""
+    """Decodes a stub without authentication padding and verification trailer; raises a located DecodeError if it cannot, whose
+    `params` are what was read before."""
     if interface == "perflib-v2" and not ndr64 and not big_endian:
         common = _common_stub(opnum, side, data)
         if common is not None:
@@ -83,11 +85,13 @@ def compiled_stub(
 ) -> StubDecode:
     """The same as `decode_stub`, read by the compiled parser alone."""
     stub, error, notes = parse_stub(interface, opnum, side, data, ndr64=ndr64, big_endian=big_endian)
+    body = getattr(stub, side, None)
+    found = _Found(Reading(big_endian), unfinished_in(stub) if error is not None else ())
+    if isinstance(body, KaitaiStruct):
+        found.visit(body)
     if error is not None:
+        error.params = found.params
         raise error
-    body = getattr(stub, side)
-    found = _Found(Reading(big_endian))
-    found.visit(body)
     return StubDecode(found.params, found.data, found.data_start, found.status, stub._io.pos(), found.layout, notes)
 
 
@@ -180,7 +184,9 @@ def _answer_end(numbers: tuple[int, ...], length: int) -> int | None:
         reason, field = (
             (f"{offset} where only 0 is allowed", "offset") if offset else (f"{count} is above {room}", "actual_count")
         )
-        raise MalformedError(reason, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=length)
+        error = MalformedError(reason, field=f"response.lp_data.{field}", start=12 if offset else 16, stop=length)
+        error.params = {"pdwOutSize": numbers[0], "pdwRtnSize": numbers[1]}
+        raise error
     stop = _ANSWER.size + count
     end = stop + -stop % 4 + 4
     return end if end <= length else None
@@ -240,13 +246,19 @@ def _try_stub(
 
 # What no result holds: the password of the account that a service is to run as.
 _SECRET = frozenset({"lpPassword"})
+# Parameters with parameters of their own.
+_STRUCTURES = frozenset({"MsScmrStubs.ServiceStatus", "MsScmrStubs.ServiceConfig"})
 
 
 class _Found:
-    """Collects parameters from a compiled stub."""
+    """Collects parameters from a compiled stub, those alone that were read to their end.
 
-    def __init__(self, reading: Reading) -> None:
+    `unfinished` are the objects in which reading ended, by identity.
+    """
+
+    def __init__(self, reading: Reading, unfinished: Iterable[int]) -> None:
         self.reading = reading
+        self.unfinished = frozenset(unfinished)
         self.params: dict[str, JsonValue] = {}
         self.data: bytes | None = None
         self.data_start = 0
@@ -256,6 +268,8 @@ class _Found:
     def visit(self, body: Any) -> None:
         for field in type_of(body).fields:
             value = getattr(body, field.name, None)
+            if not self._was_read(body, field) and type(value).__qualname__ not in _STRUCTURES:
+                continue
             if field.name == "status":
                 self.status = value
             elif field.spelling in ("lpData", "lpvalueBuf"):
@@ -266,6 +280,9 @@ class _Found:
                 continue
             elif not field.is_filler:
                 self.params[field.spelling] = self._value(value)
+
+    def _was_read(self, body: Any, field: FieldSpec) -> bool:
+        return id(body) not in self.unfinished or "end" in body._debug.get(field.name, ())
 
     def _array(self, array: Any) -> None:
         if array is None:
@@ -292,8 +309,12 @@ class _Found:
                 return None if array is None else [self._value(one) for one in array.strings]
             case "MsScmrStubs.Argument":
                 return self._value(getattr(value, "wide", None) or getattr(value, "narrow", None))
-            case "MsScmrStubs.ServiceStatus" | "MsScmrStubs.ServiceConfig":
-                fields = [field for field in type_of(value).fields if not field.is_filler and field.spelling[0] != "("]
+            case name if name in _STRUCTURES:
+                fields = [
+                    field
+                    for field in type_of(value).fields
+                    if not field.is_filler and field.spelling[0] != "(" and self._was_read(value, field)
+                ]
                 return {field.spelling: self._value(getattr(value, field.name, None)) for field in fields}
             case "MsPcqStubs.MachineName" | "MsRrpStubs.UnicodeString" | "MsScmrStubs.Text":
                 string = getattr(value, "string", None)

@@ -338,6 +338,8 @@ def call_problems(call: Call, damages: Damages) -> Iterator[Problem]:
             continue
         if side.problem is not None:
             text = f"call #{number}: {name} stub does not decode: {side.problem}"
+            if side.problem.undecoded is not None:
+                text += f"; {side.problem.undecoded} of {side.stub_length} bytes are not decoded"
             yield Problem("malformed", layer, side.frames, text)
         if (damage := damages.of(number, name, side)) is not None:
             found = Problem.of(layer, damage, side.frames)

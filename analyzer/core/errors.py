@@ -3,7 +3,7 @@ specification."""
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from analyzer.core.printable import printable
 
@@ -29,7 +29,7 @@ class DecodeError(Exception):
     """Bytes that do not say what their specification allows, located.
 
     `field` names what was being read (as in `ksy/`), `start` and `stop` are offsets in the structure's own bytes
-    (None where there is no such place).
+    (None where there is no such place). Of a stub, `params` are the parameters that were read before.
     """
 
     def __init__(self, reason: str, *, field: str = "", start: int | None = None, stop: int | None = None) -> None:
@@ -38,6 +38,7 @@ class DecodeError(Exception):
         self.field = field
         self.start = start
         self.stop = stop
+        self.params: dict[str, Any] = {}
 
     def alone(self) -> Self:
         """The error without how it came about, for keeping: a traceback holds on to the bytes that were being read."""

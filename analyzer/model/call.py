@@ -268,6 +268,11 @@ class StubProblem(Value, frozen=True):
     def __str__(self) -> str:
         return str(DecodeError(self.reason, field=self.field, start=self.start, stop=self.stop))
 
+    @property
+    def undecoded(self) -> int | None:
+        """How many bytes are not decoded, from where reading ended to the end of the stub."""
+        return self.stop - self.start if self.start is not None and self.stop is not None else None
+
 
 class PerformanceRead(Value, frozen=True):
     """A read of a performance value: `number` counts reads from 1, `attempt` the tries of this one from 1.

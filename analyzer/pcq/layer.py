@@ -143,7 +143,7 @@ def _side(
     try:
         decoded = stub_places("perflib-v2", opnum, name, stub, ndr64=call.syntax == "ndr64", big_endian=side.big_endian)
     except DecodeError as error:
-        return replace(side, problem=StubProblem.of(error))
+        return replace(side, params=error.params, problem=StubProblem.of(error))
     params = decoded.params
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status

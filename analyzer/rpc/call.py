@@ -111,7 +111,7 @@ def decoded_side(
     try:
         decoded = decode(stub.data, call.syntax == "ndr64", side.big_endian)
     except DecodeError as error:
-        return replace(side, problem=StubProblem.of(error)), None
+        return replace(side, params=error.params, problem=StubProblem.of(error)), None
     params = dict(decoded.params)
     if decoded.status is not None:
         params["ReturnValue"] = decoded.status

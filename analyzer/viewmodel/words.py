@@ -68,10 +68,10 @@ def request_words(call: Call, analysis: Analysis) -> str:
     """The parameters of the request that matter."""
     if call.request is None:
         return "(request not captured)"
+    if call.request.problem is not None:
+        return _broken_words(call, call.request)
     if isinstance(call.request.stub, Missing) or not call.request.params:
         why = call.request.stub.value if isinstance(call.request.stub, Missing) else ""
-        if call.request.problem is not None:
-            why = "not decoded"
         return f"({call.request.wire_length} bytes{', ' + why if why else ''})"
     if call.is_perflib:
         return _perflib_request_words(call, analysis.catalogs.of(call.server))
@@ -89,7 +89,7 @@ def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None)
     if side is None or isinstance(side.stub, Missing):
         return f"{side.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
     if side.problem is not None:
-        return f"{len(side.stub)} bytes"
+        return _broken_words(call, side)
     if call.is_perflib:
         return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages)
     if call.is_winreg:
@@ -97,6 +97,21 @@ def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None)
     if call.is_svcctl and call.opnum in DECODED:
         return service_answer_words(call)
     return f"{len(side.stub)} bytes" if call.fault is None else ""
+
+
+def _broken_words(call: Call, side: Side) -> str:
+    """The parameters of a stub that breaks off, up to there, by the names of the IDL; handles stand elsewhere."""
+    assert side.problem is not None
+    shown = {name: value for name, value in side.params.items() if isinstance(value, int | str)}
+    words = [
+        f'{name} "{shortened(value)}"' if isinstance(value, str) else f"{name} {value}" for name, value in shown.items()
+    ]
+    left = side.problem.undecoded
+    if not words or left is None:
+        return f"({side.wire_length} bytes, not decoded)"
+    if call.path is not None:
+        words.insert(0, shortened(call.path, _SHOWN_VALUE_NAME))
+    return f"{', '.join(words)} ({left} of {side.stub_length} bytes not decoded)"
 
 
 def counterset_words(guid: str | None, catalog: Catalog) -> str:

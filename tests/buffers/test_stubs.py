@@ -22,10 +22,23 @@ every_representation = pytest.mark.parametrize(("ndr64", "order"), REPRESENTATIO
 def decoded(interface: Any, opnum: int, side: Any, stub: Ndr) -> Any:
     made = decode_stub(interface, opnum, side, stub.data, ndr64=stub.width == 8, big_endian=stub.order == "big")
     assert made.consumed == len(stub.data)
+    what_stands_before_a_cut_is_kept(interface, opnum, side, stub, made.params)
     mapped = map_fields(StubKind(interface, opnum, side, stub.width == 8, stub.order == "big"), stub.data)
     assert mapped.problem is None
     assert sum(leaf.length for leaf in mapped.root.leaves()) == len(stub.data)
     return made
+
+
+def what_stands_before_a_cut_is_kept(interface: Any, opnum: int, side: Any, stub: Ndr, whole: dict[str, Any]) -> None:
+    """Of a stub that breaks off, the parameters before are given as they are, in their order; those behind are not there."""
+    found: list[dict[str, Any]] = []
+    for stop in range(0, len(stub.data), 3):
+        try:
+            decode_stub(interface, opnum, side, stub.data[:stop], ndr64=stub.width == 8, big_endian=stub.order == "big")
+        except DecodeError as error:
+            found.append(error.params)
+    assert [list(one.items()) for one in found] == [list(whole.items())[: len(one)] for one in found]
+    assert [len(one) for one in found] == sorted(len(one) for one in found)
 
 
 @every_representation
@@ -257,6 +270,7 @@ def test_what_is_wrong_with_a_stub_is_said_and_located(stub: bytes, stated: str)
     with pytest.raises(DecodeError) as caught:
         decode_stub("perflib-v2", 6, "response", stub)
     assert str(caught.value) == stated
+    assert caught.value.params == ({"pdwOutSize": 0, "pdwRtnSize": 0} if len(stub) >= 8 else {})
 
 
 def test_a_call_that_is_not_described_is_refused() -> None:

@@ -66,6 +66,16 @@ def calls_of(*exchanges: tuple[int, str, str], ndr64: bool = False) -> tuple[lis
 
 
 @pytest.mark.parametrize(("stub", "ndr64"), [(CREATE, False), (CREATE64, True)])
+def test_of_a_creation_that_breaks_off_the_parameters_before_are_given(stub: str, ndr64: bool) -> None:
+    whole = decode_stub("svcctl", Opnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub), ndr64=ndr64).params
+    for stop in range(len(stub) // 2):
+        with pytest.raises(DecodeError) as caught:
+            decode_stub("svcctl", Opnum.CREATE_SERVICE_W, "request", bytes.fromhex(stub)[:stop], ndr64=ndr64)
+        assert list(caught.value.params.items()) == list(whole.items())[: len(caught.value.params)]
+    assert len(caught.value.params) >= len(whole) - 1
+
+
+@pytest.mark.parametrize(("stub", "ndr64"), [(CREATE, False), (CREATE64, True)])
 @pytest.mark.parametrize("opnum", [Opnum.CREATE_SERVICE_W, Opnum.CREATE_SERVICE_WOW64_W])
 def test_a_service_is_created_as_scapy_writes_it(stub: str, opnum: int, ndr64: bool) -> None:
     decoded = decode_stub("svcctl", opnum, "request", bytes.fromhex(stub), ndr64=ndr64)
