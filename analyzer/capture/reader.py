@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from analyzer.capture.clock import Clock
 from analyzer.capture.digest import HashedFile
 from analyzer.capture.file_kinds import foreign_capture, looks_like
 from analyzer.capture.frame import FrameBlock, PlacedBlock
@@ -257,10 +258,13 @@ class _File:
         self.reader.file, self.reader.names = self.number, names
         for address, name in self._seen_names.items():
             names.setdefault(address, name)
+        clock = Clock()
         try:
-            for item in self._seen:
-                yield _renumbered(item, self.number)
-            yield from self._items
+            for item in chain((_renumbered(item, self.number) for item in self._seen), self._items):
+                if isinstance(item, FrameBlock):
+                    clock.see(item)
+                yield item
+            yield from clock.problems()
             if self._hashed is not None:
                 self.digest = self._hashed.digest(self.name)
         finally:

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from analyzer.core.errors import DecodeError, TruncatedError, UnsupportedError
-from analyzer.core.traced import TracedBytes
+from analyzer.core.traced import Extent, TracedBytes
 
 ProblemKind = Literal[
     "gap", "sealed", "truncated", "malformed", "unsupported", "conflict", "limit", "note", "unreadable", "failed"
@@ -32,6 +32,12 @@ class BlockEnds(Event, frozen=True):
 
 class CaptureEnds(Event, frozen=True):
     """Nothing more was captured; whatever ends from here on ends because of that."""
+
+
+class Conflict(Event, frozen=True):
+    """Of these bytes two versions were captured. They are those of the version that is used; a `Problem` states the conflict."""
+
+    extents: tuple[Extent, ...]
 
 
 class Problem(Event, frozen=True):

@@ -167,7 +167,10 @@ class CallKeys(Record, frozen=True, kw_only=True):
             "not decode"
         ),
     ]
-    reason: Annotated[str | None, doc("a sentence for every state but `complete`")]
+    reason: Annotated[
+        str | None,
+        doc("a sentence for every state but `complete`, and where two versions of bytes of the call were captured"),
+    ]
     status: Annotated[int | None, doc("the method's return value, unsigned", kind=Kind.STATUS)]
     fault: Annotated[int | None, doc("status of a DCERPC fault", source="C706 section 12.6.4.7", kind=Kind.FAULT)]
 
@@ -224,7 +227,14 @@ class CallRecord(CallKeys, frozen=True, kw_only=True, tag="call"):
     ] = UNSET
     status_name: Annotated[str | None, doc("name of `status`", source="[MS-ERREF] section 2.2")]
     fault_name: Annotated[str | None, doc("name of `fault`", source="[MS-RPCE] section 2.2.2.10 and C706 appendix E")]
-    latency_ns: Annotated[int | None, doc("first frame of the response minus last frame of the request", unit="ns")]
+    latency_ns: Annotated[
+        int | None,
+        doc(
+            "first frame of the response minus last frame of the request; null where one of them was not captured, and where the "
+            "clock of the capture went back between them",
+            unit="ns",
+        ),
+    ]
     handle: Annotated[
         str | None,
         doc(
@@ -436,10 +446,12 @@ class Call(CallKeys, frozen=True, kw_only=True, tag="held-call"):
 
     @property
     def latency_ns(self) -> int | None:
-        """First response frame minus last request frame; None where one side is missing."""
+        """First response frame minus last request frame; None where one side is missing, or the clock of the capture went back
+        between them."""
         if self.request is None or self.response is None:
             return None
-        return self.response.first_time_ns - self.request.last_time_ns
+        latency = self.response.first_time_ns - self.request.last_time_ns
+        return latency if latency >= 0 else None
 
     @property
     def counterset(self) -> str | None:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from analyzer.capture.frame import Frame, FrameBlock
-from analyzer.core.events import Problem, ProblemKind
+from analyzer.core.events import Conflict, Problem, ProblemKind
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.model.record import Endpoint
@@ -90,7 +90,7 @@ class Dissector:
         self._pairs: dict[bytes, tuple[Endpoint, Endpoint, FlowKey, bool]] = {}
         self._repeated: dict[tuple[ProblemKind, str], Tally] = {}
 
-    def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def feed(self, block: FrameBlock) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Looks at a block; gives out what no later block can change any more."""
         held = self._look_at(block)
         self._held.append(held)
@@ -104,13 +104,13 @@ class Dissector:
         blocks = [held.block for held in self._held]
         return min((int(block.times_ns.min()) for block in (*blocks, *self._thin.blocks)), default=None)
 
-    def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def flush(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Gives out all that was looked at: of flows that are recognised later, what came before is not there then."""
         while self._held:
             yield from self._give_out()
         yield from self._give_out_thin()
 
-    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def finish(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Gives out the rest, then the sums of what could not be read."""
         yield from self.flush()
         for lost in self._frames.finish():
@@ -211,7 +211,7 @@ class Dissector:
             if self._ends(block.data, ip, tcp)[2] not in self._flows
         ]
 
-    def _give_out(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _give_out(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """Second pass over the oldest block: the segments of our flows, in the order of frames."""
         held = self._held.popleft()
         self._held_size -= held.size
@@ -237,7 +237,7 @@ class Dissector:
             yield from self._common(held, columns_of(held.block, held.views, chosen))
         yield from self._plain_before(held, len(held.block))
 
-    def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _give_out_thin(self) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """The segments of the frames that waited for more."""
         self._passed = 0
         if len(self._thin):
@@ -245,12 +245,12 @@ class Dissector:
             held = Held(block, Views(block.data), chosen, deque(), 0, NO_FRAMES.index, NO_FLOWS, NO_FRAMES.index)
             yield from self._common(held, columns_of(block, held.views, chosen))
 
-    def _plain_before(self, held: Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _plain_before(self, held: Held, index: int) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """What was found frame by frame before this position, and was not given out yet."""
         while held.plain and held.plain[0][0] < index:
             yield from self._item(held.plain.popleft()[1])
 
-    def _common(self, held: Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _common(self, held: Held, columns: Columns) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """What the frames in common shapes hold of our flows, and before each of them what was found frame by frame."""
         data, index, plain = columns.data, columns.index, held.plain
         between = np.array([at for at, item in plain if not isinstance(item, Lost)], np.int64)
@@ -311,7 +311,7 @@ class Dissector:
 
     def _one_by_one(
         self, held: Held, columns: Columns, first: int, stop: int
-    ) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    ) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """The segments of a stretch that is no run; what is wrong with them is counted."""
         for at, segment in zip(range(first, stop), columns.segments(self._ends, first, stop), strict=True):
             index = int(columns.index[at])
@@ -345,7 +345,7 @@ class Dissector:
             ours = ours | ~common.by_port & np.isin(common.port_pairs(held.views), self._flows.port_pairs())
         return common.chosen(np.flatnonzero(ours))
 
-    def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem]:
+    def _item(self, item: Item) -> Iterator[SegmentBatch | UdpPayload | Problem | Conflict]:
         """What an item found frame by frame amounts to."""
         if isinstance(item, Problem):
             stated = self._repeated.setdefault((item.kind, item.text), Tally())
@@ -354,7 +354,7 @@ class Dissector:
                 yield item
         elif isinstance(item, Lost):
             self._count_lost(item)
-        elif isinstance(item, UdpPayload):
+        elif isinstance(item, UdpPayload | Conflict):
             yield item
         elif is_by_port(item.src, item.dst) and self._waits(item):
             self._waiting.hold_one(flow_hash(item.src, item.dst), item)

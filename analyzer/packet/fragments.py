@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from analyzer.core.events import Problem
+from analyzer.core.events import Conflict, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import NS_PER_S
 from analyzer.core.traced import TracedBytes
@@ -119,7 +119,7 @@ class Fragments:
         cut: bool,
         frame: int,
         time_ns: int,
-    ) -> Iterator[TracedBytes | Problem]:
+    ) -> Iterator[TracedBytes | Problem | Conflict]:
         """Takes one fragment; yields the datagram's payload when this makes it whole, and what is wrong."""
         mark = (start, hash(piece.data))
         repeated = self._whole.get(key)
@@ -162,7 +162,10 @@ class Fragments:
             )
         if datagram.is_whole():
             self._complete(key, datagram)
-            yield TracedBytes.join(datagram.pieces)
+            whole = TracedBytes.join(datagram.pieces)
+            if datagram.conflict:
+                yield Conflict(tuple(whole.extents()))
+            yield whole
             return
         yield from self._keep_bounds(time_ns)
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from analyzer.capture.frame import Frame
 from analyzer.core.errors import TruncatedError
-from analyzer.core.events import Problem
+from analyzer.core.events import Conflict, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.traced import TracedBytes
 from analyzer.packet import links
@@ -29,6 +29,7 @@ TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION = 6, 17, 4, 41, 47, 51
 _FRAGMENT_HEADER = 44
 # RFC 8200 section 4: hop-by-hop, routing, destination options, mobility, HIP, Shim6; all begin with type and length.
 _EXTENSIONS = frozenset({0, 43, 60, 135, 139, 140})
+_HEADERS_BETWEEN = _EXTENSIONS | {_FRAGMENT_HEADER}
 INTERESTING = frozenset({TCP, UDP, IPV4_IN_IP, IPV6_IN_IP, GRE, AUTHENTICATION, _FRAGMENT_HEADER}) | _EXTENSIONS
 # 8472 is what Linux used before there was a registered number, and still does where none is given.
 VXLAN_PORTS, GENEVE_PORT, GTP_U_PORT = frozenset({4789, 8472}), 6081, 2152
@@ -36,6 +37,7 @@ TUNNEL_PORTS = VXLAN_PORTS | {GENEVE_PORT, GTP_U_PORT}
 IPV4_LEN, IPV6_LEN, TCP_LEN, UDP_LEN = 20, 40, 20, 8
 # Deeper nesting is made to be deep: no network stacks this many tunnels.
 MAX_DEPTH = 8
+# Nor does any send so many extension headers; frames with more are counted.
 MAX_EXTENSIONS = 16
 ERSPAN_2, ERSPAN_3 = 0x88BE, 0x22EB
 
@@ -60,7 +62,7 @@ class Found(Struct, frozen=True):
 class Lost(Struct, frozen=True):
     """A TCP segment that could not be read; the ends are None where not even they were captured."""
 
-    kind: Literal["truncated", "malformed", "gap", "limit"]
+    kind: Literal["truncated", "malformed", "gap", "limit", "extensions"]
     ends: tuple[End, End] | None
     frame: int
     time_ns: int
@@ -68,7 +70,7 @@ class Lost(Struct, frozen=True):
     more: int = 0
 
 
-Item = Found | Lost | Problem | UdpPayload
+Item = Found | Lost | Problem | Conflict | UdpPayload
 
 
 class Packet(Struct, frozen=True):
@@ -250,6 +252,10 @@ class FrameDissector:
                     return
             else:
                 break
+        else:
+            if protocol == AUTHENTICATION or (is_ipv6 and protocol in _HEADERS_BETWEEN):
+                yield Lost("extensions", None, packet.frame, packet.time_ns)
+                return
         if protocol == TCP:
             yield self._tcp(packet, src, dst, at, ip_header)
         elif protocol == IPV4_IN_IP:
@@ -284,7 +290,7 @@ class FrameDissector:
             frame=packet.frame,
             time_ns=packet.time_ns,
         ):
-            if isinstance(item, Problem):
+            if isinstance(item, Problem | Conflict):
                 # UDP is only put together for the tunnels in it; most of it is none of ours.
                 if key.protocol != UDP:
                     yield item
@@ -353,8 +359,11 @@ class FrameDissector:
                 raise _MalformedHeaderError
             at += size
             following = u8(data, at - 1)
+        if following:
+            yield Lost("extensions", None, packet.frame, packet.time_ns)
+            return
         version = u8(data, at) >> 4
-        if not following and version in (4, 6):
+        if version in (4, 6):
             yield from self._nested(packet, "ipv4" if version == 4 else "ipv6", at)
 
     def _gre(self, packet: Packet, at: int) -> Iterator[Item]:

@@ -21,6 +21,7 @@ _LOST_TEXTS: dict[str, tuple[ProblemKind, str]] = {
     "malformed": ("malformed", "frames have an IP or TCP header that says something impossible"),
     "gap": ("gap", "IP datagrams with TCP data are incomplete: not all of their fragments were captured"),
     "limit": ("limit", "frames have more tunnels inside each other than are followed"),
+    "extensions": ("limit", "frames have more extension headers than are followed; what they carry is not read"),
 }
 
 # A frame, and its time in nanoseconds.

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from analyzer.auth.keyring import Keyring
 from analyzer.channel.events import ChannelClosed
 from analyzer.core.errors import InputError
-from analyzer.core.events import BlockEnds, CaptureEnds, Event, Problem
+from analyzer.core.events import BlockEnds, CaptureEnds, Conflict, Event, Problem
 from analyzer.core.limits import DEFAULTS, Limits
 from analyzer.core.times import earliest
 from analyzer.model.analysis import Analysis, CaptureFacts
@@ -213,7 +213,7 @@ def _read(
     below, rpc = _layers(keyring, limits, pdus=pdus, tickets=tickets)
     events: list[Iterator[Event]] = [_Chain([*below, rpc, *above]).run(waiting.pop())]
     collected = _collected(events, _Collector(limits), facts, failed)
-    calls, notes = resolved(collected.calls, learner, follower, pcq.losses)
+    calls, notes = resolved(collected.calls, learner, follower, pcq.losses, collected.conflicts)
     collected.problems += notes
     return collected.analysis(facts(), calls, learner.catalogs, follower.names, secrets_given=bool(keyring))
 
@@ -452,6 +452,8 @@ def _channels(
 
 # Memory of what is listed beside its text and numbers, as measured.
 _LISTED_COST = 500
+# In calls of so many is looked which of them used bytes with two versions.
+_MOST_CONFLICTS = 4096
 
 
 class _Collector:
@@ -463,6 +465,7 @@ class _Collector:
         self._listed_memory = 0
         self.calls = CallWriter()
         self.problems: list[Problem] = []
+        self.conflicts: list[Conflict] = []
         self.sessions: list[SmbSession] = []
         self.bounds: list[Bound] = []
         self.features: list[FeaturesOffered] = []
@@ -519,6 +522,8 @@ class _Collector:
                 self.calls.append(plain_call(event))
             case Problem():
                 self._list(self.problems, event, f"problems of kind {event.kind}", self._limits.problems)
+            case Conflict():
+                self._list(self.conflicts, event, "conflicts", _MOST_CONFLICTS)
             case SmbSession():
                 self._list(self.sessions, event, "SMB sessions", self._limits.listed)
             case Recognised(protocol=protocol):

@@ -7,24 +7,31 @@ countersets, keys and names is learnt by the same functions that the layers use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from analyzer.core.events import Problem
+from analyzer.core.events import Conflict, Problem
 from analyzer.model.store import CallStore, CallWriter
 from analyzer.pcq.follow import Following
 from analyzer.pcq.layer import CatalogLearner, Loss
+from analyzer.resolution.conflicts import mark_conflicts
 from analyzer.resolution.order import call_order
 from analyzer.resolution.recognise import recognise
 from analyzer.winperf.layer import KeyFollower
 
 
 def resolved(
-    calls: CallWriter, learner: CatalogLearner, follower: KeyFollower, losses: Iterable[Loss]
+    calls: CallWriter,
+    learner: CatalogLearner,
+    follower: KeyFollower,
+    losses: Iterable[Loss],
+    conflicts: Sequence[Conflict] = (),
 ) -> tuple[CallStore, list[Problem]]:
     """The calls in order, and what is to be stated of those that were recognised."""
     taken, notes = recognise(calls, learner, follower)
     order, following = call_order(calls, taken), Following(calls, list(losses))
     following.add(order)
     following.until(None)
+    if conflicts:
+        mark_conflicts(calls, conflicts)
     calls.drop_moments()
     return CallStore(calls, order, following.views, following.states), notes

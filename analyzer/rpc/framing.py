@@ -100,6 +100,9 @@ class Framer:
                     at = self._in_place(piece, at, stop, batch.smb, out)
                     if at == stop:
                         break
+                if batch.fresh and at == start and self._held.length and self._is_another(piece, at, stop):
+                    out += self._cut_short()
+                    continue
                 # What completes the PDU that is held is joined with it, what follows stays where it is.
                 lacking = self._lacking()
                 end = at + lacking if 0 < lacking < stop - at else stop
@@ -125,6 +128,21 @@ class Framer:
             at = end
         self._position += at - begun
         return at
+
+    def _is_another(self, piece: TracedBytes, at: int, stop: int) -> bool:
+        """Whether a message of the transport is a whole PDU of its own, so that it does not continue the one that is held: no PDU
+        goes beyond its message of the pipe, whatever its header says ([MS-RPCE] section 2.1.1.2)."""
+        if self._seeking or stop - at < HEADER_LEN:
+            return False
+        head = piece[at : at + HEADER_LEN].data
+        return looks_like_header(head, 0, strict=True) and read_header(head).frag_length == stop - at
+
+    def _cut_short(self) -> list[CutPdu | Lost]:
+        """The message of the pipe ended before the PDU that is held did: it is all there will be of it."""
+        header = read_header(self._held.peek(HEADER_LEN)) if len(self._held) >= HEADER_LEN else None
+        promised = f", its header promises {header.frag_length}" if header is not None else ""
+        self._lose(f"a message of the pipe ends {len(self._held)} bytes into a PDU{promised}", captured=True)
+        return [self._cut(), self._found()]
 
     def _lacking(self) -> int:
         """How many bytes the PDU lacks of which the header is held; 0 where there is none, or none is in sight."""

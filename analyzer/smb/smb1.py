@@ -147,8 +147,7 @@ class Smb1Reader:
         header = read_header(data)
         if self._state.client_direction is None:
             self._state.client_direction = (0 if direction else 1) if header.is_response else direction
-        at, command = HEADER_LEN, header.command
-        key = (header.pid, header.mid)
+        at, command, key = HEADER_LEN, header.command, (header.pid, header.mid)
         request = self._pending.get(key) if header.is_response else None
         if header.flags2 & FLAG2_SIGNED and (signer := self._state.sessions.get(header.uid)) is not None:
             signer.signed += 1

@@ -23,7 +23,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from analyzer.core.events import Event, Problem, ProblemKind
+from analyzer.core.events import Conflict, Event, Problem, ProblemKind
 from analyzer.core.limits import Limits
 from analyzer.core.times import earliest
 from analyzer.core.traced import TracedBytes
@@ -245,7 +245,7 @@ class Ordering:
                     self._compare(
                         half,
                         low,
-                        old.data.data[low - old.start : high - old.start],
+                        old.data[low - old.start : high - old.start],
                         new.data.data[low - new.start : high - new.start],
                         (old.frame, new.frame),
                         out,
@@ -271,19 +271,19 @@ class Ordering:
         for begin, data in self.recent.of(connection, direction, offset, stop):
             low, high = max(offset, begin), min(stop, begin + len(data))
             if low < high:
-                first = data.data[low - begin : high - begin]
+                first = data[low - begin : high - begin]
                 again = item.payload.data[low - offset : high - offset]
-                if first != again:
+                if first.data != again:
                     self._compare(half, low + half.origin, first, again, (*data.frames, item.frame), out)
                 if low == offset:
                     return
 
     def _compare(
-        self, half: Half, start: int, first: bytes, again: bytes, frames: tuple[int, ...], out: list[Event]
+        self, half: Half, start: int, first: TracedBytes, again: bytes, frames: tuple[int, ...], out: list[Event]
     ) -> None:
-        if first == again or len(half.conflicts) > _MAX_CONFLICTS:
+        if first.data == again or len(half.conflicts) > _MAX_CONFLICTS:
             return
-        differing = [at for at, (one, two) in enumerate(zip(first, again, strict=True)) if one != two]
+        differing = [at for at, (one, two) in enumerate(zip(first.data, again, strict=True)) if one != two]
         low, high = start + differing[0] - half.origin, start + differing[-1] + 1 - half.origin
         if any(begin <= low and high <= end for begin, end in half.conflicts):
             return
@@ -294,6 +294,7 @@ class Ordering:
         self.report(
             half, "conflict", frames, f"two versions of bytes {low} to {high - 1}; the first captured one was kept", out
         )
+        out.append(Conflict(first.origin(differing[0], differing[-1] + 1)))
 
     def report(self, half: Half, kind: ProblemKind, frames: tuple[int, ...], text: str, out: list[Event]) -> None:
         connection, direction = half.flow.connection, half.direction

@@ -89,7 +89,7 @@ def answer_words(call: Call, analysis: Analysis, damages: Damages | None = None)
     if side is None or isinstance(side.stub, Missing):
         return f"{side.wire_length} bytes" if side is not None and side.stub is Missing.SEALED else ""
     if side.problem is not None:
-        return _broken_words(call, side)
+        return _broken_words(call, side) if side.params else f"{len(side.stub)} bytes"
     if call.is_perflib:
         return _perflib_answer_words(call, analysis.catalogs.of(call.server), damages)
     if call.is_winreg:

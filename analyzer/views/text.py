@@ -192,6 +192,8 @@ def call_lines(
         damages.note_absent(call.number, "response", call.response)
     if call.state not in ("complete", "sealed"):
         outcome += f" [{call.state}: {call.reason}]"
+    elif call.state == "complete" and call.reason is not None:
+        outcome += f" [{call.reason}]"
     latency = call.latency_ns
     if latency is not None:
         outcome += f"  {latency / 1_000_000:.3f}{_UNBROKEN}ms"

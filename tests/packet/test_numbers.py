@@ -366,13 +366,20 @@ def test_messages_of_smb_and_dcerpc_are_told_by_their_first_bytes(payload: bytes
 # --------------------------------------------------------------------------------------------------------- fragments
 
 
+# What is said to the layers above of a datagram with two versions of its bytes.
+CONFLICT = "conflict"
+
+
 def added(
     fragments: Fragments, start: int, data: bytes, *, more: bool, frame: int = 1, cut: bool = False
 ) -> list[object]:
     key = FragmentKey(b"a", b"b", 6, 1)
     piece = TracedBytes.of_frame(data, frame)
     found = fragments.add(key, start, piece, more=more, cut=cut, frame=frame, time_ns=frame)
-    return [item.data if isinstance(item, TracedBytes) else item.text for item in found]  # type: ignore[union-attr]
+    return [
+        item.data if isinstance(item, TracedBytes) else item.text if isinstance(item, Problem) else CONFLICT
+        for item in found
+    ]
 
 
 def test_a_datagram_may_have_65535_bytes_and_no_more() -> None:
@@ -392,7 +399,7 @@ def test_pieces_beyond_the_end_are_cut_and_conflict() -> None:
     assert added(fragments, 32, b"beyond!!", more=True, frame=2) == []
     # The end is at 20: half of the first piece lies before it, the second one behind.
     assert added(fragments, 16, b"ijkl", more=False, frame=3) == [conflict]
-    assert added(fragments, 0, b"01234567", more=True, frame=4) == [b"01234567abcdefghijkl"]
+    assert added(fragments, 0, b"01234567", more=True, frame=4) == [CONFLICT, b"01234567abcdefghijkl"]
     again = Fragments()
     assert added(again, 8, b"abcdefgh", more=False, frame=1) == []
     # What is repeated, as far as it says the same, is none, and neither is what ends where it ended.
@@ -410,7 +417,8 @@ def test_only_what_no_piece_covers_is_taken_of_a_later_one() -> None:
     assert added(fragments, 24, b"DDDDDDDD", more=True, frame=2) == []
     assert added(fragments, 0, b"a" * 40, more=True, frame=3) == [conflict]
     assert added(fragments, 40, b"end", more=False, frame=4) == [
-        b"a" * 8 + b"B" * 8 + b"a" * 8 + b"D" * 8 + b"a" * 8 + b"end"
+        CONFLICT,
+        b"a" * 8 + b"B" * 8 + b"a" * 8 + b"D" * 8 + b"a" * 8 + b"end",
     ]
 
 

@@ -1,0 +1,54 @@
+"""Whether the clock of a capture went back while it was captured: blocks of frames of one file in, a problem out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.capture.frame import FrameBlock
+from analyzer.core.events import Problem
+from analyzer.core.frames import number_of
+from analyzer.core.times import NS_PER_S
+
+# Frames of several interfaces or queues are written out of order by less than this. More is a clock that was set back.
+_SET_BACK_NS = NS_PER_S
+_FRAMES_NAMED = 16
+
+
+class Clock:
+    """The times of the frames of one file, in the order in which they stand there."""
+
+    def __init__(self) -> None:
+        self._last_ns: int | None = None
+        self._count = 0
+        self._frames: list[int] = []
+        self._first_ns = self._most_ns = 0
+
+    def see(self, block: FrameBlock) -> None:
+        """Takes the next frames of the file."""
+        times = block.times_ns
+        if not len(times):
+            return
+        before = np.concatenate(([times[0] if self._last_ns is None else self._last_ns], times[:-1]))
+        self._last_ns = int(times[-1])
+        back = np.flatnonzero(times < before)
+        # Their difference needs 64 bits without a sign.
+        for at, step in zip(back.tolist(), (before[back] - times[back]).view(np.uint64).tolist(), strict=True):
+            if step < _SET_BACK_NS:
+                continue
+            self._count += 1
+            self._first_ns = self._first_ns or step
+            self._most_ns = max(self._most_ns, step)
+            if len(self._frames) < _FRAMES_NAMED:
+                self._frames.append(int(block.frames[at]))
+
+    def problems(self) -> Iterator[Problem]:
+        """What there is to be said of it at the end of the file."""
+        if not self._count:
+            return
+        text = f"the clock of the capture went back by {self._first_ns / NS_PER_S:,.3f} s at frame {number_of(self._frames[0])}"
+        if self._count > 1:
+            text += f", and {self._count - 1} more times, by {self._most_ns / NS_PER_S:,.3f} s at most"
+        text += "; times are shown as captured, and a call has no latency where its answer has an earlier time than its request"
+        yield Problem("note", "capture", tuple(self._frames), text)

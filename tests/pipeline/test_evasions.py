@@ -1,0 +1,234 @@
+"""What somebody may do who does not want to be seen, packet by packet, and what is read and said of it.
+
+A recorded conversation of four calls is sent again: behind extension headers, in tunnels, in fragments, with other bytes for the
+same place, with a clock that is set back, and with a PDU whose length is a lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from analyzer.contents.lines import call_record
+from analyzer.core.times import NS_PER_S
+from analyzer.model.analysis import Analysis
+from analyzer.pipeline.run import analyze
+from analyzer.resolution.conflicts import REASON
+from tests.build.capture import pcap
+from tests.build.capture import read as frames_of
+from tests.build.packet import ethernet, extension, ipv4, ipv6, ipv6_fragment
+
+CAPTURE = Path(__file__).parent.parent / "smb" / "captures" / "guest_smb21.pcap"
+CLIENT4, SERVER4, CLIENT6, SERVER6 = "10.0.0.2", "10.0.0.1", "2001:db8::2", "2001:db8::1"
+METHODS = ["OpenPerformanceData", "BaseRegQueryValue", "BaseRegQueryValue", "BaseRegCloseKey"]
+HOUR_NS = 3600 * NS_PER_S
+
+
+class Sent(Struct, frozen=True):
+    """A TCP segment: when, by whom, and its bytes from the header on."""
+
+    time_ns: int
+    by_client: bool
+    tcp: bytes
+
+    @property
+    def payload(self) -> bytes:
+        return self.tcp[(self.tcp[12] >> 4) * 4 :]
+
+    def with_payload(self, payload: bytes) -> Sent:
+        return Sent(self.time_ns, self.by_client, self.tcp[: (self.tcp[12] >> 4) * 4] + payload)
+
+
+Wrap = Callable[[Sent], Iterable[bytes]]
+
+
+def recorded() -> list[Sent]:
+    """The segments of the recorded conversation, without their checksums."""
+    frames, _, _ = frames_of(CAPTURE)
+    found = []
+    for frame in frames:
+        packet = frame.data[14:]
+        tcp = bytearray(packet[(packet[0] & 15) * 4 : int.from_bytes(packet[2:4], "big")])
+        tcp[16:18] = b"\0\0"
+        found.append(Sent(frame.time_ns, int.from_bytes(tcp[:2], "big") != 4450, bytes(tcp)))
+    return found
+
+
+def in_ipv4(sent: Sent) -> Iterator[bytes]:
+    ends = (CLIENT4, SERVER4) if sent.by_client else (SERVER4, CLIENT4)
+    yield ethernet(ipv4(sent.tcp, src=ends[0], dst=ends[1]))
+
+
+def analysed(segments: Iterable[Sent], wrap: Wrap = in_ipv4) -> Analysis:
+    frames = [(sent.time_ns, frame) for sent in segments for frame in wrap(sent)]
+    return analyze([BytesIO(pcap(frames))])
+
+
+def methods(analysis: Analysis) -> list[str | None]:
+    return [call.method for call in analysis.calls]
+
+
+def said(analysis: Analysis) -> list[tuple[str, str]]:
+    return [(problem.kind, problem.text) for problem in analysis.problems]
+
+
+def behind_extension_headers(count: int) -> Wrap:
+    def wrap(sent: Sent) -> Iterator[bytes]:
+        payload, protocol = sent.tcp, 6
+        for _ in range(count):
+            payload, protocol = extension(protocol, payload), 60
+        ends = (CLIENT6, SERVER6) if sent.by_client else (SERVER6, CLIENT6)
+        yield ethernet(ipv6(payload, protocol=protocol, src=ends[0], dst=ends[1]), 0x86DD)
+
+    return wrap
+
+
+def test_sixteen_extension_headers_hide_nothing() -> None:
+    analysis = analysed(recorded(), behind_extension_headers(16))
+    assert methods(analysis) == METHODS
+    assert said(analysis) == []
+
+
+def test_seventeen_extension_headers_hide_a_connection_and_that_is_said() -> None:
+    analysis = analysed(recorded(), behind_extension_headers(17))
+    assert methods(analysis) == []
+    assert said(analysis) == [
+        ("limit", "40 frames have more extension headers than are followed; what they carry is not read")
+    ]
+
+
+def in_tunnels(count: int) -> Wrap:
+    def wrap(sent: Sent) -> Iterator[bytes]:
+        ends = (CLIENT4, SERVER4) if sent.by_client else (SERVER4, CLIENT4)
+        packet = ipv4(sent.tcp, src=ends[0], dst=ends[1])
+        for _ in range(count):
+            packet = ipv4(packet, protocol=4)
+        yield ethernet(packet)
+
+    return wrap
+
+
+def test_eight_tunnels_inside_each_other_hide_nothing() -> None:
+    analysis = analysed(recorded(), in_tunnels(8))
+    assert methods(analysis) == METHODS
+    assert said(analysis) == []
+
+
+def test_nine_tunnels_inside_each_other_hide_a_connection_and_that_is_said() -> None:
+    analysis = analysed(recorded(), in_tunnels(9))
+    assert methods(analysis) == []
+    assert said(analysis) == [("limit", "40 frames have more tunnels inside each other than are followed")]
+
+
+def pieces(sent: Sent, number: int, data: bytes, cuts: Iterable[tuple[int, int]]) -> Iterator[bytes]:
+    ends = (CLIENT6, SERVER6) if sent.by_client else (SERVER6, CLIENT6)
+    for start, stop in cuts:
+        piece = ipv6_fragment(6, data[start:stop], offset=start, more=stop < len(data), ident=number)
+        yield ethernet(ipv6(piece, protocol=44, src=ends[0], dst=ends[1]), 0x86DD)
+
+
+def test_fragments_in_any_order_hide_nothing() -> None:
+    def wrap(sent: Sent) -> Iterator[bytes]:
+        cuts = [(at, min(at + 8, len(sent.tcp))) for at in range(0, len(sent.tcp), 8)]
+        yield from pieces(sent, segments.index(sent), sent.tcp, reversed(cuts))
+
+    segments = recorded()
+    analysis = analysed(segments, wrap)
+    assert methods(analysis) == METHODS
+    assert said(analysis) == []
+
+
+def answer_of(segments: list[Sent], call: int) -> int:
+    """The segment with the answer of a call."""
+    frame = analysed(segments).calls[call - 1].response
+    assert frame is not None
+    return frame.frames[0] - 1
+
+
+def test_fragments_that_overlap_and_differ_mark_the_call_that_they_carry() -> None:
+    segments = recorded()
+    answer = answer_of(segments, 3)
+
+    def wrap(sent: Sent) -> Iterator[bytes]:
+        if sent is not segments[answer]:
+            yield from behind_extension_headers(0)(sent)
+            return
+        last = len(sent.tcp) - 8 - len(sent.tcp) % 8
+        other = sent.tcp[:last] + b"\xff" * (len(sent.tcp) - last)
+        yield from pieces(sent, 1, sent.tcp, [(last, len(sent.tcp))])
+        yield from pieces(sent, 1, other, [(last, len(other)), (0, last)])
+
+    analysis = analysed(segments, wrap)
+    assert methods(analysis) == METHODS
+    assert [call.reason for call in analysis.calls] == [None, None, REASON, None]
+    assert [kind for kind, _ in said(analysis)] == ["conflict"]
+
+
+@pytest.mark.parametrize("is_sent_first", [False, True])
+def test_other_bytes_for_the_same_place_mark_the_call_that_used_them(is_sent_first: bool) -> None:
+    segments = recorded()
+    whole = analysed(segments)
+    at = answer_of(segments, 2)
+    answer = segments[at]
+    other = answer.with_payload(answer.payload[:-4] + b"\x05\0\0\0")
+    segments[at : at + 1] = [other, answer] if is_sent_first else [answer, other]
+    analysis = analysed(segments)
+    assert methods(analysis) == METHODS
+    # The version that was captured first is the one that is read.
+    assert analysis.calls[1].status == (5 if is_sent_first else whole.calls[1].status)
+    assert [call.reason for call in analysis.calls] == [None, REASON, None, None]
+    assert {call.state for call in analysis.calls} == {"complete"}
+    assert [kind for kind, _ in said(analysis)] == ["conflict"]
+
+
+def test_a_clock_that_is_set_back_is_said_and_no_latency_is_computed_across_it() -> None:
+    segments = recorded()
+    whole = analysed(segments)
+    at = answer_of(segments, 2)
+    late = [Sent(sent.time_ns - 2 * HOUR_NS, sent.by_client, sent.tcp) for sent in segments[at:]]
+    analysis = analysed([*segments[:at], *late])
+    by_id = {call.call_id: call for call in analysis.calls}
+    assert sorted(by_id) == sorted(call.call_id for call in whole.calls)
+    for number, true in enumerate(whole.calls, 1):
+        call = by_id[true.call_id]
+        assert call.time_ns == true.time_ns - (2 * HOUR_NS if number > 2 else 0)
+        assert call_record(call, analysis).latency_ns == (None if number == 2 else true.latency_ns)
+    step = segments[at - 1].time_ns - late[0].time_ns
+    text = (
+        f"the clock of the capture went back by {step / NS_PER_S:,.3f} s at frame {at + 1}; times are shown as captured, and "
+        "a call has no latency where its answer has an earlier time than its request"
+    )
+    assert said(analysis) == [("note", text)]
+
+
+def test_frames_that_were_written_out_of_order_are_no_clock_that_was_set_back() -> None:
+    segments = recorded()
+    last = segments[-1]
+    segments[-1] = Sent(segments[-2].time_ns - NS_PER_S + 10_000, last.by_client, last.tcp)
+    assert said(analysed(segments)) == []
+
+
+def test_a_length_that_reaches_into_the_next_message_of_the_pipe_costs_its_own_pdu_alone() -> None:
+    segments = recorded()
+    whole = analysed(segments)
+    requests = [call.request.frames[0] - 1 for call in whole.calls if call.request is not None]
+    first, second = (segments[requests[number]].payload for number in (1, 2))
+    start = first.rindex(b"\x05\x00\x00\x03\x10\0\0\0")
+    length = len(first) - start + len(second) - second.rindex(b"\x05\x00\x00\x03\x10\0\0\0")
+    lie = first[: start + 8] + length.to_bytes(2, "little") + first[start + 10 :]
+    segments[requests[1]] = segments[requests[1]].with_payload(lie)
+    analysis = analysed(segments)
+    true = whole.calls
+    for number in (1, 3, 4):
+        (call,) = (one for one in analysis.calls if one.call_id == true[number - 1].call_id)
+        assert call.state == "complete"
+        assert call.request is not None
+        assert true[number - 1].request is not None
+        assert bytes(call.request.stub) == bytes(true[number - 1].request.stub)  # type: ignore[union-attr, arg-type]
+    (cut,) = (one for one in analysis.calls if one.call_id == true[1].call_id)
+    assert cut.state != "complete"
+    assert any(f"its header promises {length}" in text for _, text in said(analysis))
