@@ -162,11 +162,11 @@ class AuthInfo(Struct, frozen=True, cache_hash=True):
         """Who calls: by RPC, else by the SMB session, on which a server without RPC security relies.
 
         RPC answers state no guest. One who claims the same name by RPC as in a session that was granted to a guest stays the
-        guest, unless the signatures of the calls prove the password of that name.
+        guest: signatures prove which password the client used, not that the server knows the name.
         """
         by_rpc = self.identity
         if by_rpc is None or by_rpc.account is None:
             return of_session
-        if of_session is None or self.verified or of_session.claimed_otherwise is None:
+        if of_session is None or of_session.claimed_otherwise is None:
             return by_rpc
         return of_session if by_rpc.account.casefold() == of_session.claimed_otherwise.casefold() else by_rpc

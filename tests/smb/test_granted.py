@@ -98,12 +98,13 @@ def test_one_who_claims_the_same_name_by_rpc_stays_the_guest() -> None:
     assert list(decrypted_by_account(analysis)) == []
 
 
-def test_signatures_that_fit_prove_the_name_that_was_claimed_by_rpc() -> None:
+def test_another_name_that_was_claimed_by_rpc_is_the_callers() -> None:
     guest = Identity("ntlm", "mallory", "LAB", granted="guest")
     mine, another = Identity("ntlm", "mallory", "LAB"), Identity("ntlm", "perfmon", "LAB")
     info = AuthInfo(10, 6, "ntlm", mine, Decryption.DECRYPTED, None, None)
     assert info.caller(guest) is guest
-    assert replace(info, verified=True).caller(guest) is mine
+    assert replace(info, verified=True).caller(guest) is guest
+    assert info.caller(replace(guest, granted="account")) is mine
     assert replace(info, identity=another).caller(guest) is another
     assert replace(info, identity=Identity("ntlm")).caller(guest) is guest
 
